@@ -1,0 +1,42 @@
+# Every target sets up what it needs: a virtual environment in .venv with the package and its tools.
+PYTHON ?= python3
+VENV   := .venv
+PY     := $(VENV)/bin/python
+READY  := $(VENV)/.ready
+
+.PHONY: help demo test lint format bench clean
+.DEFAULT_GOAL := help
+
+help:  ## show this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "slidewise needs Python 3.11 or newer, and $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.12"; exit 1; }
+	@echo "setting up $(VENV) (once)"
+	@$(PYTHON) -m venv $(VENV) || \
+	  { echo "$(PYTHON) cannot make virtual environments: install its venv module (Debian: apt-get install python3-venv)"; exit 1; }
+	@$(PY) -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+demo: $(READY)  ## a tour of the library in the terminal
+	@$(PY) -m examples.tour
+
+test: $(READY)  ## all tests
+	@$(PY) -m pytest -n 2 src tests
+	@NUMBA_DISABLE_JIT=1 $(PY) -m pytest -n 2 tests/compiled
+
+lint: $(READY)  ## style and types
+	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check .
+	@$(PY) -m mypy
+
+format: $(READY)  ## rewrite the sources in the project's style
+	@$(PY) -m ruff check --fix .
+	@$(PY) -m ruff format .
+
+bench: $(READY)  ## the benchmarks, with peers in the same run
+	@$(PY) -m benchmarks.swag
+
+clean:  ## remove what the other targets made
+	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache

@@ -1,0 +1,188 @@
+"""What an aggregation is: three plain functions, and what is true of them.
+
+`lift` turns one row into a partial, `combine` merges two partials (the older one first), `lower` turns the partial of a
+whole frame into its result (General Incremental Sliding-Window Aggregation, section 3). The functions are pure: combine
+returns a new partial and never changes its arguments. Everything else here declares properties, which the registry
+matches with what an algorithm needs; `slidewise.check_aggregation` tests them as laws.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from slidewise.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from slidewise.aggregations.over import Over
+
+FUNCTIONS = ("lift", "combine", "lower", "inverse", "defined", "dump", "load")
+PROPERTIES = (
+    "associative",
+    "commutative",
+    "invertible",
+    "exactly_invertible",
+    "selective",
+    "size_preserving",
+    "unary_lower",
+    "order_statistic",
+    "distinct_values",
+    "most_frequent",
+)
+
+
+class Aggregation:
+    """The base class of all aggregations, built in or your own.
+
+    Write `lift`, `combine` and `lower` as plain functions without self, and declare what is true of them:
+
+    >>> import slidewise as sw
+    >>> class Vwap(sw.Aggregation):
+    ...     identity = (0.0, 0.0)
+    ...     commutative = True
+    ...     def lift(price, size): return (price * size, size)
+    ...     def combine(a, b):     return (a[0] + b[0], a[1] + b[1])
+    ...     def lower(s):          return s[0] / s[1]
+    >>> s = sw.swag("daba_lite", Vwap())
+    >>> s.insert((10.0, 1)); s.insert((20.0, 3))
+    >>> s.query()
+    17.5
+
+    An aggregation that is given column names is bound to them: `Vwap("price", "size").over(sw.rows(100))`.
+    """
+
+    #: The neutral partial: combine(identity, p) == p == combine(p, identity). Compiled kernels start from it.
+    identity: Any = None
+
+    # Properties of combine. Declare only what holds: check_aggregation() tests each one that is declared.
+    associative: bool = True
+    commutative: bool = False
+    #: inverse(total, oldest) exists and removes the oldest operand: inverse(combine(a, b), a) == b.
+    invertible: bool = False
+    #: the inverse leaves no rounding error; "integers" where that holds for integer input only.
+    exactly_invertible: bool | Literal["integers"] = False
+    #: combine returns one of its operands, unchanged.
+    selective: bool = False
+    #: a partial never grows with the number of rows it stands for.
+    size_preserving: bool = True
+    #: lower takes the partial only; False where query(x) passes it an argument.
+    unary_lower: bool = True
+    # What a holistic aggregation is computed from, for the structures made for it.
+    order_statistic: bool = False
+    distinct_values: bool = False
+    most_frequent: bool = False
+    #: Gray's classes: how large a partial must be.
+    kind: ClassVar[Literal["distributive", "algebraic", "holistic"]] = "algebraic"
+
+    # Rules about rows and results.
+    #: "skip": a row with a null argument is left out. "keep": lift sees the null. A tuple: the positions that must not be null.
+    nulls: Literal["skip", "keep"] | tuple[int, ...] = "skip"
+    #: The result of a frame without rows.
+    empty: Any = None
+    #: The result has the type of the first column (max of dates is a date).
+    keeps_type: bool = False
+
+    def lift(*row: Any) -> Any:
+        """One row as a partial."""
+        return row[0]
+
+    def combine(older: Any, newer: Any) -> Any:  # type: ignore[misc]
+        """Two partials of neighbouring rows as one."""
+        raise InvalidInput("this aggregation has no combine: define combine(older, newer)")
+
+    def lower(partial: Any, *argument: Any) -> Any:  # type: ignore[misc]
+        """The result of a frame from its partial."""
+        return partial
+
+    def inverse(total: Any, oldest: Any) -> Any:  # type: ignore[misc]
+        """The total without its oldest operand; only where `invertible`."""
+        raise InvalidInput("this aggregation declares no inverse")
+
+    def defined(partial: Any) -> bool:  # type: ignore[misc]
+        """Whether a frame with rows has a result; False gives null (the standard deviation of one value)."""
+        return True
+
+    def dump(partial: Any) -> Any:  # type: ignore[misc]
+        """The partial as plain values (numbers, strings, bytes, tuples, lists, dicts, sets), for to_bytes()."""
+        return partial
+
+    def load(plain: Any) -> Any:  # type: ignore[misc]
+        """What dump() gave, as a partial again."""
+        return plain
+
+    # The names above are functions, not methods.
+    lift, combine, lower = staticmethod(lift), staticmethod(combine), staticmethod(lower)  # type: ignore[assignment]
+    inverse, defined = staticmethod(inverse), staticmethod(defined)  # type: ignore[assignment]
+    dump, load = staticmethod(dump), staticmethod(load)  # type: ignore[assignment]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in FUNCTIONS:
+            function = cls.__dict__.get(name)
+            if inspect.isfunction(function):
+                setattr(cls, name, staticmethod(function))
+
+    def __init__(self, *columns: str, **parameters: Any) -> None:
+        for column in columns:
+            if not isinstance(column, str):
+                raise InvalidInput(
+                    f"{self.name}: columns are named by strings, got {column!r}. "
+                    f"To aggregate values, make {self.name}() without columns and insert them"
+                )
+        if columns and len(columns) != self.arity:
+            raise InvalidInput(
+                f"{self.name} takes {self.arity} column{'s' * (self.arity != 1)} or none, got {len(columns)}: {list(columns)}"
+            )
+        self.columns = columns
+        self.parameters = parameters
+
+    @property
+    def name(self) -> str:
+        """The name in the registry, or the class's own."""
+        return type(self).__name__
+
+    @property
+    def arity(self) -> int:
+        """How many values a row has: the parameters of lift."""
+        parameters = inspect.signature(self.lift).parameters.values()
+        if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+            return 1
+        return sum(p.default is p.empty for p in parameters)
+
+    @property
+    def properties(self) -> frozenset[str]:
+        """The names of the properties that hold."""
+        return frozenset(name for name in PROPERTIES if getattr(self, name) is True)
+
+    def over(self, window: Any, *, algorithm: str = "auto") -> Over:
+        """This aggregation over a window, for `with_columns`: `sw.max("temp").over(sw.time("1h"))`."""
+        from slidewise.aggregations.over import Over
+
+        return Over(self, window, algorithm)
+
+    def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
+        """The aggregation to compile for these columns and frames of at most `longest` rows; None: interpret.
+
+        The place for what depends on types: sums of integers choose a partial that cannot overflow unseen.
+        """
+        return self
+
+    def identity_for(self, dtype: np.dtype) -> Any:
+        """The identity where partials are scalars of this dtype; max over int64 has no minus infinity."""
+        return self.identity
+
+    def __repr__(self) -> str:
+        arguments = [repr(c) for c in self.columns] + [f"{k}={v!r}" for k, v in self.parameters.items()]
+        return f"{self.name}({', '.join(arguments)})"
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            type(self) is type(other)
+            and isinstance(other, Aggregation)
+            and (self.columns, self.parameters) == (other.columns, other.parameters)
+        )
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.columns, repr(self.parameters)))

@@ -1,0 +1,20 @@
+"""An aggregation over a window: what `with_columns` computes for one new column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from slidewise.aggregations.base import Aggregation
+
+
+@dataclass(frozen=True)
+class Over:
+    """One aggregation, the window it is computed over, and the algorithm to do it with."""
+
+    aggregation: Aggregation
+    window: Any
+    algorithm: str = "auto"
+
+    def __repr__(self) -> str:
+        return f"{self.aggregation!r}.over({self.window!r})"
