@@ -53,6 +53,9 @@ class Aggregation:
     An aggregation that is given column names is bound to them: `Vwap("price", "size").over(sw.rows(100))`.
     """
 
+    #: The name in the registry, or the class's own.
+    name: ClassVar[str] = "Aggregation"
+
     #: The neutral partial: combine(identity, p) == p == combine(p, identity). Compiled kernels start from it.
     identity: Any = None
 
@@ -119,6 +122,8 @@ class Aggregation:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        if "name" not in cls.__dict__:
+            cls.name = cls.__name__
         for name in FUNCTIONS:
             function = cls.__dict__.get(name)
             if inspect.isfunction(function):
@@ -137,11 +142,6 @@ class Aggregation:
             )
         self.columns = columns
         self.parameters = parameters
-
-    @property
-    def name(self) -> str:
-        """The name in the registry, or the class's own."""
-        return type(self).__name__
 
     @property
     def arity(self) -> int:
