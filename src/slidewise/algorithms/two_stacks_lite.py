@@ -1,0 +1,67 @@
+"""Two-Stacks Lite (In-Order Sliding-Window Aggregation in Worst-Case Constant Time, section 4).
+
+One queue with a boundary b. Invariant: the element at i is the product of i..b-1 for front <= i < b, and the value of i
+for b <= i < end; `back` is the product of b..end-1. An insertion is one combine, a query one; an eviction that finds the
+front part empty walks from the youngest to the oldest and turns every value into a product: n combines, amortised 1.
+"""
+
+from typing import NamedTuple
+
+from slidewise.templates.names import Partial, Queue, append, at, combine, drop, identity, put
+
+
+class State(NamedTuple):
+    front: int
+    boundary: int
+    end: int
+    back: Partial
+    queue: Queue
+
+
+def insert(s, v):
+    """1 combine."""
+    append(s.queue, s.end, v)
+    s.end += 1
+    s.back = combine(s.back, v)
+
+
+def evict(s):
+    """n - 1 combines when the front part is empty, else none."""
+    if s.front == s.boundary:
+        flip(s)
+    drop(s.queue, s.front)
+    s.front += 1
+
+
+def flip(s):
+    product = at(s.queue, s.end - 1)
+    for i in range(s.end - 2, s.front - 1, -1):
+        product = combine(at(s.queue, i), product)
+        put(s.queue, i, product)
+    s.boundary = s.end
+    s.back = identity
+
+
+def query(s):
+    """1 combine."""
+    if s.front == s.boundary:
+        return s.back
+    return combine(at(s.queue, s.front), s.back)
+
+
+def size(s):
+    return s.end - s.front
+
+
+def check(s, partials):
+    assert s.front <= s.boundary <= s.end
+    if partials is not None:
+        expected = None
+        for i in range(s.boundary - 1, s.front - 1, -1):
+            expected = combine(partials[i - s.front], expected)
+            assert at(s.queue, i) == expected
+        expected = None
+        for i in range(s.boundary, s.end):
+            assert at(s.queue, i) == partials[i - s.front]
+            expected = combine(expected, partials[i - s.front])
+        assert s.back == expected

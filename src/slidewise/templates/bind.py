@@ -1,0 +1,48 @@
+"""Binding: clones of template functions whose free names mean one aggregation."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import types
+from collections.abc import Callable, Iterable
+from typing import Any
+
+#: The module that clones claim to come from. Cached machine code imports the module that defined it, which must be
+#: importable in every process; a user's module need not be.
+HOME = __name__
+
+
+def functions_of(module: types.ModuleType) -> list[types.FunctionType]:
+    """The functions that a template module defines, in order."""
+    return [
+        f for f in vars(module).values() if isinstance(f, types.FunctionType) and f.__module__ == module.__name__
+    ]
+
+
+def bind(
+    functions: Iterable[types.FunctionType],
+    names: dict[str, Any],
+    tag: str = "",
+    wrap: Callable[[Any], Any] = lambda f: f,
+) -> dict[str, Any]:
+    """Clone the functions of one module so that their free names mean `names`; the clones see each other.
+
+    Returns the namespace that the clones share.
+    """
+    functions = list(functions)
+    namespace = {**functions[0].__globals__, "__name__": HOME, **names}
+    for f in functions:
+        clone = types.FunctionType(f.__code__, namespace, f.__name__, f.__defaults__, f.__closure__)
+        clone.__qualname__ = f.__name__ + tag
+        clone.__module__ = HOME
+        clone.__doc__ = f.__doc__
+        namespace[f.__name__] = wrap(clone)
+    return namespace
+
+
+@functools.cache
+def global_names(code: types.CodeType) -> frozenset[str]:
+    """The global names that a function, and the functions within it, look up."""
+    names = {i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return frozenset(names).union(*(global_names(c) for c in code.co_consts if isinstance(c, types.CodeType)))

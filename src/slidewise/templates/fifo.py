@@ -1,0 +1,43 @@
+"""The driver of every FIFO algorithm over columns: frames whose bounds never move back.
+
+Rows are numbered through the stream, so that `state` carries on from one batch of rows to the next.
+"""
+
+from slidewise.templates.names import (
+    close_state,
+    defined,
+    evict,
+    insert,
+    lift,
+    lower,
+    open_state,
+    query,
+    zipped,
+)
+
+
+def run(state, values, base, front, start, end, out, valid):  # type: ignore[no-untyped-def]
+    """out[i] is the result of rows start[i] to end[i] - 1, where valid[i]; empty frames are not valid.
+
+    values[0] is row `base`; the state holds rows `front` to base - 1 on entry.
+    """
+    s = open_state(state)
+    values = zipped(values)
+    results = zipped(out)
+    last = base
+    for i in range(len(start)):
+        while front < start[i]:
+            if front == last:  # a gap between two frames: nothing of it is ever asked for
+                front = last = start[i]
+            else:
+                evict(s)
+                front += 1
+        while last < end[i]:
+            insert(s, lift(*values[last - base]))
+            last += 1
+        if front < last:
+            total = query(s)
+            valid[i] = defined(total)
+            if valid[i]:
+                results[i] = lower(total)
+    return close_state(s)

@@ -1,0 +1,235 @@
+"""The interpreted form: a class per algorithm and aggregation, over any Python objects.
+
+Partials are made optional here: None is the partial of nothing. It is the neutral element of every aggregation, so that
+max works on strings without an identity, and a frame in which every row was null is told from one that sums to zero.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import deque
+from collections.abc import Callable, Iterator
+from types import FunctionType, ModuleType
+from typing import Any, ClassVar
+
+from slidewise.aggregations.base import Aggregation
+from slidewise.errors import IllegalPair, InvalidInput
+from slidewise.registry.entries import AlgorithmEntry
+from slidewise.templates import storage
+from slidewise.templates.bind import bind, functions_of
+from slidewise.templates.names import Array, IntArray, IntQueue, Partial, Queue
+
+
+def optional_names(op: Aggregation) -> dict[str, Any]:
+    """The aggregation's functions over optional partials, under the free names of the templates."""
+    lift, combine, lower, inverse, defined = op.lift, op.combine, op.lower, op.inverse, op.defined
+    empty = op.empty
+
+    def lift_value(value: Any) -> Any:
+        return None if value is None else lift(value)
+
+    def lift_row(row: Any) -> Any:
+        return None if any(row[k] is None for k in needed) else lift(*row)
+
+    def combine_optional(older: Any, newer: Any) -> Any:
+        if older is None:
+            return newer
+        return older if newer is None else combine(older, newer)
+
+    def inverse_optional(total: Any, oldest: Any) -> Any:
+        return total if oldest is None else inverse(total, oldest)
+
+    def lower_optional(partial: Any, *argument: Any) -> Any:
+        if partial is None:
+            return empty
+        return lower(partial, *argument) if defined(partial) else None
+
+    def lower_always(partial: Any, *argument: Any) -> Any:
+        return empty if partial is None else lower(partial, *argument)
+
+    needed = range(op.arity) if op.nulls == "skip" else () if op.nulls == "keep" else op.nulls
+    if op.arity == 1:
+        lift_input: Callable[[Any], Any] = lift_value if needed else lift
+    else:
+        lift_input = lift_row
+    return {
+        "identity": None,
+        "lift": lift_input,
+        "combine": combine_optional,
+        "inverse": inverse_optional,
+        "lower": lower_always if defined is Aggregation.defined else lower_optional,
+        "same": lambda a, b: a is b,
+        "at": storage.at,
+        "put": storage.put,
+        "append": storage.append,
+        "drop": storage.drop,
+        "grow": storage.grow_list,
+    }
+
+
+_EMPTY: dict[Any, Callable[[], Any]] = {
+    Partial: lambda: None,
+    Queue: storage.new_pages,
+    IntQueue: storage.new_pages,
+    Array: list,
+    IntArray: list,
+}
+
+
+class Swag:
+    """A sliding-window aggregator (SWAG): values in at one end, out at the other, and their aggregate at any time.
+
+    Made by `slidewise.swag(name, aggregation)`.
+    """
+
+    __slots__ = ("_times",)
+    entry: ClassVar[AlgorithmEntry]
+    aggregation: ClassVar[Aggregation]
+    fields: ClassVar[dict[str, Any]]
+    functions: ClassVar[dict[str, Any]]
+
+    def __init__(self, **options: Any) -> None:
+        self._times: deque[Any] | None = None
+        for name, kind in self.fields.items():
+            setattr(self, name, _EMPTY[kind]() if kind in _EMPTY else 0)
+        if "setup" in self.functions:
+            self.functions["setup"](self, **options)
+
+    # insert, evict and query are made per class, see swag_class: a method call less on the hot path.
+    def insert(self, value: Any, time: Any = None) -> None:
+        """Add a value, younger than all others."""
+        raise AssertionError("made per class")
+
+    def evict(self, time: Any = None) -> None:
+        """Remove the oldest value; with a time, every value of that time or older."""
+        raise AssertionError("made per class")
+
+    def query(self, *argument: Any) -> Any:
+        """The aggregate of the values held; an argument goes to the aggregation's lower."""
+        raise AssertionError("made per class")
+
+    def __len__(self) -> int:
+        size: int = self.functions["size"](self)
+        return size
+
+    def check(self, values: list[Any] | None = None) -> None:
+        """Verify the algorithm's invariant; with the window's values, also every partial held. For tests."""
+        partials = None if values is None else [self.functions["lift"](v) for v in values]
+        self.functions["check"](self, partials)
+        if partials is not None:
+            assert len(self) == len(partials), (len(self), len(partials))
+
+    def partials(self) -> int:
+        """How many partials are held: the algorithm's space."""
+        return sum(_count_partials(kind, getattr(self, name)) for name, kind in self.fields.items())
+
+    # ---- times, kept beside a FIFO algorithm
+    @property
+    def oldest(self) -> Any:
+        """The time of the oldest value held; None where there is none."""
+        return self._times[0] if self._times else None
+
+    @property
+    def youngest(self) -> Any:
+        """The time of the youngest value held; None where there is none."""
+        return self._times[-1] if self._times else None
+
+    def _insert_time(self, time: Any) -> None:
+        if self._times is None:
+            if len(self):
+                raise InvalidInput("the values held have no times: give a time with every insert, or with none")
+            self._times = deque()
+        if self._times and time < self._times[-1]:
+            raise IllegalPair(
+                f"{self.entry.name} needs values in the order of their times, and got {time!r} after {self._times[-1]!r}. "
+                "Use fiba, which takes any order, or reactive for commutative aggregations"
+            )
+        self._times.append(time)
+
+    def __repr__(self) -> str:
+        return f"<{self.entry.name} of {self.aggregation!r} with {len(self)} values>"
+
+
+def _count_partials(kind: Any, value: Any) -> int:
+    if kind is Partial:
+        return 1
+    if kind is Queue:
+        return len(storage.elements(value))
+    return sum(v is not None for v in value) if kind is Array else 0
+
+
+def state_fields(module: ModuleType) -> dict[str, Any]:
+    """The fields of a template's State and their kinds; annotations may be strings."""
+    import typing
+
+    return typing.get_type_hints(module.State)
+
+
+@functools.lru_cache(maxsize=512)
+def swag_class(entry: AlgorithmEntry, aggregation: Aggregation) -> type[Swag]:
+    """The class of one algorithm for one aggregation: the template's clones as the methods' bodies."""
+    module = entry.module
+    names = optional_names(aggregation)
+    fields = state_fields(module)
+    functions = {**names, **bind(functions_of(module), names)}
+    lift, lower = names["lift"], names["lower"]
+    insert_partial, evict_oldest, query_partial = functions["insert"], functions["evict"], functions["query"]
+
+    def insert(self: Swag, value: Any, time: Any = None) -> None:
+        partial = lift(value)
+        if time is not None or self._times is not None:
+            self._insert_time(time)
+        insert_partial(self, partial)
+
+    def evict(self: Swag, time: Any = None) -> None:
+        if time is not None:
+            _evict_up_to(self, time)
+            return
+        if not functions["size"](self):
+            raise InvalidInput(f"evict: the window of {self.entry.name} is empty")
+        evict_oldest(self)
+        if self._times is not None:
+            self._times.popleft()
+
+    def query(self: Swag, *argument: Any) -> Any:
+        return lower(query_partial(self), *argument)
+
+    body = {
+        "__slots__": tuple(fields),
+        "entry": entry,
+        "aggregation": aggregation,
+        "fields": fields,
+        "functions": functions,
+    }
+    methods: dict[str, FunctionType] = {"insert": insert, "evict": evict, "query": query}  # type: ignore[dict-item]
+    for name, method in methods.items():
+        method.__doc__ = getattr(Swag, name).__doc__
+        method.__qualname__ = f"Swag.{name}"
+    bases = tuple(getattr(module, "MIXINS", ())) + (Swag,)
+    body |= {n: m for n, m in methods.items() if not any(n in vars(b) for b in bases[:-1])}
+    return type(f"{entry.name}[{aggregation.name}]", bases, body)
+
+
+def _evict_up_to(swag: Swag, time: Any) -> None:
+    if swag._times is None:
+        if len(swag):
+            raise InvalidInput("evict(time=): the values held have no times. Insert with insert(value, time=t)")
+        return
+    while swag._times and swag._times[0] <= time:
+        swag.evict()
+
+
+def run_interpreted(swag: Swag, rows: list[Any], start: Any, end: Any) -> Iterator[Any]:
+    """The results over frames whose bounds never move back; the interpreted twin of fifo.run."""
+    front = last = 0
+    for lo, hi in zip(start, end, strict=True):
+        while front < lo:
+            if front == last:
+                front = last = lo
+            else:
+                swag.evict()
+                front += 1
+        while last < hi:
+            swag.insert(rows[last])
+            last += 1
+        yield swag.query() if front < last else swag.aggregation.empty

@@ -1,0 +1,117 @@
+"""The free names of algorithm templates.
+
+An algorithm is written once, as plain functions over a state `s` with these names left free. `bind` clones the functions
+for one aggregation and gives the names their meaning: over Python objects when interpreted, over arrays when compiled by
+numba. A template imports from here what it uses; calling one of these unbound is a mistake.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Unbound(RuntimeError):
+    """A template was called without having been bound to an aggregation."""
+
+
+# ---- the aggregation
+identity: Any = None
+
+
+def lift(*row: Any) -> Any:
+    """One row as a partial."""
+    raise Unbound("lift")
+
+
+def combine(older: Any, newer: Any) -> Any:
+    """Two neighbouring partials as one, the older first."""
+    raise Unbound("combine")
+
+
+def inverse(total: Any, oldest: Any) -> Any:
+    """The total without its oldest operand."""
+    raise Unbound("inverse")
+
+
+def lower(partial: Any) -> Any:
+    """The result of a frame."""
+    raise Unbound("lower")
+
+
+def defined(partial: Any) -> bool:
+    """Whether the frame has a result other than null."""
+    raise Unbound("defined")
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two partials are the same one: for selective aggregations, whether combine chose b."""
+    raise Unbound("same")
+
+
+# ---- queues, addressed by positions that never change (see storage.py)
+def at(queue: Any, i: int) -> Any:
+    """The element at position i. O(1)."""
+    raise Unbound("at")
+
+
+def put(queue: Any, i: int, value: Any) -> None:
+    """Replace the element at position i. O(1)."""
+    raise Unbound("put")
+
+
+def append(queue: Any, i: int, value: Any) -> None:
+    """Add an element at position i, the end of the queue. O(1), and nothing moves."""
+    raise Unbound("append")
+
+
+def drop(queue: Any, i: int) -> None:
+    """Forget the element at position i, the front of the queue. O(1)."""
+    raise Unbound("drop")
+
+
+# ---- flat arrays
+def grow(array: Any, size: int) -> None:
+    """Make room for `size` elements. Compiled state has its full capacity from the start: there it is an error."""
+    raise Unbound("grow")
+
+
+# ---- drivers
+insert: Any = None
+evict: Any = None
+query: Any = None
+
+
+def open_state(state: Any) -> Any:
+    """The state tuple as a mutable struct."""
+    raise Unbound("open_state")
+
+
+def close_state(s: Any) -> Any:
+    """The struct as a state tuple again."""
+    raise Unbound("close_state")
+
+
+def zipped(columns: Any) -> Any:
+    """Columns, or an array of records, indexed as tuples."""
+    raise Unbound("zipped")
+
+
+# ---- the types of state fields, beside int
+class Partial:
+    """One partial; starts as the identity."""
+
+
+class Queue:
+    """Many partials, addressed by position in the stream."""
+
+
+class IntQueue:
+    """Many integers, addressed by position in the stream."""
+
+
+class Array:
+    """Many partials in a flat array."""
+
+
+class IntArray:
+    """Many integers in a flat array."""

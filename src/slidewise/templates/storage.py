@@ -1,0 +1,88 @@
+"""Where templates keep many elements: the queues of the interpreted and of the compiled form.
+
+A queue is addressed by positions in the stream; an element keeps its position from insertion to eviction. The worst case
+of DABA stays constant only if growth moves nothing (tutorial, section 3), so the interpreted queue is a table of pages in
+three levels: an append allocates at most one page per level, and no element or page reference is ever copied. It holds
+2^30 elements, more than Python objects fit into memory. The compiled queue is a ring of a power of two, since frames are
+known before a kernel starts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+BITS = 10
+SIZE = 1 << BITS
+LAST = SIZE - 1
+
+Pages = list[Any]
+
+
+def new_pages() -> Pages:
+    """An empty queue."""
+    return [None] * SIZE
+
+
+def at(pages: Pages, i: int) -> Any:
+    return pages[i >> 20 & LAST][i >> 10 & LAST][i & LAST]
+
+
+def put(pages: Pages, i: int, value: Any) -> None:
+    pages[i >> 20 & LAST][i >> 10 & LAST][i & LAST] = value
+
+
+def append(pages: Pages, i: int, value: Any) -> None:
+    slot = i & LAST
+    middle = pages[i >> 20 & LAST]
+    if middle is None:
+        middle = pages[i >> 20 & LAST] = [None] * SIZE
+    page = middle[i >> 10 & LAST]
+    if page is None:
+        page = middle[i >> 10 & LAST] = [None] * SIZE
+    page[slot] = value
+
+
+def drop(pages: Pages, i: int) -> None:
+    # The slot is cleared: an evicted element must not stay alive in the page.
+    middle = pages[i >> 20 & LAST]
+    if i & LAST == LAST:
+        middle[i >> 10 & LAST] = None
+        if i >> 10 & LAST == LAST:
+            pages[i >> 20 & LAST] = None
+    else:
+        middle[i >> 10 & LAST][i & LAST] = None
+
+
+def elements(pages: Pages) -> dict[int, Any]:
+    """The elements that are set, by position modulo 2^30."""
+    return {
+        hi << 20 | mid << 10 | lo: value
+        for hi, middle in enumerate(pages)
+        if middle is not None
+        for mid, page in enumerate(middle)
+        if page is not None
+        for lo, value in enumerate(page)
+        if value is not None
+    }
+
+
+def grow_list(array: list[Any], size: int) -> None:
+    if size > len(array):
+        array.extend([None] * (size - len(array)))
+
+
+# ---- the ring; these are compiled
+def ring_at(ring, i):  # type: ignore[no-untyped-def]
+    return ring[i & (len(ring) - 1)]
+
+
+def ring_put(ring, i, value):  # type: ignore[no-untyped-def]
+    ring[i & (len(ring) - 1)] = value
+
+
+def ring_drop(ring, i):  # type: ignore[no-untyped-def]
+    pass
+
+
+def refuse_growth(array, size):  # type: ignore[no-untyped-def]
+    raise ValueError("a compiled state is longer than its capacity")
