@@ -52,6 +52,8 @@ def _feed(h: Any, x: Any, seen: set[int]) -> None:
         h.update(b"(%d" % len(x))
         for item in x:
             _feed(h, item, seen)
+    elif isinstance(x, type) and issubclass(x, Exception):
+        h.update(f"{x.__module__}.{x.__qualname__}".encode())
     elif isinstance(x, types.ModuleType) and x.__name__ in _PURE_MODULES:
         h.update(x.__name__.encode())
     elif type(x).__module__ == "numpy" and hasattr(x, "tobytes"):

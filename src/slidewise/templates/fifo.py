@@ -16,7 +16,7 @@ from slidewise.templates.names import (
 )
 
 
-def run(state, values, base, front, start, end, out, valid):  # type: ignore[no-untyped-def]
+def run(state, values, base, front, start, end, out, valid):
     """out[i] is the result of rows start[i] to end[i] - 1, where valid[i]; empty frames are not valid.
 
     values[0] is row `base`; the state holds rows `front` to base - 1 on entry.

@@ -72,17 +72,17 @@ def grow_list(array: list[Any], size: int) -> None:
 
 
 # ---- the ring; these are compiled
-def ring_at(ring, i):  # type: ignore[no-untyped-def]
+def ring_at(ring, i):
     return ring[i & (len(ring) - 1)]
 
 
-def ring_put(ring, i, value):  # type: ignore[no-untyped-def]
+def ring_put(ring, i, value):
     ring[i & (len(ring) - 1)] = value
 
 
-def ring_drop(ring, i):  # type: ignore[no-untyped-def]
+def ring_drop(ring, i):
     pass
 
 
-def refuse_growth(array, size):  # type: ignore[no-untyped-def]
+def refuse_growth(array, size):
     raise ValueError("a compiled state is longer than its capacity")

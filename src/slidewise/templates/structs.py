@@ -16,10 +16,11 @@ from numba.core.extending import infer_getattr, lower_getattr_generic, lower_set
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import intrinsic, make_attribute_wrapper, overload, register_jitable, register_model
 
-# numba's code generators take (context, builder, signature, arguments): here c, b, sig, args.
+# numba compares the signatures of overloads with those of their implementations: no annotations there.
+# Its code generators take (context, builder, signature, arguments): here c, b, sig, args.
 
 
-class Zipped(types.Type):  # type: ignore[misc]
+class Zipped(types.Type):
     """zipped(x)[i] is a tuple: x is a tuple of arrays (columns), or one array of records (slots of partials)."""
 
     def __init__(self, of: Any) -> None:
@@ -30,7 +31,7 @@ class Zipped(types.Type):  # type: ignore[misc]
 
 
 @register_model(Zipped)
-class _ZippedModel(models.StructModel):  # type: ignore[misc]
+class _ZippedModel(models.StructModel):
     def __init__(self, manager: Any, t: Zipped) -> None:
         super().__init__(manager, t, [("of", t.of)])
 
@@ -45,7 +46,7 @@ def _function(source: str) -> Any:
 
 
 @overload(operator.getitem)
-def _zipped_getitem(x: Any, i: Any) -> Any:
+def _zipped_getitem(x, i):
     if not isinstance(x, Zipped):
         return None
     if x.records:
@@ -56,7 +57,7 @@ def _zipped_getitem(x: Any, i: Any) -> Any:
 
 
 @overload(operator.setitem)
-def _zipped_setitem(x: Any, i: Any, v: Any) -> Any:
+def _zipped_setitem(x, i, v):
     if not (isinstance(x, Zipped) and x.records):
         return None
     writes = "".join(f"    r.f{k} = v[{k}]\n" for k in range(x.arity))
@@ -64,7 +65,7 @@ def _zipped_setitem(x: Any, i: Any, v: Any) -> Any:
 
 
 @overload(len)
-def _zipped_len(x: Any) -> Any:
+def _zipped_len(x):
     if not isinstance(x, Zipped):
         return None
     return _function("def f(x): return len(x.of)" if x.records else "def f(x): return len(x.of[0])")
@@ -100,7 +101,7 @@ def zipped(typing: Any, x: Any) -> Any:
     return t(x), codegen
 
 
-class Fields(types.Type):  # type: ignore[misc]
+class Fields(types.Type):
     """The body of an open state: its fields by name."""
 
     def __init__(self, fields: tuple[tuple[str, Any], ...]) -> None:
@@ -109,12 +110,12 @@ class Fields(types.Type):  # type: ignore[misc]
 
 
 @register_model(Fields)
-class _FieldsModel(models.StructModel):  # type: ignore[misc]
+class _FieldsModel(models.StructModel):
     def __init__(self, manager: Any, t: Fields) -> None:
         super().__init__(manager, t, list(t.fields.items()))
 
 
-class OpenState(types.Type):  # type: ignore[misc]
+class OpenState(types.Type):
     """A pointer to a state's fields on the caller's stack; LLVM keeps them in registers."""
 
     def __init__(self, closed: Any) -> None:
@@ -124,7 +125,7 @@ class OpenState(types.Type):  # type: ignore[misc]
 
 
 @register_model(OpenState)
-class _OpenStateModel(models.PrimitiveModel):  # type: ignore[misc]
+class _OpenStateModel(models.PrimitiveModel):
     def __init__(self, manager: Any, t: OpenState) -> None:
         super().__init__(manager, t, manager.lookup(t.body).get_value_type().as_pointer())
 
@@ -134,7 +135,7 @@ def _body(c: Any, b: Any, t: OpenState, pointer: Any) -> Any:
 
 
 @infer_getattr
-class _Attribute(AttributeTemplate):  # type: ignore[misc]
+class _Attribute(AttributeTemplate):
     key = OpenState
 
     def generic_resolve(self, t: OpenState, attr: str) -> Any:
@@ -182,13 +183,13 @@ def close_state(typing: Any, s: Any) -> Any:
     return s.closed(s), codegen
 
 
-def same(a: Any, b: Any) -> bool:
+def same(a, b):
     """See names.same."""
-    raise NotImplementedError
+    raise RuntimeError("only inside kernels")
 
 
 @overload(same)
-def _same(a: Any, b: Any) -> Any:
+def _same(a, b):
     """Equal in every field, with NaN equal to itself."""
     if isinstance(a, types.BaseTuple):
         test = " and ".join(f"(a[{k}] == b[{k}] or (a[{k}] != a[{k}] and b[{k}] != b[{k}]))" for k in range(len(a)))

@@ -1,0 +1,134 @@
+"""The algorithms, as data: costs in calls of combine, space in partials, n = values in the window.
+
+The planner, explain(), the tables in the documentation and the conformance suite read these rows.
+"""
+
+from __future__ import annotations
+
+from slidewise.registry.entries import AlgorithmEntry
+
+DABA = "Tangwongsan, Hirzel, Schneider: In-Order Sliding-Window Aggregation in Worst-Case Constant Time"
+REACTIVE = "Tangwongsan, Hirzel, Schneider, Wu: General Incremental Sliding-Window Aggregation"
+TUTORIAL = "Hirzel, Schneider, Tangwongsan: Sliding-Window Aggregation Algorithms"
+PBA = "Zhang, Akbarinia, Toumani: Efficient Incremental Computation of Aggregations over Sliding Windows"
+HOLISTIC = "Wesley, Xu: Incremental Computation of Common Windowed Holistic Aggregates"
+FLAT_FIT = "Shein, Chrysanthis, Labrinidis: FlatFIT: Accelerated Incremental Sliding-Window Aggregation"
+SLICK_DEQUE = "Shein, Chrysanthis, Labrinidis: SlickDeque: High Throughput and Low Latency Incremental Sliding-Window Aggregation"
+FIBA = "Tangwongsan, Hirzel, Schneider: Optimal and General Out-of-Order Sliding-Window Aggregation"
+B_INT = "Arasu, Widom: Resource Sharing in Continuous Sliding-Window Aggregates"
+
+ASSOCIATIVE = frozenset({"associative"})
+
+ALGORITHMS = (
+    AlgorithmEntry(
+        "recalculate",
+        "folds the whole window at every query; needs nothing, and is the oracle of all others",
+        insert="0", evict="0", query="n", space="n",
+        needs=frozenset(), paper=TUTORIAL, prefers_size_preserving=False,
+    ),
+    AlgorithmEntry(
+        "subtract_on_evict",
+        "one running total; an eviction takes the oldest value out again",
+        insert="1", evict="1 inverse", query="0", space="n + 1",
+        needs=frozenset({"invertible"}), paper=TUTORIAL, prefers_size_preserving=False,
+    ),
+    AlgorithmEntry(
+        "two_stacks",
+        "two aggregating stacks; the back is flipped onto the front when that is empty",
+        insert="1", evict="<= n, 1 on average", query="1", space="2n",
+        needs=ASSOCIATIVE, paper=DABA,
+    ),
+    AlgorithmEntry(
+        "two_stacks_lite",
+        "two stacks in one queue, with one partial per value",
+        insert="1", evict="<= n, 1 on average", query="1", space="n + 1",
+        needs=ASSOCIATIVE, paper=DABA,
+    ),
+    AlgorithmEntry(
+        "daba",
+        "two stacks whose flip is spread over all operations: constant time in the worst case",
+        insert="<= 4, 2.5 on average", evict="<= 3, 1.5 on average", query="1", space="2n",
+        needs=ASSOCIATIVE, paper=DABA,
+    ),
+    AlgorithmEntry(
+        "daba_lite",
+        "DABA with one partial per value: constant time in the worst case, with the least space",
+        insert="<= 3, 2 on average", evict="<= 2, 1 on average", query="1", space="n + 2",
+        needs=ASSOCIATIVE, paper=DABA,
+    ),
+    AlgorithmEntry(
+        "flat_fit",
+        "reuses the partials of earlier queries along chains of indices",
+        insert="0", evict="0", query="<= n, about 3 on average", space="n, n indices, an index stack",
+        needs=ASSOCIATIVE, paper=FLAT_FIT, ranges=False,
+    ),
+    AlgorithmEntry(
+        "slick_deque",
+        "keeps only the values that can still win, or subtracts where there is an inverse",
+        insert="< 2 per slide on average, <= n", evict="", query="0", space="<= n, and their positions",
+        needs=frozenset({"selective or invertible"}), paper=SLICK_DEQUE,
+    ),
+    AlgorithmEntry(
+        "flat_fat",
+        "a perfect binary tree of partials in one flat array, over a fixed number of slots",
+        insert="m leaves: <= m (1 + ceil(log2(cap/m)))", evict="as insert",
+        query="0; prefix, suffix <= log2 cap", space="2 cap - 1",
+        needs=ASSOCIATIVE, paper=REACTIVE, fifo=False, options=("capacity",),
+    ),
+    AlgorithmEntry(
+        "reactive",
+        "FlatFAT as a circular buffer that grows, shrinks and compacts; values may leave from the middle",
+        insert="as flat_fat, amortised; O(n) at a resize", evict="anywhere in the window",
+        query="<= 2 log2 cap - 1 when inverted, else 0", space="< 8n",
+        needs=ASSOCIATIVE, paper=REACTIVE, fifo=False, out_of_order=True, ranges=True,
+    ),
+    AlgorithmEntry(
+        "b_int",
+        "partials of all dyadic intervals of a long window, from which every shorter one is answered",
+        insert="< 1 amortised, <= log2 n_max", evict="0", query="O(log of the queried length)", space="2 n_max",
+        needs=ASSOCIATIVE, paper=B_INT, ranges=True, options=("capacity",),
+    ),
+    AlgorithmEntry(
+        "fiba",
+        "a B-tree with fingers at both ends: values in any order, ranges, and bulk operations",
+        insert="amortised O(log d), d to the nearer end; O(1) in order",
+        evict="amortised O(1); bulk O(log n)", query="O(1); a range O(log n)", space="fewer than 2n",
+        needs=ASSOCIATIVE, paper=FIBA, fifo=False, out_of_order=True, ranges=True,
+    ),
+    AlgorithmEntry(
+        "sba",
+        "boundaries every chunk of slices: left-cumulative partials before, a running one after",
+        insert="<= 3 per slide; c - 2 more at a boundary", evict="", query="", space="3c + 2",
+        needs=ASSOCIATIVE, paper=PBA, options=("range", "slide"),
+    ),
+    AlgorithmEntry(
+        "pba",
+        "the boundary aggregator with the left-cumulative pass on a second thread",
+        insert="<= 3 per slide; c - 2 on the second thread", evict="", query="", space="3c + 2",
+        needs=ASSOCIATIVE, paper=PBA, options=("range", "slide"),
+    ),
+    AlgorithmEntry(
+        "order_statistic_tree",
+        "a balanced search tree with subtree sizes, and a queue",
+        insert="O(log n)", evict="O(log n)", query="O(log n)", space="n, and a queue",
+        needs=frozenset({"order_statistic"}), paper=TUTORIAL, prefers_size_preserving=False, compiled=False,
+    ),
+    AlgorithmEntry(
+        "incremental_count_distinct",
+        "a table of counts that is kept from frame to frame, and flushed when mostly empty",
+        insert="O(1) amortised", evict="O(1) amortised", query="O(1)", space="live values / tau",
+        needs=frozenset({"distinct_values"}), paper=HOLISTIC, prefers_size_preserving=False, compiled=False,
+    ),
+    AlgorithmEntry(
+        "incremental_mode",
+        "a table of counts under a tournament of (count, value)",
+        insert="O(log distinct)", evict="O(log distinct)", query="O(1)", space="distinct values",
+        needs=frozenset({"most_frequent"}), paper=HOLISTIC, prefers_size_preserving=False, compiled=False,
+    ),
+    AlgorithmEntry(
+        "incremental_quantile",
+        "the index of the last frame, partially ordered, is reused or replaced",
+        insert="O(1)", evict="O(1)", query="O(n)", space="n",
+        needs=frozenset({"order_statistic"}), paper=HOLISTIC, prefers_size_preserving=False, compiled=False,
+    ),
+)  # fmt: skip

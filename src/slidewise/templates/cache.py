@@ -1,0 +1,58 @@
+"""Where compiled kernels are kept on disk: numba's own place, then a private directory, then nowhere.
+
+Cache files are pickle, so only a directory that no one else can write to is trusted. A read-only home, a full disk or a
+damaged file never stops a computation: the kernel is compiled again.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from slidewise.templates.bind import HOME
+
+#: Entries kept per directory; the oldest half goes when there are more.
+MOST_ENTRIES = 4000
+
+
+def cached_njit(function: Callable[..., Any]) -> Any:
+    """njit with the disk cache in the first place that takes it, and without where none does."""
+    import numba
+
+    for directory in (numba.config.CACHE_DIR, private_directory()):
+        before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, directory  # read at decoration only
+        try:
+            return numba.njit(nogil=True, cache=True)(function)
+        except RuntimeError:  # numba has no place that it can write to: try the next
+            continue
+        finally:
+            numba.config.CACHE_DIR = before
+    return numba.njit(nogil=True)(function)
+
+
+def private_directory() -> str:
+    """A directory of this user alone, below the system's place for temporary files; "" where there can be none."""
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    path = Path(tempfile.gettempdir()) / f"slidewise-kernels-{user}"
+    try:
+        path.mkdir(mode=0o700, exist_ok=True)
+        status = path.lstat()
+        own = stat.S_ISDIR(status.st_mode) and status.st_uid == user and not status.st_mode & 0o077
+        return str(path if own else tempfile.mkdtemp(prefix="slidewise-kernels-"))
+    except OSError:
+        return ""
+
+
+def prune(directory: str, most: int = MOST_ENTRIES) -> None:
+    """Delete the older half of our entries where there are more than `most`; numba itself never deletes any."""
+    try:
+        entries = [(p.stat().st_mtime, p) for p in Path(directory).glob(f"{HOME.rpartition('.')[2]}.*.nb[ci]")]
+        if len(entries) > most:
+            for _, path in sorted(entries)[: len(entries) // 2]:
+                path.unlink(missing_ok=True)
+    except OSError:
+        return  # another process prunes too, or the directory is read-only: neither matters

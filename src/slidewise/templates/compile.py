@@ -1,0 +1,195 @@
+"""The compiled form: a kernel per driver, algorithm, aggregation and types, made by numba on first use.
+
+One kernel has one signature and one cache file, named by the digest of all that it is made of. A second process loads it
+in milliseconds and compiles nothing, for aggregations from any module, a notebook, or a Spark worker.
+"""
+
+from __future__ import annotations
+
+import threading
+import types
+import warnings
+from typing import Any
+
+import numpy as np
+
+from slidewise.aggregations.base import Aggregation
+from slidewise.errors import CompileFallback
+from slidewise.templates import cache, storage
+from slidewise.templates.bind import bind, functions_of, global_names
+from slidewise.templates.digest import Undigestible, digest
+from slidewise.templates.interpret import state_fields
+from slidewise.templates.names import Array, IntArray, IntQueue, Partial, Queue
+
+_kernels: dict[tuple[Any, ...], Any] = {}
+_lock = threading.Lock()
+
+
+# ---- partials and state as arrays
+def partial_dtype(op: Aggregation, columns: tuple[np.ndarray, ...]) -> np.dtype:
+    """The type of partials, by trial on ones of the columns' types: combining may widen what lift gives."""
+    one = op.lift(*(c.dtype.type(1).item() for c in columns))
+    both = op.combine(one, one)
+    if isinstance(both, tuple):
+        fields = [(f"f{k}", _wider(a, b)) for k, (a, b) in enumerate(zip(one, both, strict=True))]
+        return np.dtype(fields)
+    return _wider(one, both)
+
+
+def result_dtype(op: Aggregation, columns: tuple[np.ndarray, ...], partial: np.dtype) -> np.dtype:
+    """The type of results, from lowering a real partial; the identity need not have a result."""
+    one = op.lift(*(c.dtype.type(1).item() for c in columns))
+    result = op.lower(np.array(op.combine(one, one), partial).item())
+    if isinstance(result, tuple):
+        return np.dtype([(f"f{k}", np.result_type(np.asarray(v))) for k, v in enumerate(result)])
+    return columns[0].dtype if op.keeps_type else np.asarray(result).dtype
+
+
+def _wider(a: Any, b: Any) -> np.dtype:
+    return np.result_type(np.asarray(a).dtype, np.asarray(b).dtype)
+
+
+def typed_identity(op: Aggregation, partial: np.dtype) -> Any:
+    """The identity as a constant of exactly the partials' type."""
+    if partial.fields is None:
+        return _constant(op.identity_for(partial), partial)
+    dtypes = [partial[k] for k in range(len(partial))]
+    return tuple(_constant(v, dtype) for v, dtype in zip(op.identity, dtypes, strict=True))
+
+
+def _constant(value: Any, dtype: np.dtype) -> Any:
+    scalar = dtype.type(value)
+    return scalar if dtype.kind == "u" else scalar.item()  # numba reads a Python int as signed
+
+
+def new_state(module: types.ModuleType, op: Aggregation, partial: np.dtype, capacity: int, **options: Any) -> Any:
+    """A compiled state with room for `capacity` values."""
+    capacity = 1 << max(4, (int(capacity) - 1).bit_length())
+    sizes = module.sizes(capacity) if hasattr(module, "sizes") else {}
+    identity = typed_identity(op, partial)
+    s = types.SimpleNamespace()
+    for name, kind in state_fields(module).items():
+        size = sizes.get(name, capacity)
+        if kind in (Queue, Array):
+            value: Any = np.zeros(size, partial)
+        elif kind in (IntQueue, IntArray):
+            value = np.zeros(size, np.int64)
+        else:
+            value = identity if kind is Partial else 0
+        setattr(s, name, value)
+    if hasattr(module, "setup_compiled"):
+        module.setup_compiled(s, identity, capacity, **options)
+    return module.State(**vars(s))
+
+
+# ---- kernels
+def kernel(
+    driver: types.FunctionType,
+    module: types.ModuleType | None,
+    op: Aggregation,
+    partial: np.dtype,
+    args: tuple[Any, ...],
+) -> Any:
+    """`driver` for one algorithm, aggregation and set of argument types; None where numba cannot compile it."""
+    functions = functions_of(module) if module else []
+    parts = (op.lift, op.combine, op.lower, op.defined, op.inverse, typed_identity(op, partial))
+    try:
+        code: Any = digest(driver, *functions, *parts, str(partial.descr), repr(partial))
+    except Undigestible:
+        code = None
+    who = (driver.__module__, driver.__name__, module and module.__name__, op.name, _type_key(args))
+    with _lock:
+        key = (*who, code) if code else (*who, parts)  # functions in the key stay alive, and so their ids
+        if key not in _kernels:
+            _kernels[key] = _build(driver, functions, op, partial, args, who, code)
+        return _kernels[key]
+
+
+def _build(
+    driver: types.FunctionType,
+    functions: list[types.FunctionType],
+    op: Aggregation,
+    partial: np.dtype,
+    args: tuple[Any, ...],
+    who: tuple[Any, ...],
+    code: str | None,
+) -> Any:
+    import numba
+
+    # Two kernels whose helpers have equal names would mix up their machine code: every clone has the whole tag.
+    tag = "_" + "_".join(str(part).rpartition(".")[2] for part in (*who, code or id(op)) if part)
+    clones: dict[Any, Any] = {}
+    names = {n: _jitable(getattr(op, n), tag, clones) for n in ("lift", "combine", "lower", "defined", "inverse")}
+    names["identity"] = typed_identity(op, partial)
+    ring = {"at": storage.ring_at, "put": storage.ring_put, "append": storage.ring_put, "drop": storage.ring_drop}
+    names |= {n: _jitable(f, tag, clones) for n, f in {**ring, "grow": storage.refuse_growth}.items()}
+    names |= _struct_names()
+    if functions:
+        namespace = bind(functions, names, tag, _register)
+        names |= {f.__name__: namespace[f.__name__] for f in functions}
+    if numba.config.DISABLE_JIT:
+        return bind([driver], names, tag)[driver.__name__]
+    signature = tuple(numba.typeof(a) for a in args)
+    attempts = ([cache.cached_njit] if code else []) + [numba.njit(nogil=True)]
+    for make in attempts:
+        compiled = bind([driver], names, tag, make)[driver.__name__]
+        try:  # only compiling may fail here, never running; what numba raises is not always its own error
+            compiled.compile(signature)
+        except Exception as error:
+            reason = _first_reason(error)
+        else:
+            if make is cache.cached_njit and not compiled.stats.cache_hits:
+                cache.prune(compiled.stats.cache_path)
+            return compiled
+    warnings.warn(
+        f"{op.name} runs interpreted, since numba cannot compile it: {reason}", CompileFallback, stacklevel=5
+    )
+    return None
+
+
+def _first_reason(error: Exception) -> str:
+    """numba opens with the step that failed; the line after it says why."""
+    lines = [line for line in str(error).splitlines() if line.strip() and not line.startswith("Failed in")]
+    return lines[0] if lines else repr(error)
+
+
+def _register(function: Any) -> Any:
+    from numba.extending import register_jitable
+
+    return register_jitable(function)  # compiled into its callers, with no wrapper of its own
+
+
+def _struct_names() -> dict[str, Any]:
+    import numba
+
+    if numba.config.DISABLE_JIT:
+        from slidewise.templates import uncompiled as structs
+    else:
+        from slidewise.templates import structs  # type: ignore[no-redef]
+    return {n: getattr(structs, n) for n in ("open_state", "close_state", "zipped", "same")}
+
+
+def _jitable(function: Any, tag: str, clones: dict[Any, Any]) -> Any:
+    """A clone for kernels, with clones of the plain functions that it calls."""
+    if not isinstance(function, types.FunctionType):
+        return function
+    if function not in clones:
+        clones[function] = None  # numba resolves a function's call of itself
+        called = {n: function.__globals__.get(n) for n in global_names(function.__code__)}
+        names = {
+            n: _jitable(f, tag, clones)
+            for n, f in called.items()
+            if isinstance(f, types.FunctionType) and f is not function and not hasattr(f, "_intrinsic_")
+        }
+        clones[function] = bind([function], names, tag, _register)[function.__name__]
+    return clones[function]
+
+
+def _type_key(a: Any) -> str:
+    """Everything that numba's signature distinguishes, in letters that every file system takes."""
+    if isinstance(a, tuple):
+        return "".join(map(_type_key, a))
+    if isinstance(a, np.ndarray):
+        dtype = f"{a.dtype.kind}{a.dtype.itemsize}" if a.dtype.fields is None else "R" + digest(str(a.dtype.descr))[:6]
+        return dtype + "r" * (not a.flags.writeable) + "A" * (not a.flags.c_contiguous)
+    return type(a).__name__[0]

@@ -1,0 +1,58 @@
+"""Twins of structs.py in plain Python, for NUMBA_DISABLE_JIT=1: kernels run as they are written, under a debugger or
+with coverage, on the same arrays."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+
+class Scalars:
+    """An array whose elements are Python's own scalars: arithmetic as compiled code does it, without NumPy's warnings."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __getitem__(self, i: int) -> Any:
+        return self.array.item(i)  # of an array of records: a tuple
+
+    def __setitem__(self, i: int, value: Any) -> None:
+        self.array[i] = value
+
+
+class Rows:
+    """Columns indexed as tuples."""
+
+    def __init__(self, columns: tuple[np.ndarray, ...]) -> None:
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+    def __getitem__(self, i: int) -> tuple[Any, ...]:
+        return tuple(c.item(i) for c in self.columns)
+
+
+def zipped(x: Any) -> Any:
+    return Rows(x) if isinstance(x, tuple) else Scalars(x)
+
+
+def open_state(state: Any) -> Any:
+    fields = {n: Scalars(v) if isinstance(v, np.ndarray) else v for n, v in state._asdict().items()}
+    return SimpleNamespace(closed=type(state), **fields)
+
+
+def close_state(s: Any) -> Any:
+    values = (getattr(s, n) for n in s.closed._fields)
+    return s.closed(*(v.array if isinstance(v, Scalars) else v for v in values))
+
+
+def same(a: Any, b: Any) -> bool:
+    if isinstance(a, tuple):
+        return all(same(x, y) for x, y in zip(a, b, strict=True))
+    return bool(a == b or (a != a and b != b))
