@@ -1,0 +1,38 @@
+"""The algorithms: one file each, written once as a template (see slidewise.templates)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slidewise.aggregations.base import Aggregation
+from slidewise.errors import InvalidInput
+from slidewise.registry import algorithm, require_legal
+from slidewise.templates.interpret import Swag, swag_class
+
+
+def swag(name: str, aggregation: Aggregation | type[Aggregation], **options: Any) -> Swag:
+    """The bare data structure: a sliding-window aggregator of one algorithm for one aggregation.
+
+    >>> import slidewise as sw
+    >>> s = sw.swag("daba_lite", sw.max())
+    >>> for value in (3.0, 1.0, 2.0):
+    ...     s.insert(value)
+    >>> s.query()
+    3.0
+    >>> s.evict()
+    >>> s.query(), len(s)
+    (2.0, 2)
+
+    What a structure must know at its start goes by name: `sw.swag("sba", sw.sum(), range=10, slide=2)`.
+    """
+    entry = algorithm(name)
+    if isinstance(aggregation, type) and issubclass(aggregation, Aggregation):
+        aggregation = aggregation()
+    if not isinstance(aggregation, Aggregation):
+        raise InvalidInput(f"swag takes an aggregation such as slidewise.max(), got {aggregation!r}")
+    require_legal(entry, aggregation)
+    unknown = sorted(options.keys() - set(entry.options))
+    if unknown:
+        takes = f"takes {', '.join(entry.options)}" if entry.options else "takes no options"
+        raise InvalidInput(f"{name} {takes}, got {', '.join(unknown)}")
+    return swag_class(entry, aggregation)(**options)

@@ -1,0 +1,46 @@
+"""One registry: every algorithm's and aggregation's properties, costs and papers, as data.
+
+A pair is legal when what the algorithm needs is among what the aggregation provides.
+"""
+
+from __future__ import annotations
+
+import difflib
+
+from slidewise.aggregations.base import Aggregation
+from slidewise.errors import IllegalPair, InvalidInput
+from slidewise.registry.algorithms import ALGORITHMS
+from slidewise.registry.entries import AlgorithmEntry
+
+_BY_NAME = {entry.name: entry for entry in ALGORITHMS}
+
+
+def algorithm(name: str) -> AlgorithmEntry:
+    """The entry of one algorithm."""
+    if name not in _BY_NAME:
+        close = difflib.get_close_matches(str(name), _BY_NAME, 1)
+        hint = f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(_BY_NAME)}"
+        raise InvalidInput(f"there is no algorithm {name!r}. {hint}")
+    return _BY_NAME[name]
+
+
+def missing(entry: AlgorithmEntry, aggregation: Aggregation) -> list[str]:
+    """What the algorithm needs and the aggregation does not provide; a need may name alternatives."""
+    provided = aggregation.properties
+    return sorted(need for need in entry.needs if provided.isdisjoint(need.split(" or ")))
+
+
+def legal_algorithms(aggregation: Aggregation) -> list[AlgorithmEntry]:
+    """The algorithms that can run the aggregation."""
+    return [entry for entry in ALGORITHMS if not missing(entry, aggregation)]
+
+
+def require_legal(entry: AlgorithmEntry, aggregation: Aggregation) -> None:
+    """Refuse an illegal pair: which property is missing, and what to use instead."""
+    lacking = missing(entry, aggregation)
+    if lacking:
+        instead = [e.name for e in legal_algorithms(aggregation) if e.name not in ("recalculate", "flat_fat")]
+        raise IllegalPair(
+            f"{entry.name} needs an aggregation that is {' and '.join(lacking)}, and {aggregation.name} is not. "
+            f"Use {', '.join(instead[:4]) or 'recalculate'}" + (" or another one" if len(instead) > 4 else "")
+        )
