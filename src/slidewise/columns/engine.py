@@ -1,0 +1,130 @@
+"""One aggregation over frames of columns: compiled where numba can, interpreted where not, by any algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from slidewise.aggregations.base import Aggregation
+from slidewise.errors import IllegalPair
+from slidewise.registry import algorithm as algorithm_entry
+from slidewise.registry import require_legal
+from slidewise.registry.entries import AlgorithmEntry
+from slidewise.templates import fifo, fold
+from slidewise.templates.bind import bind
+from slidewise.templates.compile import kernel, new_state, partial_dtype, result_dtype
+from slidewise.templates.interpret import optional_names, run_interpreted, swag_class
+from slidewise.windows.bounds import Frames
+
+Columns = tuple[np.ndarray, ...]
+
+
+def compute(aggregation: Aggregation, columns: Columns, frames: Frames, algorithm: str) -> tuple[np.ndarray, np.ndarray]:
+    """The results of all frames, and which of them are not null."""
+    entry = algorithm_entry(algorithm)
+    require_legal(entry, aggregation)
+    _require_frames(entry, frames)
+    numeric = all(c.dtype.kind in "biuf" for c in columns)
+    op = aggregation.compiled(columns, frames.longest) if numeric and entry.compiled else None
+    result = _compiled(entry, op, columns, frames) if op is not None else None
+    return result if result is not None else _interpreted(entry, aggregation, columns, frames)
+
+
+def _require_frames(entry: AlgorithmEntry, frames: Frames) -> None:
+    if entry.name in ("recalculate", "flat_fat") or frames.monotone:
+        return
+    raise IllegalPair(
+        f"{entry.name} needs frames whose bounds never move back, and these do. "
+        "Use flat_fat, which answers any frame in logarithmic time, or recalculate"
+    )
+
+
+# ---- compiled
+def _compiled(
+    entry: AlgorithmEntry, op: Aggregation, columns: Columns, frames: Frames
+) -> tuple[np.ndarray, np.ndarray] | None:
+    partial = partial_dtype(op, columns)
+    out = np.zeros(len(frames), result_dtype(op, columns, partial))
+    valid = np.zeros(len(frames), bool)
+    run = _RUNNERS.get(entry.name, _run_fifo)
+    return (out, valid) if run(_Compiler(entry.module, op, partial), columns, frames, out, valid) else None
+
+
+class _Compiler:
+    """Kernels of one algorithm and aggregation."""
+
+    def __init__(self, module: ModuleType, op: Aggregation, partial: np.dtype) -> None:
+        self.module, self.op, self.partial = module, op, partial
+
+    def work(self, size: int) -> np.ndarray:
+        """Room for that many partials."""
+        return np.zeros(max(size, 1), self.partial)
+
+    def call(self, driver: FunctionType, *args: Any) -> bool:
+        """Run a driver compiled; False where numba cannot compile it."""
+        function = kernel(driver, self.module, self.op, self.partial, args)
+        if function is not None:
+            function(*args)
+        return function is not None
+
+
+def _run_fifo(c: _Compiler, columns: Columns, frames: Frames, out: np.ndarray, valid: np.ndarray) -> bool:
+    state = new_state(c.module, c.op, c.partial, frames.longest + 1)
+    return c.call(fifo.run, state, columns, 0, 0, frames.start, frames.end, out, valid)
+
+
+def _run_fold(c: _Compiler, columns: Columns, frames: Frames, out: np.ndarray, valid: np.ndarray) -> bool:
+    return c.call(fold.run, columns, frames.start, frames.end, out, valid)
+
+
+def _run_sba(c: _Compiler, columns: Columns, frames: Frames, out: np.ndarray, valid: np.ndarray) -> bool:
+    work = c.work(frames.longest)
+    if frames.trailing is not None:
+        return c.call(c.module.run_rows, work, columns, frames.longest, out, valid)
+    return c.call(c.module.run_frames, work, columns, frames.start, frames.end, out, valid)
+
+
+def _run_flat_fat(c: _Compiler, columns: Columns, frames: Frames, out: np.ndarray, valid: np.ndarray) -> bool:
+    leaves = 1 << max(0, len(columns[0]) - 1).bit_length()
+    return c.call(c.module.run_frames, c.work(2 * leaves), columns, frames.start, frames.end, out, valid)
+
+
+_Runner = Callable[[_Compiler, Columns, Frames, np.ndarray, np.ndarray], bool]
+_RUNNERS: dict[str, _Runner] = {"recalculate": _run_fold, "sba": _run_sba, "flat_fat": _run_flat_fat}
+
+
+# ---- interpreted
+def _interpreted(
+    entry: AlgorithmEntry, aggregation: Aggregation, columns: Columns, frames: Frames
+) -> tuple[np.ndarray, np.ndarray]:
+    lists = [c.tolist() for c in columns]
+    rows = lists[0] if aggregation.arity == 1 else list(zip(*lists, strict=True))
+    start, end = frames.start.tolist(), frames.end.tolist()
+    if entry.name in ("recalculate", "flat_fat", "sba", "pba") or not frames.monotone:
+        results = _fold_interpreted(aggregation, rows, start, end)
+    else:
+        results = list(run_interpreted(swag_class(entry, aggregation)(), rows, start, end))
+    return _as_arrays(results)
+
+
+def _fold_interpreted(aggregation: Aggregation, rows: list[Any], start: list[int], end: list[int]) -> list[Any]:
+    names = optional_names(aggregation)
+    names |= {"zipped": lambda x: x, "defined": lambda total: True}
+    out = [aggregation.empty] * len(start)
+    bind([fold.run], names)["run"]([(row,) for row in rows], start, end, out, [False] * len(start))
+    return out
+
+
+def _as_arrays(results: list[Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Python results as an array of the narrowest fitting type, and which are not None."""
+    valid = np.array([r is not None for r in results], bool)
+    present = {type(r) for r in results if r is not None}
+    if present and present <= {bool} | {int, float} and (present == {bool} or bool not in present):
+        filler = next(iter(present))(0)
+        return np.array([filler if r is None else r for r in results]), valid
+    out = np.empty(len(results), object)
+    out[:] = results
+    return out, valid
