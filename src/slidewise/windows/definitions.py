@@ -1,0 +1,501 @@
+"""What a window is: its size, its slide, and how both are measured.
+
+Every definition has `size_kind` ("count", "time", "delta", "punctuation", "rows", "range", "groups" or "bounds") and
+`slide_kind` ("row", "count", "time", "delta" or "punctuation"). A slide other than every row is kept in `every`, as one of
+the four plain windows of which only the size counts; `offset` moves the boundaries of a slide by time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import total_ordering
+from typing import Any, ClassVar, Literal
+
+from slidewise.errors import InvalidInput
+from slidewise.windows.durations import CalendarDuration, Duration, Length, length, same_kind, sign
+
+Closed = Literal["both", "right", "left", "neither"]
+Exclude = Literal["current row", "group", "ties"]
+
+
+# ---- bounds of frames
+@total_ordering
+class Unbounded:
+    """No bound: `-UNBOUNDED` is before every row, `UNBOUNDED` after every row."""
+
+    __slots__ = ("sign",)
+
+    def __init__(self, sign: int) -> None:
+        self.sign = sign
+
+    def __neg__(self) -> Unbounded:
+        return _UNBOUNDED_PRECEDING if self is UNBOUNDED else UNBOUNDED
+
+    def __lt__(self, other: object) -> bool:
+        return self.sign < other.sign if isinstance(other, Unbounded) else self.sign < 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Unbounded) and self.sign == other.sign
+
+    def __hash__(self) -> int:
+        return hash((Unbounded, self.sign))
+
+    def __float__(self) -> float:
+        return self.sign * float("inf")
+
+    def __repr__(self) -> str:
+        return "UNBOUNDED" if self.sign > 0 else "-UNBOUNDED"
+
+    def __reduce__(self) -> Any:
+        return (_unbounded, (self.sign,))
+
+
+def _unbounded(sign: int) -> Unbounded:
+    return UNBOUNDED if sign > 0 else _UNBOUNDED_PRECEDING
+
+
+UNBOUNDED = Unbounded(1)
+_UNBOUNDED_PRECEDING = Unbounded(-1)
+
+
+@dataclass(frozen=True, repr=False)
+class Column:
+    """A column by name: an offset that every row brings along."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return f'col("{self.name}")'
+
+
+Bound = Unbounded | Column | Length
+
+
+# ---- windows
+class WindowDefinition:
+    """The base of all windows."""
+
+    size_kind: ClassVar[str]
+    every: WindowDefinition | None
+    offset: Length | None
+
+    @property
+    def slide_kind(self) -> str:
+        """How the slide is measured: "row" where every row slides."""
+        return "row" if self.every is None else self.every.size_kind
+
+    @property
+    def hopping(self) -> bool:
+        """Whether this is Spark's hopping window: size and slide both by time, one result per slide."""
+        return self.size_kind == "time" and self.slide_kind == "time"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the window itself reads, besides the order."""
+        return self.every.columns if self.every is not None else ()
+
+    def _slide(self) -> list[str]:
+        """The arguments of the slide, for repr; a slide of the window's own kind is written plainly."""
+        if self.every is None:
+            return []
+        plain = _plain_slide(self, self.every)
+        offset = [] if self.offset is None else [f"offset={self.offset!r}"]
+        return [f"every={self.every!r}" if plain is None else f"every={plain!r}", *offset]
+
+
+@dataclass(frozen=True, repr=False)
+class RowsWindow(WindowDefinition):
+    """The current row and the n - 1 before it."""
+
+    n: int
+    every: WindowDefinition | None = None
+    min_rows: int = 1
+    offset: Length | None = None
+    size_kind: ClassVar[str] = "count"
+
+    def __repr__(self) -> str:
+        least = [f"min_rows={self.min_rows}"] if self.min_rows != 1 else []
+        return f"rows({', '.join([str(self.n), *self._slide(), *least])})"
+
+
+@dataclass(frozen=True, repr=False)
+class TimeWindow(WindowDefinition):
+    """The last `size` by the order column: per row SQL's RANGE, with `every` by time Spark's hopping window."""
+
+    size: Length
+    every: WindowDefinition | None = None
+    offset: Length | None = None
+    closed: Closed = "both"
+    size_kind: ClassVar[str] = "time"
+
+    def __repr__(self) -> str:
+        closed = [f'closed="{self.closed}"'] if self.closed != "both" else []
+        return f"time({', '.join([repr(self.size), *self._slide(), *closed])})"
+
+
+@dataclass(frozen=True, repr=False)
+class DeltaWindow(WindowDefinition):
+    """The rows whose column is at most `size` below that of the newest row; None is the value itself."""
+
+    column: str | None
+    size: Length
+    every: WindowDefinition | None = None
+    offset: Length | None = None
+    size_kind: ClassVar[str] = "delta"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*((self.column,) if self.column is not None else ()), *super().columns)
+
+    def __repr__(self) -> str:
+        column = "None" if self.column is None else f'"{self.column}"'
+        return f"delta({', '.join([column, repr(self.size), *self._slide()])})"
+
+
+@dataclass(frozen=True, repr=False)
+class PunctuationWindow(WindowDefinition):
+    """The rows after the last one for which the predicate held, up to and including the next."""
+
+    predicate: Callable[[Any], bool] | str
+    every: WindowDefinition | None = None
+    offset: Length | None = None
+    size_kind: ClassVar[str] = "punctuation"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*((self.predicate,) if isinstance(self.predicate, str) else ()), *super().columns)
+
+    def __repr__(self) -> str:
+        predicate = self.predicate
+        shown = (
+            f'"{predicate}"'
+            if isinstance(predicate, str)
+            else getattr(predicate, "__name__", repr(predicate))
+        )
+        return f"punctuation({', '.join([shown, *self._slide()])})"
+
+
+@dataclass(frozen=True, repr=False)
+class Between(WindowDefinition):
+    """An SQL frame from `start` to `end`, both included: in rows, by the order's values, or in groups of peers."""
+
+    unit: Literal["rows", "range", "groups"]
+    start: Bound
+    end: Bound
+    exclude: Exclude | None = None
+    every: WindowDefinition | None = None
+    offset: Length | None = None
+
+    @property
+    def size_kind(self) -> str:  # type: ignore[override]
+        return self.unit
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        bounds = tuple(b.name for b in (self.start, self.end) if isinstance(b, Column))
+        return (*dict.fromkeys(bounds), *super().columns)
+
+    @property
+    def holds_back(self) -> bool:
+        """Whether a frame may reach beyond its own row, so that its result waits for later rows."""
+        end = self.end
+        return (
+            end is UNBOUNDED or isinstance(end, Column) or (not isinstance(end, Unbounded) and sign(end) > 0)
+        )
+
+    def __repr__(self) -> str:
+        exclude = [f'exclude="{self.exclude}"'] if self.exclude is not None else []
+        arguments = [repr(self.start), repr(self.end), *self._slide(), *exclude]
+        return f"{self.unit}_between({', '.join(arguments)})"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Frames(WindowDefinition):
+    """Explicit frames: row i sees rows start[i] to end[i] - 1."""
+
+    start: Sequence[int]
+    end: Sequence[int]
+    size_kind: ClassVar[str] = "bounds"
+    every: ClassVar[None] = None  # type: ignore[misc]
+    offset: ClassVar[None] = None  # type: ignore[misc]
+
+    def __repr__(self) -> str:
+        return f"frames(<start of {len(self.start)} rows>, <end of {len(self.end)} rows>)"
+
+
+# ---- the public functions
+def rows(n: int, every: Any = None, min_rows: int = 1, offset: Any = None) -> RowsWindow:
+    """The current row and the n - 1 before it.
+
+    >>> rows(1000)
+    rows(1000)
+    >>> rows(100, every=10)           # at rows 10, 20, 30, ...
+    rows(100, every=10)
+    >>> rows(100, every="1m")         # the last 100 rows, every minute
+    rows(100, every="1m")
+    >>> rows(100, min_rows=100)       # nothing until the window is full
+    rows(100, min_rows=100)
+    """
+    n = _count(n, "rows: the size")
+    least = _count(min_rows, "rows: min_rows")
+    if least > n:
+        raise InvalidInput(
+            f"rows: min_rows is at most the size, got min_rows={least} with {n} rows: no window is ever due"
+        )
+    slide = _slide_of(every, "rows", own="count")
+    return RowsWindow(n, slide, least, _offset(offset, slide, "rows"))
+
+
+def time(size: Any, every: Any = None, offset: Any = None, closed: Closed = "both") -> TimeWindow:
+    """The last `size` by the order column: [t - size, t] per row, rows of equal time included.
+
+    With `every` by time it is Spark's hopping window: [start, end), with starts on multiples of every since the epoch,
+    moved by `offset`.
+
+    >>> time("1h")
+    time("1h")
+    >>> time("1h", every="1m")
+    time("1h", every="1m")
+    >>> time(60, every=rows(10))      # times are plain numbers; a result at every 10th row
+    time(60, every=rows(10))
+    """
+    size = length(size, "time: the size")
+    if sign(size) <= 0:
+        raise InvalidInput(
+            f"time: the size must be positive, got {size!r}. The window always reaches back from the row"
+        )
+    if closed not in ("both", "right", "left", "neither"):
+        raise InvalidInput(f'time: closed is "both", "right", "left" or "neither", got {closed!r}')
+    slide = _slide_of(every, "time", own="time")
+    if isinstance(slide, TimeWindow):
+        if isinstance(size, CalendarDuration):
+            raise InvalidInput(
+                f"time: a window with every= by time needs a fixed length, and {size!r} is not: months differ. Use days"
+            )
+        if not same_kind(size, slide.size):
+            raise InvalidInput(
+                f"time: size and every must both be durations or both numbers, got {size!r} and {slide.size!r}. "
+                "A count of rows is written every=sw.rows(k)"
+            )
+        if slide.size > size:  # type: ignore[operator]
+            raise InvalidInput(
+                f"time: every must be at most the size, got every={slide.size!r} with size {size!r}: rows would be lost"
+            )
+        if closed != "both":
+            raise InvalidInput(
+                f"time: a window with every= by time is [start, end); closed={closed!r} has no place there"
+            )
+    return TimeWindow(size, slide, _offset(offset, slide, "time"), closed)
+
+
+def delta(column: str | None, size: Any, every: Any = None, offset: Any = None) -> DeltaWindow:
+    """The rows whose `column` is at most `size` below that of the newest row; None measures the value itself.
+
+    >>> delta("odometer", 100)
+    delta("odometer", 100)
+    >>> delta("odometer", 100, every=10)
+    delta("odometer", 100, every=10)
+    """
+    column = _column_name(column, "delta")
+    size = length(size, "delta: the size")
+    if isinstance(size, CalendarDuration):
+        raise InvalidInput(f"delta: the size must be a fixed length, got {size!r}: months differ. Use days")
+    if sign(size) < 0:
+        raise InvalidInput(f"delta: the size must not be negative, got {size!r}")
+    slide = _slide_of(every, "delta", own="delta", column=column)
+    return DeltaWindow(column, size, slide, _offset(offset, slide, "delta"))
+
+
+def punctuation(
+    predicate: Callable[[Any], bool] | str, every: Any = None, offset: Any = None
+) -> PunctuationWindow:
+    """The row for which the predicate holds ends its window, and is its last row.
+
+    The predicate is a function of the row (of the value, where rows are plain values), or the name of a boolean column.
+
+    >>> punctuation("end_of_trip")
+    punctuation("end_of_trip")
+    """
+    if not (callable(predicate) or (isinstance(predicate, str) and predicate)):
+        raise InvalidInput(
+            f"punctuation takes a function of the row or the name of a column, got {predicate!r}"
+        )
+    slide = _slide_of(every, "punctuation", own="count")
+    return PunctuationWindow(predicate, slide, _offset(offset, slide, "punctuation"))
+
+
+def rows_between(
+    start: Any, end: Any, exclude: Exclude | None = None, every: Any = None, offset: Any = None
+) -> Between:
+    """SQL's ROWS frame with PySpark's signs: negative is preceding, 0 the current row.
+
+    >>> rows_between(-50, 50)
+    rows_between(-50, 50)
+    >>> rows_between(-UNBOUNDED, 0)
+    rows_between(-UNBOUNDED, 0)
+    >>> rows_between(col("back"), 0)
+    rows_between(col("back"), 0)
+    """
+    slide = _slide_of(every, "rows_between", own="count")
+    return _between("rows", start, end, exclude, slide, offset)
+
+
+def range_between(
+    start: Any, end: Any, exclude: Exclude | None = None, every: Any = None, offset: Any = None
+) -> Between:
+    """SQL's RANGE frame: rows whose order is within [own + start, own + end], in the order column's unit.
+
+    >>> range_between("-1h", 0)
+    range_between("-1h", 0)
+    >>> range_between(-5, 5)
+    range_between(-5, 5)
+    """
+    slide = _slide_of(every, "range_between", own="time")
+    return _between("range", start, end, exclude, slide, offset)
+
+
+def groups_between(
+    start: Any, end: Any, exclude: Exclude | None = None, every: Any = None, offset: Any = None
+) -> Between:
+    """SQL's GROUPS frame: as rows_between, counted in groups of rows of equal order.
+
+    >>> groups_between(-2, 0)
+    groups_between(-2, 0)
+    """
+    slide = _slide_of(every, "groups_between", own="count")
+    return _between("groups", start, end, exclude, slide, offset)
+
+
+def col(name: str) -> Column:
+    """A column of offsets, so that every row has its own frame: `rows_between(col("back"), 0)`."""
+    if not isinstance(name, str) or not name:
+        raise InvalidInput(f"col takes the name of a column, got {name!r}")
+    return Column(name)
+
+
+def frames(start: Sequence[int], end: Sequence[int]) -> Frames:
+    """Explicit frames, for `rolling`: row i sees rows start[i] to end[i] - 1.
+
+    >>> frames([0, 0, 1], [1, 2, 3])
+    frames(<start of 3 rows>, <end of 3 rows>)
+    """
+    if len(start) != len(end):
+        raise InvalidInput(
+            f"frames: start and end have one entry per row each, got {len(start)} and {len(end)}"
+        )
+    return Frames(start, end)
+
+
+# ---- checks
+def _count(value: Any, what: str) -> int:
+    if hasattr(value, "item") and not isinstance(value, int):
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InvalidInput(f"{what} is a number of rows (an int), got {value!r}")
+    if value < 1:
+        raise InvalidInput(f"{what} must be at least 1, got {value}")
+    return value
+
+
+def _column_name(column: Any, what: str) -> str | None:
+    if column is not None and (not isinstance(column, str) or not column):
+        raise InvalidInput(f"{what}: the column is a name, or None for the value itself, got {column!r}")
+    return column
+
+
+def _slide_of(every: Any, what: str, own: str, column: str | None = None) -> WindowDefinition | None:
+    """The slide from what the user gave; a bare number is of the window's own kind."""
+    if every is None:
+        return None
+    if isinstance(every, WindowDefinition):
+        if every.every is not None or every.size_kind not in ("count", "time", "delta", "punctuation"):
+            raise InvalidInput(
+                f"{what}: every= takes rows(k), time(length), delta(column, size) or punctuation(predicate), "
+                f"without a slide of its own, got {every!r}"
+            )
+        slide: WindowDefinition = every
+    else:
+        try:
+            slide = _plain_every(every, own, column)
+        except InvalidInput as error:
+            raise InvalidInput(f"{what}: every={every!r} is no slide. {error}") from None
+    if isinstance(slide, TimeWindow) and isinstance(slide.size, CalendarDuration):
+        raise InvalidInput(
+            f"{what}: every= needs a fixed length, and {slide.size!r} is not: months differ. Use days"
+        )
+    return slide
+
+
+def _plain_every(every: Any, own: str, column: str | None) -> WindowDefinition:
+    step = length(every, "every")
+    if isinstance(step, Duration | CalendarDuration) or own == "time":
+        return time(step)
+    return delta(column, step) if own == "delta" else rows(step)  # type: ignore[arg-type]
+
+
+def _plain_slide(window: WindowDefinition, every: WindowDefinition) -> Any:
+    """What `every=` may be written as without a constructor; None where it needs one."""
+    own = {"delta": "delta", "time": "time", "range": "time"}.get(window.size_kind, "count")
+    if isinstance(every, RowsWindow) and own == "count" and every.min_rows == 1:
+        return every.n
+    if isinstance(every, TimeWindow) and (own == "time" or isinstance(every.size, Duration)):
+        return every.size
+    if isinstance(every, DeltaWindow) and isinstance(window, DeltaWindow) and every.column == window.column:
+        return None if isinstance(every.size, Duration) else every.size
+    return None
+
+
+def _offset(offset: Any, slide: WindowDefinition | None, what: str) -> Length | None:
+    if offset is None:
+        return None
+    if not isinstance(slide, TimeWindow):
+        raise InvalidInput(f"{what}: offset= moves the boundaries of every= by time, and there are none")
+    value = length(offset, f"{what}: offset")
+    if isinstance(value, CalendarDuration) or not (same_kind(value, slide.size) or value == 0):
+        raise InvalidInput(f"{what}: offset= is of the kind of every ({slide.size!r}), got {value!r}")
+    return value
+
+
+def _between(
+    unit: Literal["rows", "range", "groups"],
+    start: Any,
+    end: Any,
+    exclude: Exclude | None,
+    every: WindowDefinition | None,
+    offset: Any,
+) -> Between:
+    what = f"{unit}_between"
+    first, last = _bound(start, unit, f"{what}: start"), _bound(end, unit, f"{what}: end")
+    if first is UNBOUNDED or last == -UNBOUNDED:
+        raise InvalidInput(
+            f"{what}: no row is in a frame from {first!r} to {last!r}. Write -UNBOUNDED before UNBOUNDED"
+        )
+    if not any(isinstance(b, Unbounded | Column) for b in (first, last)):
+        numbers = first, last
+        zero = next((b for b in numbers if b == 0 and not isinstance(b, Duration | CalendarDuration)), None)
+        if zero is None and not same_kind(first, last):  # type: ignore[arg-type]
+            raise InvalidInput(f"{what}: both bounds must be of one kind, got {first!r} and {last!r}")
+        crossed = sign(first) > 0 or sign(last) < 0 if zero is not None else first > last  # type: ignore
+        if crossed:
+            raise InvalidInput(
+                f"{what}: the start {first!r} is after the end {last!r}, so that every frame is empty. "
+                "Negative is preceding, positive is following"
+            )
+    if exclude not in (None, "current row", "group", "ties"):
+        raise InvalidInput(f'{what}: exclude is "current row", "group", "ties" or None, got {exclude!r}')
+    return Between(unit, first, last, exclude, every, _offset(offset, every, what))
+
+
+def _bound(value: Any, unit: str, what: str) -> Bound:
+    if isinstance(value, Unbounded | Column):
+        return value
+    if isinstance(value, float) and value in (float("inf"), float("-inf")):
+        raise InvalidInput(f"{what}: got {value!r}. Write UNBOUNDED or -UNBOUNDED")
+    if unit == "range":
+        return length(value, what)
+    if hasattr(value, "item") and not isinstance(value, int):
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InvalidInput(f"{what} is a number of {unit} (an int), UNBOUNDED or col(name), got {value!r}")
+    return value

@@ -1,0 +1,183 @@
+"""Lengths of time: "1h30m", "500ms", a timedelta; and calendar lengths, "3 months", whose days vary."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from slidewise.errors import InvalidInput
+
+#: nanoseconds per unit, the largest first
+UNITS = {
+    "w": 604_800_000_000_000,
+    "d": 86_400_000_000_000,
+    "h": 3_600_000_000_000,
+    "m": 60_000_000_000,
+    "s": 1_000_000_000,
+    "ms": 1_000_000,
+    "us": 1_000,
+    "ns": 1,
+}
+_MONTHS = {"mo": 1, "y": 12}
+_LONG_NAMES = {
+    "w": ("week", "weeks"),
+    "d": ("day", "days"),
+    "h": ("hour", "hours", "hr", "hrs"),
+    "m": ("minute", "minutes", "min", "mins"),
+    "s": ("second", "seconds", "sec", "secs"),
+    "ms": ("millisecond", "milliseconds", "milli", "millis"),
+    "us": ("microsecond", "microseconds", "µs", "μs"),
+    "ns": ("nanosecond", "nanoseconds"),
+    "mo": ("month", "months"),
+    "y": ("year", "years"),
+}
+_UNIT_OF = {name: unit for unit, names in _LONG_NAMES.items() for name in (unit, *names)}
+_PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zµμ]+)\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, order=True, repr=False)
+class Duration:
+    """A fixed length of time; negative means before."""
+
+    nanoseconds: int
+
+    def __neg__(self) -> Duration:
+        return Duration(-self.nanoseconds)
+
+    def __str__(self) -> str:
+        parts, rest = [], abs(self.nanoseconds)
+        for unit, length in UNITS.items():
+            if rest >= length:
+                parts.append(f"{rest // length}{unit}")
+                rest %= length
+        return "-" * (self.nanoseconds < 0) + ("".join(parts) or "0s")
+
+    def __repr__(self) -> str:
+        return f'"{self}"'
+
+
+@dataclass(frozen=True, order=True, repr=False)
+class CalendarDuration:
+    """A number of months: a length that depends on where it is measured. 12 months are a year."""
+
+    months: int
+
+    def __neg__(self) -> CalendarDuration:
+        return CalendarDuration(-self.months)
+
+    def __str__(self) -> str:
+        years, months = divmod(abs(self.months), 12)
+        parts = f"{years}y" * (years > 0) + f"{months}mo" * (months > 0)
+        return "-" * (self.months < 0) + (parts or "0mo")
+
+    def __repr__(self) -> str:
+        return f'"{self}"'
+
+
+#: A length along the order column: fixed, by the calendar, or a number in the column's own unit.
+Length = Duration | CalendarDuration | int | float
+
+
+def duration(text: str) -> Duration | CalendarDuration:
+    """A duration from its text.
+
+    >>> duration("1h30m")
+    "1h30m"
+    >>> duration("90s").nanoseconds
+    90000000000
+    >>> duration("-2 days"), duration("3 months")
+    ("-2d", "3mo")
+    """
+    stripped = text.strip()
+    negative = stripped.startswith("-")
+    body = stripped[1:] if negative else stripped
+    parts = _parts(body)
+    if parts is None:
+        raise InvalidInput(
+            f"{text!r} is not a duration. Write a number and a unit, one or more times: "
+            '"90s", "1h30m", "500ms", "2d", "1w", "3 months"'
+        )
+    if any(unit in _MONTHS for _, unit in parts):
+        return _months(text, parts, negative)
+    total = sum(_exact(text, number, UNITS[unit]) for number, unit in parts)
+    return Duration(-total if negative else total)
+
+
+def _parts(body: str) -> list[tuple[str, str]] | None:
+    """The numbers and units of a text; None where something else stands in it."""
+    parts, position = [], 0
+    while position < len(body):
+        match = _PART.match(body, position)
+        unit = match and _UNIT_OF.get(match[2] if match[2] in _UNIT_OF else match[2].lower())
+        if match is None or unit is None:
+            return None
+        parts.append((match[1], unit))
+        position = match.end()
+    return parts or None
+
+
+def _exact(text: str, number: str, unit: int) -> int:
+    """A decimal number of units in whole nanoseconds."""
+    whole, _, fraction = number.partition(".")
+    scale = 10 ** len(fraction)
+    total, rest = divmod(int(whole + fraction) * unit, scale)
+    if rest:
+        raise InvalidInput(
+            f"the duration {text!r} is not a whole number of nanoseconds, the finest unit there is"
+        )
+    return total
+
+
+def _months(text: str, parts: list[tuple[str, str]], negative: bool) -> CalendarDuration:
+    if any(unit not in _MONTHS or "." in number for number, unit in parts):
+        raise InvalidInput(
+            f"the duration {text!r} mixes months with fixed lengths, or has a fraction of a month. "
+            'Use whole months and years only ("1y6mo"), or days'
+        )
+    months = sum(int(number) * _MONTHS[unit] for number, unit in parts)
+    return CalendarDuration(-months if negative else months)
+
+
+def length(value: Any, what: str) -> Length:
+    """A length as the user gave it: text, timedelta, or a plain number in the unit of the order column."""
+    if isinstance(value, Duration | CalendarDuration):
+        return value
+    if isinstance(value, str):
+        return duration(value)
+    if isinstance(value, timedelta):
+        return Duration((value // timedelta(microseconds=1)) * 1000 + getattr(value, "nanoseconds", 0))
+    if type(value).__name__ == "timedelta64":
+        return _numpy_duration(value, what)
+    if hasattr(value, "item") and not isinstance(value, int | float):
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidInput(
+            f'{what} is a duration ("1h30m", a timedelta) or a number in the unit of the order column, got {value!r}'
+        )
+    if value != value or value in (float("inf"), float("-inf")):
+        raise InvalidInput(f"{what} must be finite, got {value!r}")
+    return value
+
+
+def _numpy_duration(value: Any, what: str) -> Duration:
+    nanoseconds = value.astype("timedelta64[ns]").astype(int)
+    if value != value:  # NaT
+        raise InvalidInput(f"{what} must be a length of time, got {value!r}")
+    return Duration(int(nanoseconds))
+
+
+def sign(value: Length) -> int:
+    """-1, 0 or 1."""
+    number = value.nanoseconds if isinstance(value, Duration) else value
+    number = number.months if isinstance(number, CalendarDuration) else number
+    return (number > 0) - (number < 0)
+
+
+def same_kind(a: Length, b: Length) -> bool:
+    """Whether two lengths can be compared: both fixed, both by the calendar, or both plain numbers."""
+    kinds = (Duration, CalendarDuration)
+    return next((k for k in kinds if isinstance(a, k)), int) is next(
+        (k for k in kinds if isinstance(b, k)), int
+    )
