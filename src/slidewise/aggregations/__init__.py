@@ -1,0 +1,59 @@
+"""Aggregations: what to compute over a window. Every lower-case name makes one, with PySpark's name and arguments."""
+
+from __future__ import annotations
+
+from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.bloom_filter import BloomFilter
+from slidewise.aggregations.collecting import CollectList, CollectSet, StringAgg
+from slidewise.aggregations.covariance import Corr, CovarSamp
+from slidewise.aggregations.extremes import M4, Max, MaxBy, MaxCount, Min, MinBy, MinCount, RelativeVariation
+from slidewise.aggregations.frequencies import CountDistinct, Mode
+from slidewise.aggregations.logic import BitOr, BoolAnd, BoolOr
+from slidewise.aggregations.moment_sketch import MomentSketch
+from slidewise.aggregations.moments import Kurtosis, Skewness, Stddev, StddevPop, VarPop, VarSamp
+from slidewise.aggregations.positions import First, Last, NthValue
+from slidewise.aggregations.ranks import Median, NthSmallest, OrderStatistic, Percentile, PercentileDisc
+from slidewise.aggregations.sketches import ApproxCountDistinct, ApproxPercentile, CountMinSketch
+from slidewise.aggregations.sums import Avg, Count, Geomean, Product, Sum
+
+approx_count_distinct = ApproxCountDistinct
+approx_percentile = ApproxPercentile
+avg = mean = Avg
+bit_or = BitOr
+bloom_filter = BloomFilter
+bool_and = BoolAnd
+bool_or = BoolOr
+collect_list = CollectList
+collect_set = CollectSet
+corr = Corr
+count = Count
+count_distinct = nunique = CountDistinct
+count_min_sketch = CountMinSketch
+covar_samp = CovarSamp
+first = First
+geomean = Geomean
+kurtosis = Kurtosis
+last = Last
+m4 = M4
+max = Max
+max_by = MaxBy
+max_count = MaxCount
+median = Median
+min = Min
+min_by = MinBy
+min_count = MinCount
+mode = Mode
+moment_sketch = MomentSketch
+nth_smallest = NthSmallest
+nth_value = NthValue
+percentile = quantile = Percentile
+percentile_disc = PercentileDisc
+product = Product
+relative_variation = RelativeVariation
+skewness = Skewness
+stddev = std = Stddev
+stddev_pop = StddevPop
+string_agg = StringAgg
+sum = Sum
+var_pop = VarPop
+var_samp = VarSamp

@@ -70,6 +70,8 @@ class Aggregation:
     selective: bool = False
     #: a partial never grows with the number of rows it stands for.
     size_preserving: bool = True
+    #: the most values (or characters, or bytes) a size-preserving partial holds; None: no more than one row's.
+    size_limit: int | None = None
     #: lower takes the partial only; False where query(x) passes it an argument.
     unary_lower: bool = True
     # What a holistic aggregation is computed from, for the structures made for it.
@@ -86,6 +88,11 @@ class Aggregation:
     empty: Any = None
     #: The result has the type of the first column (max of dates is a date).
     keeps_type: bool = False
+    #: The names of the parts where a result is a tuple (m4); () where it is one value.
+    result_fields: tuple[str, ...] = ()
+
+    #: made by variant(): its functions are not those of its class
+    is_variant: bool = False
 
     def lift(*row: Any) -> Any:
         """One row as a partial."""
@@ -173,6 +180,18 @@ class Aggregation:
         """The identity where partials are scalars of this dtype; max over int64 has no minus infinity."""
         return self.identity
 
+    def variant(self, **changes: Any) -> Aggregation:
+        """A copy with some functions or attributes replaced, for compiled()."""
+        changed = object.__new__(type(self))
+        changed.__dict__.update(self.__dict__, **changes, is_variant=True)
+        return changed
+
+    def __reduce__(self) -> Any:
+        # Functions made in __init__ from the parameters cannot be pickled, so they are made again.
+        if not self.is_variant and any(inspect.isfunction(value) for value in self.__dict__.values()):
+            return _remake, (type(self), self.columns, self.parameters)
+        return object.__reduce_ex__(self, 2)
+
     def __repr__(self) -> str:
         arguments = [repr(c) for c in self.columns] + [f"{k}={v!r}" for k, v in self.parameters.items()]
         return f"{self.name}({', '.join(arguments)})"
@@ -186,3 +205,7 @@ class Aggregation:
 
     def __hash__(self) -> int:
         return hash((type(self), self.columns, repr(self.parameters)))
+
+
+def _remake(cls: type[Aggregation], columns: tuple[str, ...], parameters: dict[str, Any]) -> Aggregation:
+    return cls(*columns, **parameters)

@@ -1,0 +1,114 @@
+"""Truth values and bits: bool_and, bool_or, bit_or."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slidewise.aggregations.arguments import OneColumn
+from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.values import numeric, zero
+from slidewise.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def _truth(x: Any, name: str) -> bool:
+    if hasattr(x, "item"):
+        x = x.item()
+    if not isinstance(x, bool):
+        raise InvalidInput(
+            f"{name}: values must be booleans, got {x!r}. Compare the column with something first"
+        )
+    return x
+
+
+def _lift_same(x):
+    return x
+
+
+class BoolAnd(OneColumn):
+    """Whether all values are true.
+
+    >>> import slidewise as sw
+    >>> s = sw.swag("daba_lite", sw.bool_and())
+    >>> for x in (True, False, True): s.insert(x)
+    >>> s.query()
+    False
+    """
+
+    name = "bool_and"
+    kind = "distributive"
+    identity = True
+    commutative = True
+    selective = True
+    keeps_type = True
+
+    def lift(x):
+        return _truth(x, "bool_and")
+
+    def combine(a, b):
+        return a & b
+
+    def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
+        return self.variant(lift=_lift_same) if numeric(columns, "b") else None
+
+
+class BoolOr(OneColumn):
+    """Whether any value is true.
+
+    >>> import slidewise as sw
+    >>> s = sw.swag("daba_lite", sw.bool_or())
+    >>> for x in (True, False, True): s.insert(x)
+    >>> s.query()
+    True
+    """
+
+    name = "bool_or"
+    kind = "distributive"
+    identity = False
+    commutative = True
+    selective = True
+    keeps_type = True
+
+    def lift(x):
+        return _truth(x, "bool_or")
+
+    def combine(a, b):
+        return a | b
+
+    def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
+        return self.variant(lift=_lift_same) if numeric(columns, "b") else None
+
+
+class BitOr(OneColumn):
+    """The bitwise or of integers.
+
+    >>> import slidewise as sw
+    >>> s = sw.swag("daba_lite", sw.bit_or())
+    >>> for x in (1, 4): s.insert(x)
+    >>> s.query()
+    5
+    """
+
+    name = "bit_or"
+    kind = "distributive"
+    identity = 0
+    commutative = True
+    keeps_type = True
+
+    def lift(x):
+        if hasattr(x, "item"):
+            x = x.item()
+        if not isinstance(x, int) or isinstance(x, bool):
+            raise InvalidInput(f"bit_or: values must be integers, got {x!r}")
+        return x
+
+    def combine(a, b):
+        return a | b
+
+    def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
+        return self.variant(lift=_lift_same) if numeric(columns, "iu") else None
+
+    def identity_for(self, dtype: np.dtype) -> Any:
+        return zero(dtype)

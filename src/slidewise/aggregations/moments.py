@@ -1,0 +1,260 @@
+"""Variance and its relatives, by merging central moments.
+
+Partials are (n, mean, M2, ...), where Mk is the sum of (x - mean)^k. Sums of squares would cancel catastrophically where
+the mean is large beside the deviation. lift gives M2 = x - x: zero, or NaN for an infinity, whose variance is undefined;
+from there NaN spreads by itself, and leaves with its row, since nothing is subtracted.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from slidewise.aggregations.arguments import OneColumn
+from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.values import as_float, numeric
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def _lift_two(x):
+    v = x * 1.0
+    return (1, v, v - v)
+
+
+def _lift_three(x):
+    v = x * 1.0
+    return (1, v, v - v, 0.0)
+
+
+def _lift_four(x):
+    v = x * 1.0
+    return (1, v, v - v, 0.0, 0.0)
+
+
+class VarPop(OneColumn):
+    """The population variance.
+
+    >>> import slidewise as sw
+    >>> s = sw.swag("daba_lite", sw.var_pop())
+    >>> for x in (2, 4, 4, 4, 5, 5, 7, 9): s.insert(x)
+    >>> s.query()
+    4.0
+    """
+
+    name = "var_pop"
+    identity = (0, 0.0, 0.0)
+    commutative = True
+    invertible = True
+
+    def lift(x):
+        v = as_float(x, "variance")
+        return (1, v, v - v)
+
+    def combine(a, b):
+        n = a[0] + b[0]
+        if n == 0:
+            return a
+        d = b[1] - a[1]
+        w = b[0] / n
+        # d * a[0] comes first: d * d may overflow where a[0] is 0
+        return (n, a[1] + d * w, a[2] + b[2] + d * a[0] * (d * w))
+
+    def inverse(total, oldest):
+        n = total[0] - oldest[0]
+        if n <= 0:
+            return (0, 0.0, 0.0)
+        mean = total[1] + (total[1] - oldest[1]) * (oldest[0] / n)
+        d = mean - oldest[1]
+        m2 = total[2] - oldest[2] - d * oldest[0] * (d * (n / total[0]))
+        return (n, mean, 0.0 if m2 < 0.0 else m2)
+
+    def lower(s):
+        return s[2] / s[0]
+
+    def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
+        return self.variant(lift=_lift_two) if numeric(columns) else None
+
+
+class StddevPop(VarPop):
+    """The population standard deviation.
+
+    >>> import slidewise as sw
+    >>> s = sw.swag("daba_lite", sw.stddev_pop())
+    >>> for x in (2, 4, 4, 4, 5, 5, 7, 9): s.insert(x)
+    >>> s.query()
+    2.0
+    """
+
+    name = "stddev_pop"
+
+    def lower(s):
+        return math.sqrt(s[2] / s[0])
+
+
+class VarSamp(VarPop):
+    """The sample variance; null for one value.
+
+    >>> import slidewise as sw
+    >>> s = sw.swag("daba_lite", sw.var_samp())
+    >>> for x in (1, 2, 3): s.insert(x)
+    >>> s.query()
+    1.0
+    """
+
+    name = "var_samp"
+
+    def lower(s):
+        return s[2] / (s[0] - 1)
+
+    def defined(s):
+        return s[0] > 1
+
+
+class Stddev(VarSamp):
+    """The sample standard deviation, also called `std`; null for one value.
+
+    >>> import slidewise as sw
+    >>> s = sw.swag("daba_lite", sw.stddev())
+    >>> for x in (1, 2, 3): s.insert(x)
+    >>> s.query()
+    1.0
+    """
+
+    name = "stddev"
+
+    def lower(s):
+        return math.sqrt(s[2] / (s[0] - 1))
+
+
+class Skewness(OneColumn):
+    """The population skewness; null where the variance is zero.
+
+    >>> import slidewise as sw
+    >>> s = sw.swag("daba_lite", sw.skewness())
+    >>> for x in (1, 2, 6): s.insert(x)
+    >>> round(s.query(), 4)
+    0.5952
+    """
+
+    name = "skewness"
+    identity = (0, 0.0, 0.0, 0.0)
+    commutative = True
+    invertible = True
+
+    def lift(x):
+        v = as_float(x, "skewness")
+        return (1, v, v - v, 0.0)
+
+    def combine(a, b):
+        n = a[0] + b[0]
+        if a[0] == 0:
+            return b
+        if b[0] == 0:
+            return a
+        d = b[1] - a[1]
+        u, w = a[0] / n, b[0] / n
+        return (
+            n,
+            a[1] + d * w,
+            a[2] + b[2] + d * a[0] * (d * w),
+            a[3] + b[3] + d * (d * a[0] * (d * w) * (u - w) + 3.0 * (u * b[2] - w * a[2])),
+        )
+
+    def inverse(total, oldest):
+        n = total[0] - oldest[0]
+        if n <= 0:
+            return (0, 0.0, 0.0, 0.0)
+        mean = total[1] + (total[1] - oldest[1]) * (oldest[0] / n)
+        d = mean - oldest[1]
+        u, w = oldest[0] / total[0], n / total[0]
+        between = d * oldest[0] * (d * w)
+        m2 = total[2] - oldest[2] - between
+        m2 = 0.0 if m2 < 0.0 else m2
+        m3 = total[3] - oldest[3] - d * (between * (u - w) + 3.0 * (u * m2 - w * oldest[2]))
+        return (n, mean, m2, m3)
+
+    def lower(s):
+        # Divided in steps: m2 ** 1.5 underflows to zero for tiny deviations
+        return math.sqrt(s[0]) * (s[3] / s[2]) / math.sqrt(s[2])
+
+    def defined(s):
+        return s[2] != 0.0
+
+    def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
+        return self.variant(lift=_lift_three) if numeric(columns) else None
+
+
+class Kurtosis(OneColumn):
+    """The excess kurtosis of the population (0 for a normal distribution); null where the variance is zero.
+
+    >>> import slidewise as sw
+    >>> s = sw.swag("daba_lite", sw.kurtosis())
+    >>> for x in (1, 2, 3, 10): s.insert(x)
+    >>> round(s.query(), 4)
+    -0.7696
+    """
+
+    name = "kurtosis"
+    identity = (0, 0.0, 0.0, 0.0, 0.0)
+    commutative = True
+    invertible = True
+
+    def lift(x):
+        v = as_float(x, "kurtosis")
+        return (1, v, v - v, 0.0, 0.0)
+
+    def combine(a, b):
+        n = a[0] + b[0]
+        if a[0] == 0:
+            return b
+        if b[0] == 0:
+            return a
+        d = b[1] - a[1]
+        u, w = a[0] / n, b[0] / n
+        between = d * a[0] * (d * w)
+        return (
+            n,
+            a[1] + d * w,
+            a[2] + b[2] + between,
+            a[3] + b[3] + d * (between * (u - w) + 3.0 * (u * b[2] - w * a[2])),
+            a[4]
+            + b[4]
+            + d
+            * (
+                d * (between * (u * u - u * w + w * w) + 6.0 * (u * u * b[2] + w * w * a[2]))
+                + 4.0 * (u * b[3] - w * a[3])
+            ),
+        )
+
+    def inverse(total, oldest):
+        n = total[0] - oldest[0]
+        if n <= 0:
+            return (0, 0.0, 0.0, 0.0, 0.0)
+        mean = total[1] + (total[1] - oldest[1]) * (oldest[0] / n)
+        d = mean - oldest[1]
+        u, w = oldest[0] / total[0], n / total[0]
+        between = d * oldest[0] * (d * w)
+        m2 = total[2] - oldest[2] - between
+        m2 = 0.0 if m2 < 0.0 else m2
+        m3 = total[3] - oldest[3] - d * (between * (u - w) + 3.0 * (u * m2 - w * oldest[2]))
+        m4 = (
+            total[4]
+            - oldest[4]
+            - d
+            * (
+                d * (between * (u * u - u * w + w * w) + 6.0 * (u * u * m2 + w * w * oldest[2]))
+                + 4.0 * (u * m3 - w * oldest[3])
+            )
+        )
+        return (n, mean, m2, m3, 0.0 if m4 < 0.0 else m4)
+
+    def lower(s):
+        return s[0] * (s[4] / s[2]) / s[2] - 3.0
+
+    def defined(s):
+        return s[2] != 0.0
+
+    def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
+        return self.variant(lift=_lift_four) if numeric(columns) else None

@@ -1,0 +1,211 @@
+"""Order statistics: median, percentile, percentile_disc, nth_smallest.
+
+Every one is a rule that says which of n sorted values to take: `position(n, x)` gives a rank k, counted from 0, and how far
+to go from there to the next value. The rules do not know how the values are kept, so that an order-statistics tree, a
+kernel, and the sorted partials here answer alike. A partial is (sorted values, number of NaNs), NaN being above all.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Literal
+
+from slidewise.aggregations.arguments import column_and_fraction, given, whole
+from slidewise.aggregations.arguments import fraction as checked_fraction
+from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.values import NAN, plain
+from slidewise.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def continuous(n: int, q: float) -> tuple[int, float]:
+    """Spark's percentile: between the neighbours of rank q (n - 1)."""
+    rank = q * (n - 1)
+    k = math.floor(rank)
+    return k, rank - k
+
+
+def discrete(n: int, q: float) -> tuple[int, float]:
+    """Spark's percentile_disc: the first value whose share of rows at or below it reaches q."""
+    return max(0, math.ceil(q * n) - 1), 0.0
+
+
+def continuous_as_paper(n: int, q: float) -> tuple[int, float]:
+    """The average of the two neighbours of rank q (n - 1) (holistic-windows paper)."""
+    k, rest = continuous(n, q)
+    return k, 0.5 if rest > 0.0 else 0.0
+
+
+def discrete_as_paper(n: int, q: float) -> tuple[int, float]:
+    """The value of rank floor(q (n - 1)) (holistic-windows paper)."""
+    return continuous(n, q)[0], 0.0
+
+
+def between(low: Any, high: Any, share: float) -> Any:
+    """The value that lies `share` of the way from low to high."""
+    if low == high:
+        return low
+    if isinstance(low, int | float):
+        return low * (1.0 - share) + high * share
+    try:
+        return low + (high - low) * (Decimal(share) if isinstance(low, Decimal) else share)
+    except TypeError:
+        raise InvalidInput(
+            f"cannot interpolate between {low!r} and {high!r}: use percentile_disc, which takes one of them"
+        ) from None
+
+
+class OrderStatistic(Aggregation):
+    """The base of the aggregations that pick one of the sorted values, or a point between two."""
+
+    kind = "holistic"
+    identity = ((), 0)
+    commutative = True
+    invertible = True
+    exactly_invertible = True
+    size_preserving = False
+    order_statistic = True
+    #: the result is computed, and so a float where values are integers
+    interpolates = False
+
+    def __init__(self, *columns: str, **parameters: Any) -> None:
+        super().__init__(*columns, **parameters)
+        self.lower = lambda s, *x: self.select(
+            len(s[0]) + s[1], lambda k: s[0][k] if k < len(s[0]) else NAN, *x
+        )
+
+    def lift(x):
+        x = plain(x)
+        return ((x,), 0) if x == x else ((), 1)
+
+    def combine(a, b):
+        return (tuple(sorted(a[0] + b[0])), a[1] + b[1])  # sorting merges two sorted runs in linear time
+
+    def inverse(total, oldest):
+        values = list(total[0])
+        for v in oldest[0]:
+            del values[bisect_left(values, v)]
+        return (tuple(values), total[1] - oldest[1])
+
+    def position(self, n: int, x: Any = None) -> tuple[int, float] | None:
+        """Which of n sorted values: its rank from 0, and the share of the way to the next; None: no result."""
+        raise NotImplementedError
+
+    def select(self, n: int, kth: Callable[[int], Any], x: Any = None) -> Any:
+        """The result of n values, where kth(k) is the k-th smallest, counted from 0."""
+        found = self.position(n, x) if n else None
+        if found is None:
+            return None
+        k, share = found
+        value = kth(k) if share == 0.0 else between(kth(k), kth(k + 1), share)
+        return float(value) if self.interpolates and type(value) is int else value
+
+    def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
+        return None  # partials of changing length
+
+
+class Percentile(OrderStatistic):
+    """The value at a fraction of the sorted values, between two of them if need be; also called `quantile`.
+
+    method="paper" averages the two neighbours instead of weighting them. `query(q)` gives another fraction.
+
+    >>> import slidewise as sw
+    >>> s = sw.swag("order_statistic_tree", sw.percentile(0.25))
+    >>> for x in (10, 40, 20, 30): s.insert(x)
+    >>> s.query(), s.query(0.5)
+    (17.5, 25.0)
+    """
+
+    name = "percentile"
+    unary_lower = False
+    interpolates = True
+    rules = {"spark": continuous, "paper": continuous_as_paper}
+
+    def __init__(
+        self,
+        column: str | float | None = None,
+        fraction: float | None = None,
+        *,
+        method: Literal["spark", "paper"] = "spark",
+    ) -> None:
+        column, self.fraction = column_and_fraction(self.name, column, fraction)
+        if method not in self.rules:
+            raise InvalidInput(f'{self.name}: method must be "spark" or "paper", got {method!r}')
+        self.rule = self.rules[method]
+        super().__init__(
+            *given(column), fraction=self.fraction, **({"method": method} if method != "spark" else {})
+        )
+
+    def position(self, n: int, x: Any = None) -> tuple[int, float]:
+        return self.rule(n, self.fraction if x is None else checked_fraction(self.name, x))
+
+
+class PercentileDisc(Percentile):
+    """The first of the sorted values at or below which the fraction of the values lies: always one of them.
+
+    method="paper" takes the value of rank floor(q (n - 1)). `query(q)` gives another fraction.
+
+    >>> import slidewise as sw
+    >>> s = sw.swag("order_statistic_tree", sw.percentile_disc(0.5))
+    >>> for word in ("d", "a", "c", "b"): s.insert(word)
+    >>> s.query(), s.query(0.75)
+    ('b', 'c')
+    """
+
+    name = "percentile_disc"
+    interpolates = False
+    keeps_type = True
+    rules = {"spark": discrete, "paper": discrete_as_paper}
+
+
+class Median(OrderStatistic):
+    """The median: the middle value, or the mean of the two middle ones.
+
+    >>> import slidewise as sw
+    >>> s = sw.swag("order_statistic_tree", sw.median())
+    >>> for x in (1, 9, 2): s.insert(x)
+    >>> s.query()
+    2.0
+    """
+
+    name = "median"
+    interpolates = True
+    fraction = 0.5
+
+    def __init__(self, column: str | None = None) -> None:
+        super().__init__(*given(column))
+
+    def position(self, n: int, x: Any = None) -> tuple[int, float]:
+        return continuous(n, 0.5)
+
+
+class NthSmallest(OrderStatistic):
+    """The n-th smallest value, counted from 1; null where there are fewer. `query(k)` gives the k-th.
+
+    >>> import slidewise as sw
+    >>> s = sw.swag("order_statistic_tree", sw.nth_smallest(n=2))
+    >>> for x in (5, 3, 4): s.insert(x)
+    >>> s.query(), s.query(1)
+    (4, 3)
+    """
+
+    name = "nth_smallest"
+    unary_lower = False
+    keeps_type = True
+
+    def __init__(self, column: str | int | None = None, n: int | None = None) -> None:
+        if n is None and not isinstance(column, str):  # nth_smallest(3): a number cannot be a column
+            column, n = None, column
+        if n is None:
+            raise InvalidInput('nth_smallest: say which, as in nth_smallest("x", 3)')
+        self.n = whole("nth_smallest", "n", n)
+        super().__init__(*given(column), n=self.n)
+
+    def position(self, n: int, x: Any = None) -> tuple[int, float] | None:
+        k = self.n if x is None else whole("nth_smallest", "n", x)
+        return (k - 1, 0.0) if k <= n else None
