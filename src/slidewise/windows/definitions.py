@@ -1,8 +1,9 @@
 """What a window is: its size, its slide, and how both are measured.
 
-Every definition has `size_kind` ("count", "time", "delta", "punctuation", "rows", "range", "groups" or "bounds") and
-`slide_kind` ("row", "count", "time", "delta" or "punctuation"). A slide other than every row is kept in `every`, as one of
-the four plain windows of which only the size counts; `offset` moves the boundaries of a slide by time.
+Every definition has `size_kind` ("count", "time", "delta", "punctuation", "rows", "range", "groups" or
+"bounds") and `slide_kind` ("row", "count", "time", "delta" or "punctuation"). A slide other than every row is
+kept in `every`, as one of the four plain windows of which only the size counts; `offset` moves the boundaries
+of a slide by time.
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ class RowsWindow(WindowDefinition):
 
 @dataclass(frozen=True, repr=False)
 class TimeWindow(WindowDefinition):
-    """The last `size` by the order column: per row SQL's RANGE, with `every` by time Spark's hopping window."""
+    """The last `size` by the order column: SQL's RANGE per row, or Spark's hopping window."""
 
     size: Length
     every: WindowDefinition | None = None
@@ -178,7 +179,7 @@ class PunctuationWindow(WindowDefinition):
 
 @dataclass(frozen=True, repr=False)
 class Between(WindowDefinition):
-    """An SQL frame from `start` to `end`, both included: in rows, by the order's values, or in groups of peers."""
+    """An SQL frame from `start` to `end`, both included: in rows, by the order's values, or in groups."""
 
     unit: Literal["rows", "range", "groups"]
     start: Bound
@@ -250,8 +251,8 @@ def rows(n: int, every: Any = None, min_rows: int = 1, offset: Any = None) -> Ro
 def time(size: Any, every: Any = None, offset: Any = None, closed: Closed = "both") -> TimeWindow:
     """The last `size` by the order column: [t - size, t] per row, rows of equal time included.
 
-    With `every` by time it is Spark's hopping window: [start, end), with starts on multiples of every since the epoch,
-    moved by `offset`.
+    With `every` by time it is Spark's hopping window: [start, end), with starts on multiples of every since
+    the epoch, moved by `offset`.
 
     >>> time("1h")
     time("1h")
@@ -271,16 +272,16 @@ def time(size: Any, every: Any = None, offset: Any = None, closed: Closed = "bot
     if isinstance(slide, TimeWindow):
         if isinstance(size, CalendarDuration):
             raise InvalidInput(
-                f"time: a window with every= by time needs a fixed length, and {size!r} is not: months differ. Use days"
+                f"time: with every= by time the size must be a fixed length, and {size!r} is not. Use days"
             )
         if not same_kind(size, slide.size):
             raise InvalidInput(
-                f"time: size and every must both be durations or both numbers, got {size!r} and {slide.size!r}. "
+                f"time: size and every are both durations or both numbers, got {size!r} and {slide.size!r}. "
                 "A count of rows is written every=sw.rows(k)"
             )
-        if slide.size > size:  # type: ignore[operator]
+        if slide.size > size:
             raise InvalidInput(
-                f"time: every must be at most the size, got every={slide.size!r} with size {size!r}: rows would be lost"
+                f"time: every is at most the size, got {slide.size!r} with size {size!r}: rows would be lost"
             )
         if closed != "both":
             raise InvalidInput(
@@ -312,7 +313,8 @@ def punctuation(
 ) -> PunctuationWindow:
     """The row for which the predicate holds ends its window, and is its last row.
 
-    The predicate is a function of the row (of the value, where rows are plain values), or the name of a boolean column.
+    The predicate is a function of the row (of the value, where rows are plain values), or the name of a
+    boolean column.
 
     >>> punctuation("end_of_trip")
     punctuation("end_of_trip")
@@ -471,20 +473,23 @@ def _between(
         raise InvalidInput(
             f"{what}: no row is in a frame from {first!r} to {last!r}. Write -UNBOUNDED before UNBOUNDED"
         )
-    if not any(isinstance(b, Unbounded | Column) for b in (first, last)):
-        numbers = first, last
-        zero = next((b for b in numbers if b == 0 and not isinstance(b, Duration | CalendarDuration)), None)
-        if zero is None and not same_kind(first, last):  # type: ignore[arg-type]
-            raise InvalidInput(f"{what}: both bounds must be of one kind, got {first!r} and {last!r}")
-        crossed = sign(first) > 0 or sign(last) < 0 if zero is not None else first > last  # type: ignore
-        if crossed:
-            raise InvalidInput(
-                f"{what}: the start {first!r} is after the end {last!r}, so that every frame is empty. "
-                "Negative is preceding, positive is following"
-            )
+    if not isinstance(first, Unbounded | Column) and not isinstance(last, Unbounded | Column):
+        _check_order(first, last, what)
     if exclude not in (None, "current row", "group", "ties"):
         raise InvalidInput(f'{what}: exclude is "current row", "group", "ties" or None, got {exclude!r}')
     return Between(unit, first, last, exclude, every, _offset(offset, every, what))
+
+
+def _check_order(first: Length, last: Length, what: str) -> None:
+    """Refuse constant bounds of which the start is after the end; a plain 0 goes with every kind."""
+    both = sign(first) and sign(last)
+    if both and not same_kind(first, last):
+        raise InvalidInput(f"{what}: both bounds must be of one kind, got {first!r} and {last!r}")
+    if first > last if both else sign(first) > sign(last):  # type: ignore[operator]
+        raise InvalidInput(
+            f"{what}: the start {first!r} is after the end {last!r}, so that every frame is empty. "
+            "Negative is preceding, positive is following"
+        )
 
 
 def _bound(value: Any, unit: str, what: str) -> Bound:

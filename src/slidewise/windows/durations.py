@@ -121,7 +121,7 @@ def _parts(body: str) -> list[tuple[str, str]] | None:
 def _exact(text: str, number: str, unit: int) -> int:
     """A decimal number of units in whole nanoseconds."""
     whole, _, fraction = number.partition(".")
-    scale = 10 ** len(fraction)
+    scale: int = 10 ** len(fraction)
     total, rest = divmod(int(whole + fraction) * unit, scale)
     if rest:
         raise InvalidInput(
@@ -154,7 +154,7 @@ def length(value: Any, what: str) -> Length:
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidInput(
-            f'{what} is a duration ("1h30m", a timedelta) or a number in the unit of the order column, got {value!r}'
+            f'{what} is a duration ("1h30m", a timedelta) or a number in the unit of the order, got {value!r}'
         )
     if value != value or value in (float("inf"), float("-inf")):
         raise InvalidInput(f"{what} must be finite, got {value!r}")
@@ -178,6 +178,4 @@ def sign(value: Length) -> int:
 def same_kind(a: Length, b: Length) -> bool:
     """Whether two lengths can be compared: both fixed, both by the calendar, or both plain numbers."""
     kinds = (Duration, CalendarDuration)
-    return next((k for k in kinds if isinstance(a, k)), int) is next(
-        (k for k in kinds if isinstance(b, k)), int
-    )
+    return [isinstance(a, k) for k in kinds] == [isinstance(b, k) for k in kinds]
