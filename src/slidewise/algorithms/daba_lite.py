@@ -12,6 +12,7 @@ repair per operation: so no operation ever does more than a constant amount of w
 
 from typing import NamedTuple
 
+from slidewise.templates.checking import agree, fold
 from slidewise.templates.names import Partial, Queue, append, at, combine, drop, identity, put
 
 
@@ -78,17 +79,11 @@ def size(s):
 
 def check(s, partials):
     assert s.front <= s.l <= s.r <= s.a <= s.b <= s.end
+    assert s.b - s.front >= s.end - s.b
     if partials is not None:
         for i in range(s.front, s.end):
-            stop = s.b if i < s.l else s.r if i < s.r else i + 1 if i < s.a else s.b if i < s.b else i + 1
-            assert at(s.queue, i) == product(partials[i - s.front : stop - s.front])
+            stop = s.b if i < s.l or s.a <= i < s.b else s.r if i < s.r else i + 1
+            assert agree(at(s.queue, i), fold(combine, partials[i - s.front : stop - s.front]))
         if s.l != s.r:  # afterwards it is not read until the next flip
-            assert s.middle == product(partials[s.r - s.front : s.b - s.front])
-        assert s.back == product(partials[s.b - s.front :])
-
-
-def product(partials):
-    total = None
-    for p in partials:
-        total = combine(total, p)
-    return total
+            assert agree(s.middle, fold(combine, partials[s.r - s.front : s.b - s.front]))
+        assert agree(s.back, fold(combine, partials[s.b - s.front :]))

@@ -7,6 +7,7 @@ front part empty walks from the youngest to the oldest and turns every value int
 
 from typing import NamedTuple
 
+from slidewise.templates.checking import agree, fold
 from slidewise.templates.names import Partial, Queue, append, at, combine, drop, identity, put
 
 
@@ -56,12 +57,8 @@ def size(s):
 def check(s, partials):
     assert s.front <= s.boundary <= s.end
     if partials is not None:
-        expected = None
-        for i in range(s.boundary - 1, s.front - 1, -1):
-            expected = combine(partials[i - s.front], expected)
-            assert at(s.queue, i) == expected
-        expected = None
-        for i in range(s.boundary, s.end):
-            assert at(s.queue, i) == partials[i - s.front]
-            expected = combine(expected, partials[i - s.front])
-        assert s.back == expected
+        middle = s.boundary - s.front
+        for i, partial in enumerate(partials):
+            expected = fold(combine, partials[i:middle]) if i < middle else partial
+            assert agree(at(s.queue, s.front + i), expected)
+        assert agree(s.back, fold(combine, partials[middle:]))

@@ -92,7 +92,7 @@ def kernel(
 ) -> Any:
     """`driver` for one algorithm, aggregation and set of argument types; None where numba cannot compile it."""
     functions = functions_of(module) if module else []
-    parts = (op.lift, op.combine, op.lower, op.defined, op.inverse, typed_identity(op, partial))
+    parts = (op.lift, op.combine, op.lower, op.defined, op.inverse, op.selective, typed_identity(op, partial))
     try:
         code: Any = digest(driver, *functions, *parts, str(partial.descr), repr(partial))
     except Undigestible:
@@ -121,6 +121,7 @@ def _build(
     clones: dict[Any, Any] = {}
     names = {n: _jitable(getattr(op, n), tag, clones) for n in ("lift", "combine", "lower", "defined", "inverse")}
     names["identity"] = typed_identity(op, partial)
+    names["selective"] = op.selective
     ring = {"at": storage.ring_at, "put": storage.ring_put, "append": storage.ring_put, "drop": storage.ring_drop}
     names |= {n: _jitable(f, tag, clones) for n, f in {**ring, "grow": storage.refuse_growth}.items()}
     names |= _struct_names()

@@ -54,6 +54,7 @@ def optional_names(op: Aggregation) -> dict[str, Any]:
         lift_input = lift_row
     return {
         "identity": None,
+        "selective": op.selective,
         "lift": lift_input,
         "combine": combine_optional,
         "inverse": inverse_optional,

@@ -16,6 +16,8 @@ class Unbound(RuntimeError):
 
 # ---- the aggregation
 identity: Any = None
+#: whether combine returns one of its operands; a constant, so that compiled code has only the branch it needs
+selective: bool = False
 
 
 def lift(*row: Any) -> Any:

@@ -1,0 +1,103 @@
+"""DABA: the De-Amortized Banker's Aggregator (In-Order Sliding-Window Aggregation in Worst-Case Constant Time,
+section 5).
+
+Two stacks in one queue as in Two-Stacks, with the flip spread over all operations. Every element has its value and an
+aggregate; positions front <= l <= r <= a <= b <= end. Invariant, as the aggregate at i:
+
+    front..l  the product of i..b-1        l..r  the product of i..r-1        r..a  the product of r..i
+    a..b      the product of i..b-1        b..end  the product of b..i
+
+and |front..b| >= |b..end|, kept by one step of repair per operation, in which each piece of a flip is done just in time:
+so no operation ever does more than a constant amount of work.
+"""
+
+from typing import NamedTuple
+
+from slidewise.templates.checking import agree, fold
+from slidewise.templates.names import Queue, append, at, combine, drop, identity, put
+
+
+class State(NamedTuple):
+    front: int
+    l: int
+    r: int
+    a: int
+    b: int
+    end: int
+    values: Queue
+    products: Queue
+
+
+def insert(s, v):
+    """At most 4 combines, 2.5 on average."""
+    append(s.values, s.end, v)
+    append(s.products, s.end, combine(back(s), v))
+    s.end += 1
+    repair(s)
+
+
+def evict(s):
+    """At most 3 combines, 1.5 on average."""
+    drop(s.values, s.front)
+    drop(s.products, s.front)
+    s.front += 1
+    repair(s)
+
+
+def query(s):
+    """1 combine."""
+    if s.front == s.b:
+        return back(s)
+    return combine(at(s.products, s.front), back(s))
+
+
+def back(s):
+    """The product of b..end-1."""
+    if s.b == s.end:
+        return identity
+    return at(s.products, s.end - 1)
+
+
+def repair(s):
+    if s.front == s.b:  # singleton
+        s.l = s.r = s.a = s.b = s.end
+        return
+    if s.l == s.b:  # flip: the back becomes r..a, to be reversed step by step
+        s.l = s.front
+        s.a = s.b = s.end
+    if s.l == s.r:  # shift
+        s.a += 1
+        s.r += 1
+    else:  # shrink; r..a is not empty, for it is as long as l..r
+        product = combine(at(s.products, s.l), at(s.products, s.a - 1))
+        youngest = at(s.values, s.a - 1)
+        if s.a != s.b:
+            product = combine(product, at(s.products, s.a))
+            youngest = combine(youngest, at(s.products, s.a))
+        put(s.products, s.l, product)
+        s.a -= 1
+        put(s.products, s.a, youngest)
+    s.l += 1
+
+
+def size(s):
+    return s.end - s.front
+
+
+def check(s, partials):
+    assert s.front <= s.l <= s.r <= s.a <= s.b <= s.end
+    assert s.b - s.front >= s.end - s.b
+    if s.front != s.b:
+        assert s.r - s.l == s.a - s.r
+    if partials is not None:
+        for k, partial in enumerate(partials):
+            i = s.front + k
+            start, stop = i, i + 1
+            if i < s.l or s.a <= i < s.b:
+                stop = s.b
+            elif i < s.r:
+                stop = s.r
+            else:
+                start = s.r if i < s.a else s.b
+            assert agree(at(s.values, i), partial)
+            assert agree(at(s.products, i), fold(combine, partials[start - s.front : stop - s.front]))
