@@ -126,5 +126,6 @@ def _as_arrays(results: list[Any]) -> tuple[np.ndarray, np.ndarray]:
         filler = next(iter(present))(0)
         return np.array([filler if r is None else r for r in results]), valid
     out = np.empty(len(results), object)
-    out[:] = results
+    for i, result in enumerate(results):  # a slice would take lists apart
+        out[i] = result
     return out, valid

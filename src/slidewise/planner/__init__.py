@@ -1,0 +1,1 @@
+"""The planner: from an aggregation and a window to an algorithm."""

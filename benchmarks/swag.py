@@ -1,0 +1,189 @@
+"""Every algorithm side by side: `python -m benchmarks.swag`.
+
+Compiled: ns per slide (evict, insert, query) of sum, max, geomean and a Bloom filter through `sw.rolling`, also as a share
+of bottleneck.move_max at the same window in the same run. Only answers that agree with recalculation are timed.
+Event by event: the distribution of the latency of one slide, interpreted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import time
+
+import bottleneck
+import numpy as np
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+import slidewise as sw
+from benchmarks.machine import describe
+from benchmarks.timing import best_seconds
+
+console = Console()
+
+AGGREGATIONS = {"sum": sw.sum(), "max": sw.max(), "geomean": sw.geomean(), "bloom_filter": sw.bloom_filter(bits=512, hashes=3)}
+WINDOWS = (2**4, 2**10, 2**14, 2**20)
+#: for sum at 2^14, as a share of bottleneck.move_max: the level of the C++ implementations, or better
+EXPECTED = {
+    "sba": 0.15, "two_stacks_lite": 0.55, "daba_lite": 0.5, "daba": 0.65,
+    "two_stacks": 1.2, "flat_fit": 1.0, "fiba": 3.0, "reactive": 8.0,
+}  # fmt: skip
+
+
+def compiled_algorithms(aggregation: sw.Aggregation) -> list[str]:
+    """The algorithms that can run this aggregation in compiled form."""
+    from slidewise.registry import legal_algorithms
+
+    return [e.name for e in legal_algorithms(aggregation) if e.compiled]
+
+
+def rows_for(algorithm: str, window: int, most: int) -> int:
+    """Fewer rows where a slide is slow, so that every cell takes about as long."""
+    if algorithm == "recalculate":
+        return max(2, min(most, 4 * 10**7 // window))
+    return max(min(most, 10**7), min(2 * window, 3 * 10**6)) if algorithm != "flat_fat" else min(most, 10**6)
+
+
+def same_answers(x: np.ndarray, aggregation: sw.Aggregation, window: int, algorithm: str) -> bool:
+    """Whether the algorithm agrees with recalculation on a small part of the data."""
+    part, w = x[:3000], min(window, 700)
+    left = sw.rolling(part, aggregation, sw.rows(w), algorithm=algorithm)
+    right = sw.rolling(part, aggregation, sw.rows(w), algorithm="recalculate")
+    if left.dtype.fields:
+        return bool((left == right).all())
+    return bool(np.allclose(left.astype(float), right.astype(float), rtol=1e-9, equal_nan=True))
+
+
+def compiled_table(rows: int, only: set[str]) -> None:
+    """ns per slide of every algorithm, aggregation and window."""
+    rng = np.random.default_rng(0)
+    x = rng.random(max(rows, 3 * 10**6))
+    names = [n for n in compiled_algorithms(sw.sum()) if not only or n in only]
+    names += [n for n in compiled_algorithms(sw.max()) if n not in names and (not only or n in only)]
+    yardstick = {
+        w: best_seconds(lambda w=w: bottleneck.move_max(x[:rows_for("", w, rows)], w, 1)) / rows_for("", w, rows)
+        for w in WINDOWS
+    }
+    shares: dict[str, float] = {}
+    with Progress(console=console, transient=True) as progress:
+        task = progress.add_task("compiled", total=len(AGGREGATIONS) * len(names) * len(WINDOWS))
+        for label, aggregation in AGGREGATIONS.items():
+            table = Table(title=f"{label}: ns per slide (times bottleneck.move_max)", title_justify="left")
+            table.add_column("algorithm")
+            for w in WINDOWS:
+                table.add_column(f"n = {w:,}", justify="right")
+            table.add_row("bottleneck.move_max", *(f"{s * 1e9:.1f}" for s in yardstick.values()), style="dim")
+            for name in names:
+                cells = []
+                for w in WINDOWS:
+                    progress.update(task, advance=1, description=f"{label} {name} {w:,}")
+                    if name not in compiled_algorithms(aggregation):
+                        cells.append("not legal")
+                        continue
+                    if not same_answers(x, aggregation, w, name):
+                        cells.append("[red]wrong[/red]")
+                        continue
+                    part = x[: rows_for(name, w, rows)]
+                    seconds = best_seconds(lambda: sw.rolling(part, aggregation, sw.rows(w), algorithm=name)) / len(part)  # noqa: B023
+                    share = seconds / yardstick[w]
+                    cells.append(f"{seconds * 1e9:.1f} ({share:.2f})")
+                    if label == "sum" and w == 2**14:
+                        shares[name] = share
+                table.add_row(name, *cells)
+            console.print(table)
+    table = Table(title="sum at n = 16,384, as a share of bottleneck.move_max", title_justify="left")
+    for column in ("algorithm", "measured", "expected at most", ""):
+        table.add_column(column)
+    for name, most in EXPECTED.items():
+        if name in shares:
+            table.add_row(name, f"{shares[name]:.2f}", f"{most}", "ok" if shares[name] <= most else "[red]above[/red]")
+    if {"pba", "sba"} <= shares.keys():
+        n = 2**20
+        part = x[: rows_for("pba", n, rows)]
+        sba, pba = (best_seconds(lambda a=a: sw.rolling(part, sw.sum(), sw.rows(n), algorithm=a), 15, 6) for a in ("sba", "pba"))
+        table.caption = f"pba at n = {n:,}: {sba / pba:.2f} times as fast as sba"
+    console.print(table)
+
+
+def latency_table(slides: int) -> None:
+    """Latency of one interpreted slide; the worst case is what tells DABA from the rest."""
+    table = Table(title="event by event, interpreted: us per slide (evict, insert, query) of sum", title_justify="left")
+    for column in ("algorithm", "n", "mean", "median", "p99", "p99.99", "max", "max combines in a slide"):
+        table.add_column(column, justify="left" if column == "algorithm" else "right")
+    for name in ("subtract_on_evict", "two_stacks", "two_stacks_lite", "daba", "daba_lite", "flat_fit", "fiba", "reactive"):
+        for n in (2**10, 2**20):
+            latencies = slide_latencies(name, n, slides)
+            mean, median, p99, p9999, most = (
+                latencies.mean(), *np.quantile(latencies, [0.5, 0.99, 0.9999]), latencies.max(),
+            )  # fmt: skip
+            table.add_row(name, f"{n:,}", *(f"{v * 1e6:.2f}" for v in (mean, median, p99, p9999, most)), f"{most_combines(name, n):,}")
+    console.print(table)
+
+
+def slide_latencies(name: str, n: int, slides: int) -> np.ndarray:
+    """Seconds per slide, over at least one whole cycle of the window."""
+    s = sw.swag(name, sw.sum())
+    for k in range(n):
+        s.insert(float(k))
+    seconds = np.empty(max(slides, n + n // 8))
+    gc.collect()
+    gc.disable()  # the collector's pauses are not the algorithm's
+    clock = time.perf_counter
+    for k in range(len(seconds)):
+        begin = clock()
+        s.evict()
+        s.insert(1.0)
+        s.query()
+        seconds[k] = clock() - begin
+    gc.enable()
+    return seconds
+
+
+def most_combines(name: str, n: int) -> int:
+    """The largest number of combines in one slide, over one whole cycle: free of the machine's noise."""
+    calls = 0
+
+    class Counted(sw.Aggregation):
+        identity = 0.0
+        commutative = invertible = True
+
+        def combine(a, b):
+            nonlocal calls
+            calls += 1
+            return a + b
+
+        def inverse(total, oldest):
+            return total - oldest
+
+    s = sw.swag(name, Counted())
+    for _ in range(n):
+        s.insert(1.0)
+    most = 0
+    for _ in range(n + n // 8):
+        before = calls
+        s.evict()
+        s.insert(1.0)
+        s.query()
+        most = max(most, calls - before)
+    return most
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=2 * 10**6, help="rows per compiled measurement (default: 2 million)")
+    parser.add_argument("--slides", type=int, default=200_000, help="slides per latency measurement (default: 200,000)")
+    parser.add_argument("--algorithm", action="append", default=[], help="only this algorithm; may be repeated")
+    parser.add_argument("--skip-latency", action="store_true", help="leave out the event-by-event part")
+    parser.add_argument("--skip-compiled", action="store_true", help="leave out the compiled part")
+    options = parser.parse_args()
+    console.print(describe("numba", "numpy", "bottleneck"), style="dim")
+    if not options.skip_compiled:
+        compiled_table(options.rows, set(options.algorithm))
+    if not options.skip_latency:
+        latency_table(options.slides)
+
+
+if __name__ == "__main__":
+    main()

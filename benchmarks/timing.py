@@ -1,0 +1,20 @@
+"""Timing on a shared, noisy machine: repeat, and take the best."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+
+def best_seconds(call: Callable[[], object], repeat: int = 5, enough: float = 2.0) -> float:
+    """The shortest of several runs, after one to warm up; stops early once `enough` seconds have been spent."""
+    call()
+    best, spent = float("inf"), 0.0
+    for _ in range(repeat):
+        begin = time.perf_counter()
+        call()
+        seconds = time.perf_counter() - begin
+        best, spent = min(best, seconds), spent + seconds
+        if spent > enough:
+            break
+    return best

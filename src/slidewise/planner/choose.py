@@ -1,0 +1,168 @@
+"""Which algorithm: one ladder of rules, read from the top, with recalculation at the bottom.
+
+The rules are those of the tutorial (section 5 and table 2) and of our own measurements. Every rule names the algorithm it
+takes, the runner-up, and the property or the figure that decides, so that explain() has nothing to make up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from slidewise.aggregations.base import Aggregation
+from slidewise.registry import algorithm, missing
+from slidewise.windows.definitions import Between, Frames, RowsWindow, Unbounded, WindowDefinition
+
+#: Up to this many rows, folding them again beats keeping anything.
+TINY = 2
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What decides, besides the aggregation."""
+
+    #: over whole columns (throughput counts), or event by event (the slowest event counts)
+    where: Literal["columns", "events"]
+    #: rows in the window where that is fixed
+    rows: int | None = None
+    #: every frame is the n rows up to its own
+    trailing: bool = False
+    #: bounds never move back
+    monotone: bool = True
+    #: rows come late, and results are revised
+    out_of_order: bool = False
+    #: how many windows of different sizes share the structure
+    windows: int = 1
+    #: whether the values are integers, where that is known
+    integers: bool | None = None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An algorithm, the next best, and what decided between them."""
+
+    algorithm: str
+    runner_up: str
+    because: str
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rung: where it applies, it decides."""
+
+    applies: Callable[[Aggregation, Situation], bool]
+    algorithm: str
+    runner_up: str
+    because: str
+
+
+def _exact_inverse(op: Aggregation, s: Situation) -> bool:
+    return op.exactly_invertible is True or (op.exactly_invertible == "integers" and s.integers is True)
+
+
+LADDER = (
+    Rule(
+        lambda op, s: not op.associative,
+        "recalculate", "recalculate",
+        "combine is not associative: only a fold from the oldest row to the youngest is right",
+    ),
+    Rule(
+        lambda op, s: op.order_statistic and s.monotone and not s.out_of_order,
+        "order_statistic_tree", "incremental_quantile",
+        "an order statistic is holistic: a search tree finds it in O(log n), quickselect in O(n)",
+    ),
+    Rule(
+        lambda op, s: op.distinct_values and s.monotone and not s.out_of_order,
+        "incremental_count_distinct", "two_stacks_lite",
+        "distinct values are holistic: a table of counts gives them in O(1), merging sets in O(n)",
+    ),
+    Rule(
+        lambda op, s: op.most_frequent and s.monotone and not s.out_of_order,
+        "incremental_mode", "two_stacks_lite",
+        "the mode is holistic: a tournament of counts gives it in O(log distinct), merging tables in O(n)",
+    ),
+    Rule(
+        lambda op, s: s.out_of_order,
+        "fiba", "reactive",
+        "rows come out of order: fiba inserts at distance d from the end in O(log d); reactive needs commutative",
+    ),
+    Rule(
+        lambda op, s: not s.monotone,
+        "flat_fat", "recalculate",
+        "bounds move back: a static tree answers any frame in O(log n), recalculation in O(n)",
+    ),
+    Rule(
+        lambda op, s: s.windows > 1,
+        "b_int", "fiba",
+        "several windows share one structure: base intervals answer all of them in O(log n)",
+    ),
+    Rule(
+        lambda op, s: s.rows is not None and s.rows <= TINY,
+        "recalculate", "two_stacks_lite",
+        f"the window has at most {TINY} rows: folding them again is the least work",
+    ),
+    Rule(
+        lambda op, s: _exact_inverse(op, s),
+        "subtract_on_evict", "two_stacks_lite",
+        "exactly invertible: the oldest value can be taken out again without a trace",
+    ),
+    Rule(
+        lambda op, s: s.where == "columns" and s.trailing,
+        "sba", "two_stacks_lite",
+        "a fixed range over columns: two cumulative passes and one merge, all sequential in memory",
+    ),
+    Rule(
+        lambda op, s: s.where == "columns",
+        "two_stacks_lite", "daba_lite",
+        "bounds move irregularly but never back: the least combines on average, and throughput is what counts",
+    ),
+    Rule(
+        lambda op, s: True,
+        "daba_lite", "two_stacks_lite",
+        "event by event the slowest event counts: constant time in the worst case, where two stacks flip in O(n)",
+    ),
+)  # fmt: skip
+
+
+def choose(aggregation: Aggregation, situation: Situation) -> Choice:
+    """The first rule that applies."""
+    rule = next(r for r in LADDER if r.applies(aggregation, situation))
+    legal = not missing(algorithm(rule.runner_up), aggregation)
+    return Choice(rule.algorithm, rule.runner_up if legal else "recalculate", rule.because)
+
+
+def situation_of(
+    window: WindowDefinition,
+    where: Literal["columns", "events"],
+    *,
+    late: str = "error",
+    windows: int = 1,
+    integers: bool | None = None,
+) -> Situation:
+    """What a window means for the choice."""
+    rows = None
+    trailing = monotone = True
+    if isinstance(window, RowsWindow):
+        rows = window.n if window.slide_kind == "row" else None
+    elif isinstance(window, Between):
+        bounds = (window.start, window.end)
+        trailing = False
+        monotone = not window.columns and window.exclude is None
+        if window.unit == "rows" and not any(isinstance(b, Unbounded) for b in bounds) and monotone:
+            rows = window.end - window.start + 1  # type: ignore[operator]
+    elif isinstance(window, Frames):
+        trailing, monotone = False, all(
+            a <= b for bound in (window.start, window.end) for a, b in zip(bound, bound[1:], strict=False)
+        )  # fmt: skip
+    else:
+        trailing = False
+    return Situation(
+        where,
+        rows=rows,
+        trailing=trailing and window.slide_kind == "row",
+        monotone=monotone,
+        out_of_order=late == "revise",
+        windows=windows,
+        integers=integers,
+    )

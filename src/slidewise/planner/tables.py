@@ -1,0 +1,68 @@
+"""The registry as tables: what there is, what it needs and what it costs."""
+
+from __future__ import annotations
+
+from slidewise.aggregations.base import Aggregation
+from slidewise.display import Table
+from slidewise.registry import legal_algorithms
+from slidewise.registry.aggregations import AGGREGATIONS
+from slidewise.registry.algorithms import ALGORITHMS
+
+
+def algorithms(aggregation: Aggregation | None = None) -> Table:
+    """Every algorithm with its needs and costs, or those that can run one aggregation.
+
+    >>> import slidewise as sw
+    >>> [row["algorithm"] for row in sw.algorithms()][:3]
+    ['recalculate', 'subtract_on_evict', 'two_stacks']
+    >>> "subtract_on_evict" in [row["algorithm"] for row in sw.algorithms(sw.max())]
+    False
+    """
+    entries = ALGORITHMS if aggregation is None else legal_algorithms(aggregation)
+    rows = [
+        {
+            "algorithm": e.name,
+            "insert": e.insert,
+            "evict": e.evict,
+            "query": e.query,
+            "partials held": e.space,
+            "needs": ", ".join([*sorted(e.needs), *(["FIFO"] if e.fifo else [])]) or "nothing",
+            "what it does": e.summary,
+            "paper": e.paper,
+        }
+        for e in entries
+    ]
+    title = "Algorithms" if aggregation is None else f"Algorithms for {aggregation!r}"
+    return Table.of(title, rows, "Costs are calls of combine; n = values in the window.")
+
+
+def aggregations() -> Table:
+    """Every aggregation with its properties.
+
+    >>> import slidewise as sw
+    >>> next(row["commutative"] for row in sw.aggregations() if row["aggregation"] == "max_by")
+    ''
+    """
+    rows = []
+    for e in AGGREGATIONS:
+        properties = {p: getattr(e.cls, p) for p in _SHOWN}
+        rows.append(
+            {
+                "aggregation": ", ".join((e.name, *e.aliases)),
+                "group": e.group,
+                "kind": e.cls.kind,
+                **{p.replace("_", " "): _mark(v) for p, v in properties.items()},
+                "what it gives": e.summary,
+                "note": e.note,
+            }
+        )
+    return Table.of("Aggregations", rows)
+
+
+_SHOWN = (
+    "associative", "commutative", "invertible", "exactly_invertible", "selective", "size_preserving", "unary_lower",
+)  # fmt: skip
+
+
+def _mark(value: object) -> str:
+    return "yes" if value is True else str(value) if value else ""
