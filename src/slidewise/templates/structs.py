@@ -121,7 +121,8 @@ class OpenState(types.Type):
     def __init__(self, closed: Any) -> None:
         self.closed = closed
         self.body = Fields(tuple((n, _inner(t)) for n, t in zip(closed.fields, closed.types, strict=True)))
-        super().__init__(f"OpenState({closed})")
+        # numba takes types of equal names for one, and names a tuple's types but neither its fields nor its module.
+        super().__init__(f"OpenState({closed.instance_class.__module__}, {self.body})")
 
 
 @register_model(OpenState)
