@@ -118,17 +118,20 @@ ALGORITHMS = (
         "a table of counts that is kept from frame to frame, and flushed when mostly empty",
         insert="O(1) amortised", evict="O(1) amortised", query="O(1)", space="live values / tau",
         needs=frozenset({"distinct_values"}), paper=HOLISTIC, prefers_size_preserving=False, compiled=False,
+        options=("tau",),
     ),
     AlgorithmEntry(
         "incremental_mode",
         "a table of counts under a tournament of (count, value)",
         insert="O(log distinct)", evict="O(log distinct)", query="O(1)", space="distinct values",
         needs=frozenset({"most_frequent"}), paper=HOLISTIC, prefers_size_preserving=False, compiled=False,
+        options=("variant", "tau"),
     ),
     AlgorithmEntry(
         "incremental_quantile",
         "the index of the last frame, partially ordered, is reused or replaced",
         insert="O(1)", evict="O(1)", query="O(n)", space="n",
         needs=frozenset({"order_statistic"}), paper=HOLISTIC, prefers_size_preserving=False, compiled=False,
+        options=("variant",),
     ),
 )  # fmt: skip
