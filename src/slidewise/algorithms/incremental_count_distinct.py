@@ -15,7 +15,7 @@ a count of zero; ours does.
 from collections import deque
 from typing import Any, NamedTuple
 
-from slidewise.algorithms.raw_values import OfRawValues, new_queue
+from slidewise.algorithms.raw_values import OfRawValues
 from slidewise.errors import InvalidInput
 
 #: the paper's choice (section 6.4)
