@@ -21,8 +21,13 @@ class Undigestible(Exception):
 
 
 def digest(*things: Any) -> str:
+    """A digest of functions with all they refer to, of plain values, and of what makes kernels out of them."""
+    return content_digest(_kernel_sources(), *things)
+
+
+def content_digest(*things: Any) -> str:
     """A digest of functions with all they refer to, and of plain values."""
-    h = hashlib.sha256(_kernel_sources())
+    h = hashlib.sha256()
     for thing in things:
         _feed(h, thing, set())
     return h.hexdigest()[:20]

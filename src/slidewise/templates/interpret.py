@@ -10,11 +10,12 @@ import functools
 from collections import deque
 from collections.abc import Callable, Iterator
 from types import FunctionType, ModuleType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from slidewise.aggregations.base import Aggregation
-from slidewise.errors import IllegalPair, InvalidInput
+from slidewise.errors import IllegalPair, InvalidInput, StateError
 from slidewise.registry.entries import AlgorithmEntry
+from slidewise.state import definition, envelope, structures
 from slidewise.templates import storage
 from slidewise.templates.bind import bind, functions_of
 from slidewise.templates.names import Array, IntArray, IntQueue, Partial, Queue
@@ -83,13 +84,14 @@ class Swag:
     Made by `slidewise.swag(name, aggregation)`.
     """
 
-    __slots__ = ("_times",)
+    __slots__ = ("_options", "_times")
     entry: ClassVar[AlgorithmEntry]
     aggregation: ClassVar[Aggregation]
     fields: ClassVar[dict[str, Any]]
     functions: ClassVar[dict[str, Any]]
 
     def __init__(self, **options: Any) -> None:
+        self._options = options
         self._times: deque[Any] | None = None
         for name, kind in self.fields.items():
             setattr(self, name, _EMPTY[kind]() if kind in _EMPTY else 0)
@@ -146,6 +148,44 @@ class Swag:
                 "Use fiba, which takes any order, or reactive for commutative aggregations"
             )
         self._times.append(time)
+
+    # ---- state as bytes
+    def to_bytes(self) -> bytes:
+        """The whole state: versioned, with a checksum and the fingerprint of this definition. O(state).
+
+        >>> import slidewise as sw
+        >>> s = sw.swag("daba_lite", sw.max())
+        >>> s.insert(3.0); s.insert(1.0)
+        >>> later = sw.swag("daba_lite", sw.max()).from_bytes(s.to_bytes())
+        >>> later.evict(); later.query()
+        1.0
+        """
+        return envelope.seal("swag", self._definition(), (self._times, self._save()))
+
+    def from_bytes(self, data: bytes) -> Self:
+        """A new structure of this definition with the state that to_bytes() gave; this one is left alone.
+
+        Damaged bytes, and those of another definition or a newer version, are refused with a StateError.
+        """
+        payload = envelope.unseal(data, "swag", self._definition())
+        new = type(self)(**self._options)
+        try:
+            new._times, saved = payload
+            new._restore(saved)
+        except Exception as error:  # of the right definition, and yet not what _save() gave
+            raise StateError(f"saved state is damaged: {error!r}") from error
+        return new
+
+    def _definition(self) -> dict[str, str]:
+        return definition.of_swag(self.entry, self.aggregation, self._options, self.fields)
+
+    def _save(self) -> Any:
+        """The state as plain values; algorithms with structures of their own replace this and _restore."""
+        return structures.save(self)
+
+    def _restore(self, plain: Any) -> None:
+        """Take over what _save() gave, in a new structure."""
+        structures.restore(self, plain)
 
     def __repr__(self) -> str:
         return f"<{self.entry.name} of {self.aggregation!r} with {len(self)} values>"

@@ -66,6 +66,34 @@ def elements(pages: Pages) -> dict[int, Any]:
     }
 
 
+def stretches(pages: Pages) -> list[tuple[int, list[Any]]]:
+    """The elements with their positions, as runs of neighbouring pages: the first position, and all from it on.
+
+    Elements may be None. At least one slot of every page is in its run, so that appending the runs to an
+    empty queue allocates the same pages.
+    """
+    numbers = [
+        hi << BITS | mid
+        for hi, middle in enumerate(pages)
+        if middle is not None
+        for mid, page in enumerate(middle)
+        if page is not None
+    ]
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    found = []
+    for run in runs:
+        values = [value for number in run for value in pages[number >> BITS][number & LAST]]
+        first = next((k for k in range(LAST) if values[k] is not None), LAST)
+        unused = next((k for k in range(LAST) if values[-1 - k] is not None), LAST)
+        found.append((run[0] << BITS | first, values[first : max(first + 1, len(values) - unused)]))
+    return found
+
+
 def grow_list(array: list[Any], size: int) -> None:
     if size > len(array):
         array.extend([None] * (size - len(array)))

@@ -1,0 +1,289 @@
+"""Plain Python values as compact bytes, and back without loss.
+
+The formats on PyPI were tried first. cbor2 (6.2) turns tuples, frozensets and deques into other types,
+gives every NaN one bit pattern, and refuses naive datetimes, times, timedeltas and NumPy's values; msgpack
+(1.2) and ormsgpack (1.13) turn tuples into lists and stop at 64-bit integers. A partial of avg() that comes
+back as a list is not the same partial. msgpack's extension types could carry what is missing, but then
+every tuple, the most frequent value here, is a callback into code of ours: 100,000 partials (n, mean, M2)
+took 0.17 s to write and 0.055 s to read that way, and take 0.036 s and 0.018 s here, where equal shapes are
+written column by column. (Texts go the other way: msgpack reads 100,000 in 0.004 s, this in 0.12 s.)
+
+A value is one byte that tells its type, then its content. Types are matched exactly: a subclass could carry
+more than its base. Reading trusts nothing: every length is compared with the bytes that are left before
+anything is allocated, and no byte of the input names something to import or to call.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import struct
+from collections import deque
+from collections.abc import Callable, Sequence
+from datetime import date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from slidewise.errors import StateError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+#: Values nested deeper than this are refused, before Python's own recursion limit is near.
+MAX_DEPTH = 100
+#: Sequences shorter than this are written item by item.
+BULK = 8
+
+_SINGLE = {None: b"N", True: b"T", False: b"F"}
+_SMALL = range(-64, 64)  # one byte each: 0x80 to 0xff
+_WIDTHS = {"b": 1, "h": 2, "i": 4, "q": 8}  # of integers in bulk
+_NAN = struct.pack("<d", math.nan)
+
+
+def encode(value: Any) -> bytes:
+    """The value as bytes.
+
+    >>> encode([1, 2.5, ("a", None)])
+    b'[\\x03\\xc1d\\x00\\x00\\x00\\x00\\x00\\x00\\x04@(\\x02s\\x01aN'
+    """
+    out = bytearray()
+    _write(out, value, 0)
+    return bytes(out)
+
+
+def decode(data: bytes) -> Any:
+    """What encode() wrote.
+
+    >>> decode(encode({"n": 3, "seen": {1, 2}, "mean": float("nan")}))
+    {'n': 3, 'seen': {1, 2}, 'mean': nan}
+    """
+    reader = _Reader(data)
+    try:
+        value = reader.value(0)
+    except StateError:
+        raise
+    except Exception as error:  # whatever a constructor has against its arguments
+        raise StateError(f"saved state is damaged: {error}") from error
+    if reader.left:
+        raise StateError(f"saved state is damaged: {reader.left} bytes follow its end")
+    return value
+
+
+# ---- types that are written as a simpler value: type -> tag, to the simpler one, and back
+def _whole_fraction(parts: tuple[int, int]) -> Fraction:
+    return Fraction(*map(operator.index, parts))  # of a text it would compute powers of any size
+
+
+def _moment(t: datetime | time) -> tuple[Any, ...]:
+    return (t.hour, t.minute, t.second, t.microsecond, t.tzinfo, t.fold)
+
+
+_REDUCED: dict[type, tuple[bytes, Callable[[Any], Any], Callable[[Any], Any]]] = {
+    tuple: (b"(", lambda v: v, tuple),
+    list: (b"[", lambda v: v, lambda v: v),
+    set: (b"<", list, set),
+    frozenset: (b">", list, frozenset),
+    deque: (b"q", lambda v: [v.maxlen, *v], lambda v: deque(v[1:], maxlen=v[0])),
+    complex: (b"c", lambda v: (v.real, v.imag), lambda v: complex(*v)),
+    Decimal: (b"x", str, Decimal),
+    Fraction: (b"/", Fraction.as_integer_ratio, _whole_fraction),
+    UUID: (b"u", lambda v: v.bytes, lambda v: UUID(bytes=v)),
+    date: (b"D", date.toordinal, date.fromordinal),
+    time: (b"t", _moment, lambda v: time(*v[:5], fold=v[5])),
+    datetime: (
+        b"m",
+        lambda v: (v.year, v.month, v.day, *_moment(v)),
+        lambda v: datetime(*v[:8], fold=v[8]),
+    ),
+    timedelta: (b"p", lambda v: (v.days, v.seconds, v.microseconds), lambda v: timedelta(*v)),
+    timezone: (b"z", lambda v: v.__getinitargs__(), lambda v: timezone(*v)),
+    ZoneInfo: (b"Z", lambda v: v.key, ZoneInfo),
+}
+_SEQUENCES = b"([<>q"
+
+
+# ---- writing
+def _write(out: bytearray, value: Any, depth: int) -> None:
+    kind = type(value)
+    if kind is int:
+        if value in _SMALL:
+            out.append(192 + value)
+        else:
+            raw = value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
+            _write_sized(out, b"i", raw)
+    elif kind is float:
+        out += b"d" + struct.pack("<d", value)
+    elif kind is str:
+        _write_sized(out, b"s", value.encode("utf-8", "surrogatepass"))
+    elif value is None or kind is bool:
+        out += _SINGLE[value]
+    elif kind is bytes:
+        _write_sized(out, b"b", value)
+    elif kind is dict:
+        out += b"{"
+        _write_items(out, list(value), depth)
+        _write_items(out, list(value.values()), depth)
+    elif kind in _REDUCED:
+        tag, simpler, _ = _REDUCED[kind]
+        out += tag
+        (_write_items if tag in _SEQUENCES else _write)(out, simpler(value), depth)
+    elif kind.__module__ == "numpy" and hasattr(value, "dtype"):
+        out += b"a" if kind.__name__ == "ndarray" else b"v"
+        _write(out, _array_parts(value), depth)
+    else:
+        raise StateError(
+            f"cannot save a value of the type {kind.__module__}.{kind.__qualname__}: {value!r:.60}. "
+            "Define dump(partial) and load(plain) on the aggregation, which turn its partials into plain "
+            "values (numbers, texts, bytes, times, tuples, lists, dicts, sets, arrays) and back"
+        )
+
+
+def _write_size(out: bytearray, n: int) -> None:
+    while n > 127:
+        out.append(n & 127 | 128)
+        n >>= 7
+    out.append(n)
+
+
+def _write_sized(out: bytearray, tag: bytes, raw: bytes) -> None:
+    out += tag
+    _write_size(out, len(raw))
+    out += raw
+
+
+def _write_items(out: bytearray, items: Sequence[Any], depth: int) -> None:
+    """Items of one type in bulk: floats and integers as in memory, tuples of one length column by column."""
+    if depth == MAX_DEPTH:
+        raise StateError(
+            f"cannot save a value nested more than {MAX_DEPTH} deep, or within itself. "
+            "Define dump(partial) and load(plain) on the aggregation, with a flatter form"
+        )
+    _write_size(out, len(items))
+    if len(items) >= BULK:
+        kinds = set(map(type, items))
+        code = "d" if kinds == {float} else _narrowest(items) if kinds == {int} else ""
+        if code:
+            out += code.encode() + struct.pack(f"<{len(items)}{code}", *items)
+            return
+        if kinds == {tuple} and len(set(map(len, items))) == 1 and items[0]:
+            out += b"("
+            _write_size(out, len(items[0]))
+            for column in zip(*items, strict=True):
+                _write_items(out, column, depth + 1)
+            return
+        out += b"*"
+    for item in items:
+        _write(out, item, depth + 1)
+
+
+def _narrowest(integers: Sequence[int]) -> str:
+    """The narrowest of struct's signed types that holds them all; none beyond 64 bits."""
+    bits = 1 + max((x if x >= 0 else ~x).bit_length() for x in (min(integers), max(integers)))
+    return next((code for code, width in _WIDTHS.items() if bits <= 8 * width), "")
+
+
+def _array_parts(value: Any) -> tuple[Any, tuple[int, ...], bytes]:
+    from numpy.lib.format import dtype_to_descr
+
+    if value.dtype.hasobject or value.dtype.kind not in "biufcmMSUV":
+        raise StateError(
+            f"cannot save an array of {value.dtype}, whose items are Python objects. "
+            "Define dump(partial) and load(plain) on the aggregation, and turn the array into a list"
+        )
+    return dtype_to_descr(value.dtype), value.shape, value.tobytes()
+
+
+def _array(parts: tuple[Any, tuple[int, ...], bytes]) -> np.ndarray:
+    import numpy as np
+    from numpy.lib.format import descr_to_dtype
+
+    descr, shape, raw = parts
+    dtype = descr_to_dtype(descr)
+    if dtype.hasobject or math.prod(shape) * dtype.itemsize != len(raw):
+        raise StateError("saved state is damaged: an array is of another size than its shape says")
+    return np.ndarray(shape, dtype, raw).copy()
+
+
+# ---- reading
+_CONSTANTS = {tag: value for value, tag in _SINGLE.items()}
+_FROM_SIMPLER = {tag: back for tag, _, back in _REDUCED.values()}
+
+
+class _Reader:
+    """Bytes, and how far they are read."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.position = data, 0
+
+    @property
+    def left(self) -> int:
+        return len(self.data) - self.position
+
+    def take(self, n: int) -> bytes:
+        """The next n bytes; it is here that hostile lengths end."""
+        if n > self.left:
+            raise StateError(f"saved state is truncated: {n} more bytes are announced, {self.left} are left")
+        self.position += n
+        return self.data[self.position - n : self.position]
+
+    def size(self) -> int:
+        n = shift = 0
+        while shift < 64:
+            byte = self.take(1)[0]
+            n |= (byte & 127) << shift
+            if byte < 128:
+                return n
+            shift += 7
+        raise StateError("saved state is damaged: a length is beyond 64 bits")
+
+    def value(self, depth: int) -> Any:
+        tag = self.take(1)
+        if tag >= b"\x80":
+            return tag[0] - 192
+        if tag == b"i":
+            return int.from_bytes(self.take(self.size()), "little", signed=True)
+        if tag == b"d":
+            return self.numbers("d", 1)[0]
+        if tag == b"s":
+            return self.take(self.size()).decode("utf-8", "surrogatepass")
+        if tag in _CONSTANTS:
+            return _CONSTANTS[tag]
+        if tag == b"b":
+            return self.take(self.size())
+        if tag == b"{":
+            return dict(zip(self.items(depth), self.items(depth), strict=True))
+        if tag in _FROM_SIMPLER:
+            return _FROM_SIMPLER[tag](self.items(depth) if tag in _SEQUENCES else self.value(depth + 1))
+        if tag in (b"a", b"v"):
+            array = _array(self.value(depth + 1))
+            return array if tag == b"a" else array[()]
+        raise StateError(f"saved state is damaged: there is no type with the tag {tag!r}")
+
+    def items(self, depth: int) -> list[Any]:
+        if depth >= MAX_DEPTH:
+            raise StateError(f"saved state is damaged: values nested more than {MAX_DEPTH} deep")
+        n = self.size()
+        if n > self.left:  # every item takes a byte or more
+            raise StateError(f"saved state is truncated: {n} items are announced, {self.left} bytes are left")
+        if n >= BULK:
+            code = self.take(1).decode("latin-1")
+            if code == "d" or code in _WIDTHS:
+                return self.numbers(code, n)
+            if code == "(":
+                columns = [self.items(depth + 1) for _ in range(self.size())]
+                if {len(c) for c in columns} != {n}:
+                    raise StateError("saved state is damaged: rows of different lengths")
+                return list(zip(*columns, strict=True))
+            if code != "*":
+                raise StateError(f"saved state is damaged: there is no layout {code!r}")
+        return [self.value(depth + 1) for _ in range(n)]
+
+    def numbers(self, code: str, n: int) -> list[Any]:
+        numbers = list(struct.unpack(f"<{n}{code}", self.take(n * _WIDTHS.get(code, 8))))
+        if code == "d" and math.isnan(sum(numbers)):
+            # The usual NaN is the one object math.nan again: in dicts and sets a NaN is found by identity.
+            numbers = [math.nan if x != x and struct.pack("<d", x) == _NAN else x for x in numbers]
+        return numbers

@@ -1,0 +1,60 @@
+"""The fields of a data structure as plain values: partials through the aggregation's dump and load."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from slidewise.aggregations.base import Aggregation
+from slidewise.errors import StateError
+from slidewise.templates import storage
+from slidewise.templates.names import Array, IntQueue, Partial, Queue
+
+if TYPE_CHECKING:
+    from slidewise.templates.interpret import Swag
+
+
+def save(swag: Swag) -> dict[str, Any]:
+    """Every field by name; a queue as its elements with their positions. O(state)."""
+    dump = _optional(swag.aggregation.dump, Aggregation.dump)
+    return {name: _plain(getattr(swag, name), kind, dump) for name, kind in swag.fields.items()}
+
+
+def restore(swag: Swag, plain: dict[str, Any]) -> None:
+    """Set every field of a new structure. O(state)."""
+    load = _optional(swag.aggregation.load, Aggregation.load)
+    for name, kind in swag.fields.items():
+        setattr(swag, name, _live(plain[name], kind, load))
+
+
+def _optional(function: Any, untouched: Any) -> Callable[[Any], Any]:
+    """dump or load where None is the partial of nothing; the identity where neither is defined."""
+    if function is untouched:
+        return lambda partial: partial
+    return lambda partial: None if partial is None else function(partial)
+
+
+def _plain(value: Any, kind: Any, dump: Callable[[Any], Any]) -> Any:
+    if kind is Partial:
+        return dump(value)
+    if kind is Array:
+        return [dump(v) for v in value]
+    if kind is Queue:
+        return [(start, [dump(v) for v in values]) for start, values in storage.stretches(value)]
+    return storage.stretches(value) if kind is IntQueue else value
+
+
+def _live(plain: Any, kind: Any, load: Callable[[Any], Any]) -> Any:
+    if kind is Partial:
+        return load(plain)
+    if kind is Array:
+        return [load(p) for p in plain]
+    if kind is Queue or kind is IntQueue:
+        if len(plain) > 2:  # elements are neighbours, but for the step from the last position to the first
+            raise StateError("saved state is damaged: a queue in pieces")
+        pages = storage.new_pages()
+        for start, values in plain:
+            for i, p in enumerate(values, start):
+                storage.append(pages, i, load(p) if kind is Queue else p)
+        return pages
+    return plain
