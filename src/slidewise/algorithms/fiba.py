@@ -1,0 +1,807 @@
+"""FiBA: a finger B-tree aggregator (Optimal and General Out-of-Order Sliding-Window Aggregation, VLDB 2019; bulk
+operations after Out-of-Order Sliding-Window Aggregation with Efficient Bulk Evictions and Insertions, VLDB 2023).
+
+A B-tree of (time, partial) entries, in inner nodes too, with fingers at the left-most and the right-most leaf. What a
+node aggregates depends on where it stands, so that work at the ends of the window never climbs to the root. Invariant,
+with c0 e0 c1 e1 .. ek ck+1 the children and the entries of a node, and up(c) the product of the whole subtree c:
+
+    INNER  up(c0) e0 up(c1) e1 .. ek up(ck+1)                       the whole subtree
+    ROOT              e0 up(c1) e1 .. ek                            between the two spines
+    LEFT              e0 up(c1) e1 .. ek up(ck+1) then the parent's, unless that is the root
+    RIGHT  the parent's, unless that is the root, then up(c0) e0 up(c1) e1 .. ek
+
+The window is the left finger's aggregate, the root's, and the right finger's, in this order: 2 combines. Every node but
+the root has ARITY - 1 to 2 ARITY - 1 entries, and all leaves have one depth. An entry at distance d from the nearer end
+climbs O(log d) levels, and splits and merges reach a level more rarely by a factor of ARITY: amortised O(log d) per
+operation anywhere, O(1) at the ends.
+
+Entries of equal time stay apart, in the order in which they came. Entry k of a node and the child after it stand at
+node * WIDTH + k of the flat arrays; the child before all entries is first[node].
+"""
+
+from typing import NamedTuple
+
+from slidewise.errors import InvalidInput
+from slidewise.templates.names import Array, IntArray, combine, grow, identity
+
+ARITY = 4  # children of a node, at least; at most twice as many
+WIDTH = 2 * ARITY  # entries of a node while it overflows
+
+NONE = -1
+ROOT, INNER, LEFT, RIGHT = range(4)
+
+
+class State(NamedTuple):
+    root: int
+    left: int
+    right: int
+    free: int  # nodes given back, linked through parents
+    used: int  # nodes ever taken
+    count: int
+    next: int  # the position of the next value without a time
+    timed: int
+    # per node
+    parents: IntArray
+    first: IntArray
+    counts: IntArray
+    kinds: IntArray
+    stale: IntArray
+    aggregates: Array
+    # per entry
+    times: IntArray
+    values: Array
+    after: IntArray
+
+
+def setup(s):
+    s.free = NONE
+    s.root = s.left = s.right = new_node(s)
+    s.parents[s.root] = NONE
+    s.kinds[s.root] = ROOT
+
+
+def setup_compiled(s, identity, capacity):
+    s.free = s.parents[0] = s.first[0] = NONE
+    s.kinds[0] = ROOT
+    s.used = 1
+    s.aggregates[0] = identity
+
+
+def sizes(capacity):
+    nodes = capacity // (ARITY - 1) + 2
+    per_node = dict.fromkeys(("parents", "first", "counts", "kinds", "stale", "aggregates"), nodes)
+    return per_node | dict.fromkeys(("times", "values", "after"), nodes * WIDTH)
+
+
+# ---- the window
+def insert(s, v):
+    """In order, after the youngest: amortised O(1), 1 combine where no node is split."""
+    append_last(s, s.next, v)
+    s.next += 1
+
+
+def insert_timed(s, time, v):
+    """Amortised O(log d), d the distance to the nearer end."""
+    if s.count == 0 or not time < youngest(s):
+        append_last(s, time, v)
+    else:
+        leaf, k = locate(s, time)
+        s.count += 1
+        top, left, right = place(s, leaf, k, time, v)
+        settle(s, top, left, right)
+
+
+def append_last(s, time, v):
+    leaf = s.right
+    s.count += 1
+    k = s.counts[leaf]
+    if k < WIDTH - 1:
+        put_entry(s, leaf, k, time, v, NONE)
+        s.aggregates[leaf] = combine(s.aggregates[leaf], v)
+    else:
+        top, left, right = place(s, leaf, k, time, v)
+        settle(s, top, left, right)
+
+
+def evict(s):
+    """The oldest: amortised O(1), at most 2 ARITY - 1 combines where no node is merged."""
+    remove_from_leaf(s, s.left, 0)
+
+
+def query(s):
+    """2 combines."""
+    if s.left == s.root:
+        return s.aggregates[s.root]
+    return combine(combine(s.aggregates[s.left], s.aggregates[s.root]), s.aggregates[s.right])
+
+
+def size(s):
+    return s.count
+
+
+def oldest(s):
+    return s.times[s.left * WIDTH]
+
+
+def youngest(s):
+    return s.times[s.right * WIDTH + s.counts[s.right] - 1]
+
+
+# ---- searching
+def locate(s, time):
+    """The leaf and the index behind every entry up to `time`, from the finger on its side: O(log d) steps."""
+    if time < s.times[s.root * WIDTH]:
+        node = s.left
+        while s.kinds[node] != ROOT and not time < s.times[s.parents[node] * WIDTH]:
+            node = s.parents[node]
+    else:
+        node = s.right
+        while s.kinds[node] != ROOT and time < last_time(s, s.parents[node]):
+            node = s.parents[node]
+    k = entries_up_to(s, node, time)
+    while s.first[node] != NONE:
+        node = child(s, node, k)
+        k = entries_up_to(s, node, time)
+    return node, k
+
+
+def find(s, time):
+    """The node and the index of the oldest entry of this time; NONE where there is none. O(log n) steps."""
+    found, index = NONE, 0
+    node = s.root
+    while node != NONE:
+        k = entries_before(s, node, time)
+        if k < s.counts[node] and not time < s.times[node * WIDTH + k]:
+            found, index = node, k
+        node = child(s, node, k)
+    return found, index
+
+
+def last_time(s, node):
+    return s.times[node * WIDTH + s.counts[node] - 1]
+
+
+def entries_up_to(s, node, time):
+    # From the end: most late values are a little late. A node is too narrow for bisection to win.
+    k = s.counts[node]
+    while k > 0 and time < s.times[node * WIDTH + k - 1]:
+        k -= 1
+    return k
+
+
+def entries_before(s, node, time):
+    k = 0
+    while k < s.counts[node] and s.times[node * WIDTH + k] < time:
+        k += 1
+    return k
+
+
+def child(s, node, k):
+    """The child before entry k."""
+    return s.first[node] if k == 0 else s.after[node * WIDTH + k - 1]
+
+
+def rank(s, parent, node):
+    """How many entries of the parent stand before the child."""
+    if s.first[parent] == node:
+        return 0
+    k = s.counts[parent]
+    while s.after[parent * WIDTH + k - 1] != node:
+        k -= 1
+    return k
+
+
+# ---- ranges
+def product(s, start, end):
+    """The product of the entries of these times, both included: O(log n)."""
+    node = s.root
+    i = entries_before(s, node, start)
+    j = entries_up_to(s, node, end)
+    while i == j and s.first[node] != NONE:
+        node = child(s, node, i)
+        i = entries_before(s, node, start)
+        j = entries_up_to(s, node, end)
+    if i >= j:
+        return identity
+    # Here the two paths part: children between them are whole, and never on a spine.
+    if s.first[node] == NONE:
+        return fold(s, node, i, j, identity)
+    total = combine(suffix(s, child(s, node, i), start), fold(s, node, i, j - 1, identity))
+    total = combine(total, s.values[node * WIDTH + j - 1])
+    return combine(total, prefix(s, child(s, node, j), end))
+
+
+def suffix(s, node, start):
+    total = identity
+    while node != NONE:
+        k = entries_before(s, node, start)
+        total = combine(fold(s, node, k, s.counts[node], identity), total)
+        node = child(s, node, k)
+    return total
+
+
+def prefix(s, node, end):
+    total = identity
+    while node != NONE:
+        k = entries_up_to(s, node, end)
+        if k > 0:
+            if s.first[node] != NONE:
+                total = combine(total, s.aggregates[s.first[node]])
+            total = fold(s, node, 0, k - 1, total)
+            total = combine(total, s.values[node * WIDTH + k - 1])
+        node = child(s, node, k)
+    return total
+
+
+def fold(s, node, i, j, total):
+    """`total`, then entries i to j - 1, each with the child after it."""
+    inner = s.first[node] != NONE
+    for k in range(node * WIDTH + i, node * WIDTH + j):
+        total = combine(total, s.values[k])
+        if inner:
+            total = combine(total, s.aggregates[s.after[k]])
+    return total
+
+
+# ---- aggregates
+def refresh(s, node):
+    """Compute the aggregate of a node from its children, or on a spine also from its parent."""
+    kind = s.kinds[node]
+    base = node * WIDTH
+    inner = s.first[node] != NONE
+    last = base + s.counts[node] - 1
+    total = identity
+    if kind == LEFT:
+        if s.kinds[s.parents[node]] == LEFT:
+            total = s.aggregates[s.parents[node]]
+        for k in range(last, base - 1, -1):
+            if inner:
+                total = combine(s.aggregates[s.after[k]], total)
+            total = combine(s.values[k], total)
+    else:
+        if kind == RIGHT and s.kinds[s.parents[node]] == RIGHT:
+            total = s.aggregates[s.parents[node]]
+        if inner and kind != ROOT:
+            total = combine(total, s.aggregates[s.first[node]])
+        for k in range(base, last + 1):
+            total = combine(total, s.values[k])
+            if inner and (k < last or kind == INNER):
+                total = combine(total, s.aggregates[s.after[k]])
+    s.aggregates[node] = total
+
+
+def refresh_inner(s, node):
+    if s.kinds[node] == INNER and not s.stale[node]:
+        refresh(s, node)
+
+
+def settle(s, node, left, right):
+    """Refresh what depends on a changed node: up to the first node that is not INNER, then down that spine.
+
+    At the root, left and right tell which spines have changed too.
+    """
+    while s.kinds[node] == INNER:
+        refresh(s, node)
+        node = s.parents[node]
+    if s.kinds[node] == ROOT:
+        refresh(s, node)
+        if left:
+            refresh_left(s, s.first[node])
+        if right:
+            refresh_right(s, child(s, node, s.counts[node]))
+    elif s.kinds[node] == LEFT:
+        refresh_left(s, node)
+    else:
+        refresh_right(s, node)
+
+
+def refresh_left(s, node):
+    while node != NONE:
+        refresh(s, node)
+        node = s.first[node]
+
+
+def refresh_right(s, node):
+    while node != NONE:
+        refresh(s, node)
+        node = child(s, node, s.counts[node])
+
+
+# ---- nodes and entries
+def new_node(s):
+    node = s.free
+    if node != NONE:
+        s.free = s.parents[node]
+    else:
+        node = s.used
+        s.used += 1
+        if s.used > len(s.parents):
+            for array in (s.parents, s.first, s.counts, s.kinds, s.stale):
+                grow(array, s.used)
+            grow(s.aggregates, s.used)
+            grow(s.times, s.used * WIDTH)
+            grow(s.values, s.used * WIDTH)
+            grow(s.after, s.used * WIDTH)
+    s.first[node] = NONE
+    s.counts[node] = 0
+    s.stale[node] = 0
+    return node
+
+
+def free_node(s, node):
+    s.aggregates[node] = identity
+    s.parents[node] = s.free
+    s.free = node
+
+
+def put_entry(s, node, k, time, v, below):
+    """An entry, and the child after it, before entry k."""
+    base = node * WIDTH
+    for i in range(base + s.counts[node], base + k, -1):
+        copy_entry(s, i - 1, i)
+    s.times[base + k] = time
+    s.values[base + k] = v
+    s.after[base + k] = below
+    s.counts[node] += 1
+    if below != NONE:
+        s.parents[below] = node
+
+
+def drop_entry(s, node, k):
+    """Forget entry k and the child after it."""
+    last = node * WIDTH + s.counts[node] - 1
+    for i in range(node * WIDTH + k, last):
+        copy_entry(s, i + 1, i)
+    clear_entry(s, last)
+    s.counts[node] -= 1
+
+
+def copy_entry(s, i, j):
+    s.times[j] = s.times[i]
+    s.values[j] = s.values[i]
+    s.after[j] = s.after[i]
+
+
+def clear_entry(s, i):
+    s.times[i] = 0
+    s.values[i] = identity
+
+
+# ---- growing
+def place(s, node, k, time, v):
+    """Put an entry before entry k of a leaf, and split nodes that overflow. What remains to do is settle()'s arguments."""
+    put_entry(s, node, k, time, v, NONE)
+    left = right = False
+    while s.counts[node] == WIDTH:
+        other = split(s, node)
+        parent = s.parents[node]
+        middle = node * WIDTH + ARITY - 1
+        put_entry(s, parent, rank(s, parent, node), s.times[middle], s.values[middle], other)
+        clear_entry(s, middle)
+        refresh_inner(s, node)
+        refresh_inner(s, other)
+        left = left or s.kinds[node] == LEFT
+        right = right or s.kinds[other] == RIGHT
+        node = parent
+    return node, left, right
+
+
+def split(s, node):
+    """Move the entries behind the middle one to a new node, the next one on the right."""
+    other = new_node(s)
+    s.stale[other] = s.stale[node]
+    middle = node * WIDTH + ARITY - 1
+    adopt_first(s, other, s.after[middle])
+    for k in range(middle + 1, middle + 1 + ARITY):
+        put_entry(s, other, s.counts[other], s.times[k], s.values[k], s.after[k])
+        clear_entry(s, k)
+    s.counts[node] = ARITY - 1
+    s.kinds[other] = INNER
+    if s.kinds[node] == RIGHT:
+        s.kinds[node] = INNER
+        s.kinds[other] = RIGHT
+    elif s.kinds[node] == ROOT:
+        s.kinds[node] = LEFT
+        s.kinds[other] = RIGHT
+        s.root = new_node(s)
+        s.kinds[s.root] = ROOT
+        s.parents[s.root] = NONE
+        s.stale[s.root] = s.stale[node]
+        adopt_first(s, s.root, node)
+    if s.right == node:
+        s.right = other
+    return other
+
+
+def adopt_first(s, node, below):
+    s.first[node] = below
+    if below != NONE:
+        s.parents[below] = node
+
+
+# ---- shrinking
+def remove(s, node, k):
+    """Entry k of any node: amortised O(log d)."""
+    leaf, index = node, k
+    was_root = s.kinds[node] == ROOT
+    if s.first[node] != NONE:
+        # A neighbour in a leaf takes its place: the one that is not on the spine of the node.
+        if s.kinds[node] == LEFT:
+            leaf = s.after[node * WIDTH + k]
+            while s.first[leaf] != NONE:
+                leaf = s.first[leaf]
+            index = 0
+        else:
+            leaf = child(s, node, k)
+            while s.first[leaf] != NONE:
+                leaf = child(s, leaf, s.counts[leaf])
+            index = s.counts[leaf] - 1
+        s.times[node * WIDTH + k] = s.times[leaf * WIDTH + index]
+        s.values[node * WIDTH + k] = s.values[leaf * WIDTH + index]
+    remove_from_leaf(s, leaf, index)
+    if was_root:  # the leaf may be on a spine, and settle ends there
+        refresh(s, s.root)
+
+
+def remove_from_leaf(s, leaf, k):
+    s.count -= 1
+    drop_entry(s, leaf, k)
+    top, left, right = rebalance(s, leaf)
+    settle(s, top, left, right)
+
+
+def rebalance(s, node):
+    """Give nodes that are too short entries of a neighbour, or merge the two. What remains to do is settle()'s arguments."""
+    left = right = False
+    while s.counts[node] < ARITY - 1 and s.kinds[node] != ROOT:
+        parent = s.parents[node]
+        k = rank(s, parent, node)
+        if k > 0:
+            k -= 1
+        a = child(s, parent, k)
+        b = child(s, parent, k + 1)
+        left = left or s.kinds[a] == LEFT
+        right = right or s.kinds[b] == RIGHT
+        # A merged node must be able to take an entry without being split again: WIDTH - 2.
+        join(s, parent, k, a, b, WIDTH - 2)
+        node = parent
+    if s.kinds[node] == ROOT and s.counts[node] == 0 and s.first[node] != NONE:
+        left = right = True
+        node = lower_root(s)
+    return node, left, right
+
+
+def lower_root(s):
+    """The only child of the root becomes the root."""
+    old = s.root
+    s.root = s.first[old]
+    s.kinds[s.root] = ROOT
+    s.parents[s.root] = NONE
+    free_node(s, old)
+    return s.root
+
+
+def join(s, parent, k, a, b, most):
+    """Merge the children before and after entry k where they fit into `most` entries, else share theirs evenly."""
+    middle = parent * WIDTH + k
+    if s.counts[a] + s.counts[b] < most:
+        put_entry(s, a, s.counts[a], s.times[middle], s.values[middle], s.first[b])
+        for i in range(b * WIDTH, b * WIDTH + s.counts[b]):
+            put_entry(s, a, s.counts[a], s.times[i], s.values[i], s.after[i])
+            clear_entry(s, i)
+        drop_entry(s, parent, k)
+        if s.kinds[b] == RIGHT:
+            s.kinds[a] = RIGHT  # or ROOT, as soon as the root has lost its last entry
+        if s.right == b:
+            s.right = a
+        free_node(s, b)
+    else:
+        while s.counts[a] < s.counts[b]:
+            put_entry(s, a, s.counts[a], s.times[middle], s.values[middle], s.first[b])
+            s.times[middle] = s.times[b * WIDTH]
+            s.values[middle] = s.values[b * WIDTH]
+            s.first[b] = s.after[b * WIDTH]
+            drop_entry(s, b, 0)
+        while s.counts[b] + 1 < s.counts[a]:
+            last = a * WIDTH + s.counts[a] - 1
+            put_entry(s, b, 0, s.times[middle], s.values[middle], s.first[b])
+            s.times[middle] = s.times[last]
+            s.values[middle] = s.values[last]
+            adopt_first(s, b, s.after[last])
+            drop_entry(s, a, s.counts[a] - 1)
+        refresh_inner(s, b)
+    refresh_inner(s, a)
+
+
+# ---- many at once
+def evict_up_to(s, time):
+    """Every entry up to `time`, by one cut from a node on the left spine down to a leaf: O(log n) combines.
+
+    The slots of the k values that leave are cleared, since none may stay alive: O(k), without a combine.
+    """
+    if s.count == 0 or time < oldest(s):
+        return
+    if not time < youngest(s):
+        s.count -= free_below(s, s.root)
+        s.root = s.left = s.right = new_node(s)
+        s.kinds[s.root] = ROOT
+        s.parents[s.root] = NONE
+        return
+    if time < last_time(s, s.left):
+        while not time < oldest(s):
+            evict(s)
+        return
+    top = s.left
+    while s.kinds[top] != ROOT and not time < s.times[s.parents[top] * WIDTH]:
+        top = s.parents[top]
+    cut(s, top, time)
+    right = False
+    while s.counts[s.root] == 0 and s.first[s.root] != NONE:
+        top = lower_root(s)
+        right = True
+    # Downwards, so that a short node always has a neighbour: each gets one entry more than it needs, for its child to take.
+    node = top if s.kinds[top] == ROOT else s.parents[top]
+    changed = node
+    while s.first[node] != NONE:
+        a, b = s.first[node], s.after[node * WIDTH]
+        if s.counts[a] < (ARITY - 1 if s.first[a] == NONE else ARITY):
+            right = right or s.kinds[b] == RIGHT
+            join(s, node, 0, a, b, WIDTH - 1)
+        node = a
+    top, _, again = rebalance(s, changed)
+    settle(s, top, True, (right or again) and s.first[s.root] != NONE)
+
+
+def cut(s, node, time):
+    """Take entries up to `time` off a node of the left spine and its descendants; nodes may become too short."""
+    while node != NONE:
+        k = entries_up_to(s, node, time)
+        for i in range(k):
+            below = child(s, node, i)
+            if below != NONE:
+                s.count -= free_below(s, below)
+        if k > 0:
+            s.first[node] = child(s, node, k)
+            for _ in range(k):
+                drop_entry(s, node, 0)
+            s.count -= k
+        if s.kinds[node] != ROOT:
+            s.kinds[node] = LEFT
+        s.left = node
+        node = s.first[node]
+
+
+def free_below(s, node):
+    """Give a subtree back; how many entries it had."""
+    entries = s.counts[node]
+    for k in range(s.counts[node]):
+        clear_entry(s, node * WIDTH + k)
+    if s.first[node] != NONE:
+        for k in range(s.counts[node] + 1):
+            entries += free_below(s, child(s, node, k))
+    free_node(s, node)
+    return entries
+
+
+def insert_many(s, entries):
+    """Entries in the order of their times: each finds its place in O(log d) steps, and then every node on their paths
+    computes its aggregate once."""
+    for time, v in entries:
+        if s.count == 0 or not time < youngest(s):
+            leaf, k = s.right, s.counts[s.right]
+        else:
+            leaf, k = locate(s, time)
+        node = leaf
+        while node != NONE and not s.stale[node]:
+            s.stale[node] = 1
+            node = s.parents[node]
+        s.count += 1
+        place(s, leaf, k, time, v)
+    freshen(s, s.root)
+    if s.first[s.root] != NONE:
+        refresh_left(s, s.first[s.root])
+        refresh_right(s, child(s, s.root, s.counts[s.root]))
+
+
+def freshen(s, node):
+    if s.stale[node]:
+        s.stale[node] = 0
+        if s.first[node] != NONE:
+            for k in range(s.counts[node] + 1):
+                freshen(s, child(s, node, k))
+        if s.kinds[node] in (INNER, ROOT):  # the spines follow, from the top
+            refresh(s, node)
+
+
+# ---- the invariant
+def check(s, partials):
+    entries = []
+    nodes = set()
+    depths = set()
+
+    def visit(node, parent, kind, depth):
+        """Check one subtree; returns its product."""
+        assert node not in nodes and s.parents[node] == parent and s.kinds[node] == kind and not s.stale[node]
+        nodes.add(node)
+        base, n, inner = node * WIDTH, s.counts[node], s.first[node] != NONE
+        assert n < WIDTH
+        assert n >= (ARITY - 1 if parent != NONE else 1 if inner else 0)
+        assert all(p is None for p in s.values[base + n : base + WIDTH]), "a slot keeps a partial alive"
+        assert all(t == 0 for t in s.times[base + n : base + WIDTH] if t is not None)
+        if not inner:
+            depths.add(depth)
+        whole = middle = None
+        for k in range(n + 1):
+            at_left, at_right = k == 0 and kind in (ROOT, LEFT), k == n and kind in (ROOT, RIGHT)
+            if inner:
+                below = visit(
+                    child(s, node, k), node, LEFT if at_left else RIGHT if at_right else INNER, depth + 1
+                )
+                whole = combine(whole, below)
+                if not at_left and not at_right:
+                    middle = combine(middle, below)
+            if k < n:
+                entries.append((s.times[base + k], s.values[base + k]))
+                whole = combine(whole, s.values[base + k])
+                middle = combine(middle, s.values[base + k])
+        spine = s.aggregates[parent] if kind in (LEFT, RIGHT) and s.kinds[parent] == kind else None
+        expected = combine(middle, spine) if kind == LEFT else combine(spine, middle)
+        assert s.aggregates[node] == expected, (node, kind, s.aggregates[node], expected)
+        return whole
+
+    total = visit(s.root, NONE, ROOT, 0)
+    assert query(s) == total
+    assert len(depths) == 1
+    leaf = s.root
+    while s.first[leaf] != NONE:
+        leaf = s.first[leaf]
+    assert s.left == leaf
+    leaf = s.root
+    while s.first[leaf] != NONE:
+        leaf = child(s, leaf, s.counts[leaf])
+    assert s.right == leaf
+    times = [time for time, _ in entries]
+    assert not any(b < a for a, b in zip(times, times[1:], strict=False))
+    assert s.count == len(entries)
+    free = s.free
+    while free != NONE:
+        assert free not in nodes and s.aggregates[free] is None
+        nodes.add(free)
+        assert all(p is None for p in s.values[free * WIDTH : free * WIDTH + WIDTH])
+        free = s.parents[free]
+    assert nodes == set(range(s.used)), "a node is lost"
+    if partials is not None:
+        assert [p for _, p in entries] == partials
+
+
+# ---- the public operations
+class Timed:
+    """Values by their times, in any order."""
+
+    __slots__ = ()
+
+    def insert(self, value, time=None):
+        """Add a value at its time, after others of the same time; without a time, after all others.
+
+        Amortised O(log d), d the distance to the nearer end of the window: O(1) in order. Values without times have their
+        positions in the stream as times, 0 for the first.
+
+        >>> import slidewise as sw
+        >>> s = sw.swag("fiba", sw.max())
+        >>> s.insert(3.0, time=10); s.insert(9.0, time=30); s.insert(5.0, time=20)
+        >>> s.query(), s.query(10, 20), s.oldest, s.youngest
+        (9.0, 5.0, 10, 30)
+        """
+        partial = self.functions["lift"](value)
+        _choose_clock(self, time is not None)
+        if time is None:
+            self.functions["insert"](self, partial)
+        else:
+            _require_ordered(self, "insert", time)
+            self.functions["insert_timed"](self, time, partial)
+
+    def evict(self, time=None):
+        """Remove the oldest value, amortised O(1); with a time, every value of that time or older, as bulk_evict."""
+        if time is not None:
+            self.bulk_evict(time)
+        elif self.count == 0:
+            raise InvalidInput(f"evict: the window of {self.entry.name} is empty")
+        else:
+            self.functions["evict"](self)
+
+    def remove(self, time):
+        """Remove the value of exactly this time, the oldest one where there are several: amortised O(log n)."""
+        if self.count:
+            _require_ordered(self, "remove", time)
+            node, k = self.functions["find"](self, time)
+            if node != NONE:
+                self.functions["remove"](self, node, k)
+                return
+        raise InvalidInput(
+            f"remove: no value of time {time!r} is held. evict(time={time!r}) removes what is of that time or older, if any"
+        )
+
+    def query(self, *arguments):
+        """The aggregate of all values: 2 combines. query(start, end) is that of these times, both included: O(log n).
+
+        One argument, or a third one after start and end, goes to the aggregation's lower.
+        """
+        lower = self.functions["lower"]
+        if len(arguments) < 2:
+            return lower(self.functions["query"](self), *arguments)
+        start, end, *argument = arguments
+        if self.count == 0:
+            return lower(None, *argument)
+        _require_ordered(self, "query", start)
+        _require_ordered(self, "query", end)
+        if end < start:
+            raise InvalidInput(
+                f"query: the range starts at {start!r}, after its end {end!r}. Give the older time first"
+            )
+        return lower(self.functions["product"](self, start, end), *argument)
+
+    def bulk_insert(self, entries):
+        """Add many (time, value) pairs, in any order: one search each, and one pass over the nodes that have changed.
+
+        >>> import slidewise as sw
+        >>> s = sw.swag("fiba", sw.max())
+        >>> s.bulk_insert([(3, 7.0), (1, 5.0), (2, 6.0)])
+        >>> s.bulk_evict(1)
+        >>> s.query(), len(s)
+        (7.0, 2)
+        """
+        lift = self.functions["lift"]
+        lifted = [(time, lift(value)) for time, value in entries]
+        if lifted:
+            for time, _ in lifted:
+                _require_ordered(self, "bulk_insert", time)
+            try:
+                lifted.sort(key=lambda entry: entry[0])
+            except TypeError as error:
+                raise InvalidInput(
+                    f"bulk_insert: the times of one window must have one order, and {error}"
+                ) from None
+            _choose_clock(self, True)
+            self.functions["insert_many"](self, lifted)
+
+    def bulk_evict(self, time):
+        """Remove every value of this time or older: O(log n) combines, however many leave."""
+        if self.count:
+            _require_ordered(self, "evict", time)
+            self.functions["evict_up_to"](self, time)
+
+    @property
+    def oldest(self):
+        """The time of the oldest value held; None where there is none."""
+        return self.functions["oldest"](self) if self.count else None
+
+    @property
+    def youngest(self):
+        """The time of the youngest value held; None where there is none."""
+        return self.functions["youngest"](self) if self.count else None
+
+
+def _choose_clock(swag, timed):
+    if swag.count == 0:
+        swag.timed = int(timed)
+    elif swag.timed != timed:
+        held, given = ("have times", "has none") if swag.timed else ("have no times", "has one")
+        raise InvalidInput(
+            f"insert: the values held {held} and this one {given}. Give a time with every insert, or with none"
+        )
+
+
+def _require_ordered(swag, operation, time):
+    """Refuse a time that has no place among those held, before anything changes."""
+    try:
+        if time == time and (swag.count == 0 or time < swag.youngest or not time < swag.youngest):
+            return
+        reason = "it is not equal to itself"
+    except TypeError as error:
+        reason = str(error)
+    raise InvalidInput(
+        f"{operation}: {time!r} cannot be ordered among the times held: {reason}. Use one kind of time, without NaN"
+    )
+
+
+MIXINS = (Timed,)
