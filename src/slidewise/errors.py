@@ -21,5 +21,9 @@ class StateError(SlidewiseError, ValueError):
     """Saved state that is damaged, of another version, or of another definition."""
 
 
+class LawBroken(SlidewiseError, AssertionError):
+    """A property that an aggregation declares and that does not hold for its functions."""
+
+
 class CompileFallback(UserWarning):
     """An aggregation that cannot be compiled and runs interpreted: the same answers, more slowly."""

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def _lift_pair(x, y):
-    v, u = x * 1.0, y * 1.0
-    return (1, v, u, (v - v) + (u - u))
+    none = (x * 1.0 - x) + (y * 1.0 - y)  # zero, or NaN where one of them is not finite
+    return (1, x + none, y + none, none)
 
 
 def _lift_pair_with_squares(x, y):
-    v, u = x * 1.0, y * 1.0
-    return (1, v, u, v - v, u - u, (v - v) + (u - u))
+    none = (x * 1.0 - x) + (y * 1.0 - y)
+    return (1, x + none, y + none, none, none, none)
 
 
 class CovarSamp(TwoColumns):
@@ -39,8 +39,7 @@ class CovarSamp(TwoColumns):
     invertible = True
 
     def lift(x, y):
-        v, u = as_float(x, "covar_samp"), as_float(y, "covar_samp")
-        return (1, v, u, (v - v) + (u - u))
+        return _lift_pair(as_float(x, "covar_samp"), as_float(y, "covar_samp"))
 
     def combine(a, b):
         n = a[0] + b[0]
@@ -86,8 +85,7 @@ class Corr(TwoColumns):
     invertible = True
 
     def lift(x, y):
-        v, u = as_float(x, "corr"), as_float(y, "corr")
-        return (1, v, u, v - v, u - u, (v - v) + (u - u))
+        return _lift_pair_with_squares(as_float(x, "corr"), as_float(y, "corr"))
 
     def combine(a, b):
         n = a[0] + b[0]

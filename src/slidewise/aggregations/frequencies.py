@@ -42,11 +42,8 @@ class _Counted(OneColumn):
                 del counts[value]
         return counts
 
-    def dump(s):
-        return [list(s), list(s.values())]
-
-    def load(data):
-        return {plain(value): n for value, n in zip(*data, strict=True)}
+    def load(counts):
+        return {plain(value): n for value, n in counts.items()}  # the one NaN again
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
         return None

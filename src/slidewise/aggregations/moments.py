@@ -1,8 +1,8 @@
 """Variance and its relatives, by merging central moments.
 
 Partials are (n, mean, M2, ...), where Mk is the sum of (x - mean)^k. Sums of squares would cancel catastrophically where
-the mean is large beside the deviation. lift gives M2 = x - x: zero, or NaN for an infinity, whose variance is undefined;
-from there NaN spreads by itself, and leaves with its row, since nothing is subtracted.
+the mean is large beside the deviation. An infinity has no variance: its partial is NaN throughout (x - x is zero or
+NaN), which spreads by itself, and leaves with its row, since nothing is subtracted.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 
 def _lift_two(x):
-    v = x * 1.0
-    return (1, v, v - v)
+    none = x * 1.0 - x
+    return (1, x + none, none)
 
 
 def _lift_three(x):
-    v = x * 1.0
-    return (1, v, v - v, 0.0)
+    none = x * 1.0 - x
+    return (1, x + none, none, none)
 
 
 def _lift_four(x):
-    v = x * 1.0
-    return (1, v, v - v, 0.0, 0.0)
+    none = x * 1.0 - x
+    return (1, x + none, none, none, none)
 
 
 class VarPop(OneColumn):
@@ -49,8 +49,7 @@ class VarPop(OneColumn):
     invertible = True
 
     def lift(x):
-        v = as_float(x, "variance")
-        return (1, v, v - v)
+        return _lift_two(as_float(x, "variance"))
 
     def combine(a, b):
         n = a[0] + b[0]
@@ -144,8 +143,7 @@ class Skewness(OneColumn):
     invertible = True
 
     def lift(x):
-        v = as_float(x, "skewness")
-        return (1, v, v - v, 0.0)
+        return _lift_three(as_float(x, "skewness"))
 
     def combine(a, b):
         n = a[0] + b[0]
@@ -202,8 +200,7 @@ class Kurtosis(OneColumn):
     invertible = True
 
     def lift(x):
-        v = as_float(x, "kurtosis")
-        return (1, v, v - v, 0.0, 0.0)
+        return _lift_four(as_float(x, "kurtosis"))
 
     def combine(a, b):
         n = a[0] + b[0]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from types import ModuleType
 from typing import Literal
+
+from slidewise.aggregations.base import Aggregation
 
 
 @dataclass(frozen=True)
@@ -43,17 +46,35 @@ class AlgorithmEntry:
 
 
 @dataclass(frozen=True)
+class Decomposition:
+    """An aggregation's types and functions in short text, as table 1 of the Reactive Aggregator paper has them."""
+
+    input: str
+    partial: str
+    output: str
+    lift: str
+    combine: str
+    lower: str
+
+
+@dataclass(frozen=True)
 class AggregationEntry:
     """One aggregation: its class, its place in the papers' tables, and what they do not say."""
 
     name: str
     #: the class, in slidewise.aggregations
-    cls: type
+    cls: type[Aggregation]
     summary: str
     #: the rows of the tutorial's table 1
     group: Literal["sum-like", "collect-like", "median-like", "max-like", "sketch-like"]
     aliases: tuple[str, ...] = ()
     #: this operation's name in tables 1 and 2 of the Reactive Aggregator paper
     paper_name: str = ""
+    #: its row in table 1 of that paper
+    decomposition: Decomposition | None = None
+    #: this operation's name in table 1 of the tutorial
+    tutorial_name: str = ""
+    #: properties in which ours departs from its group's row in the tutorial, and why
+    departures: Mapping[str, str] = field(default_factory=dict)
     #: where the papers' row is not the whole truth
     note: str = ""
