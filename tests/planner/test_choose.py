@@ -1,0 +1,87 @@
+"""The planner picks as the tutorial and the measurements say, and says why."""
+
+import pytest
+
+import slidewise as sw
+from slidewise.planner.choose import LADDER, choose, situation_of
+from slidewise.registry import algorithm, missing
+
+
+@pytest.mark.parametrize(
+    ("aggregation", "window", "options", "columns", "events"),
+    [
+        (sw.max(), sw.rows(1000), {}, "sba", "daba_lite"),
+        (sw.max(), sw.time("1h"), {}, "two_stacks_lite", "daba_lite"),
+        (sw.max(), sw.time("1h"), {"late": "revise"}, "fiba", "fiba"),
+        (sw.max(), sw.rows(2), {}, "recalculate", "recalculate"),
+        (sw.max(), sw.rows_between(sw.col("back"), 0), {}, "flat_fat", "flat_fat"),
+        (sw.max(), sw.rows(1000), {"windows": 10}, "b_int", "b_int"),
+        (sw.sum(), sw.rows(1000), {}, "sba", "daba_lite"),
+        (sw.sum(), sw.rows(1000), {"integers": True}, "subtract_on_evict", "subtract_on_evict"),
+        (sw.count(), sw.time("1h"), {}, "subtract_on_evict", "subtract_on_evict"),
+        (sw.median(), sw.rows(1000), {}, "order_statistic_tree", "order_statistic_tree"),
+        (sw.count_distinct(), sw.rows(1000), {}, "incremental_count_distinct", "incremental_count_distinct"),
+        (sw.mode(), sw.rows(1000), {}, "incremental_mode", "incremental_mode"),
+        (sw.collect_list(), sw.rows(1000), {}, "subtract_on_evict", "subtract_on_evict"),
+    ],
+    ids=repr,
+)
+def test_choice(aggregation, window, options, columns, events):
+    why = sw.explain(aggregation, window, **options)
+    assert (why.choices["columns"].algorithm, why.choices["events"].algorithm) == (columns, events)
+
+
+@pytest.mark.parametrize("entry", sw.aggregations().rows, ids=lambda row: row[0])
+@pytest.mark.parametrize("window", [sw.rows(1000), sw.time("1h"), sw.rows_between(sw.col("a"), 0)], ids=repr)
+def test_every_choice_and_runner_up_is_legal(entry, window):
+    aggregation = getattr(sw, entry[0].split(",")[0])()
+    for where in ("columns", "events"):
+        for late in ("error", "revise"):
+            choice = choose(aggregation, situation_of(window, where, late=late))
+            assert not missing(algorithm(choice.algorithm), aggregation)
+            assert not missing(algorithm(choice.runner_up), aggregation)
+            assert choice.because
+
+
+def test_the_ladder_ends_with_a_rule_that_always_applies():
+    assert LADDER[-1].applies(sw.max(), situation_of(sw.rows(10), "events"))
+
+
+def test_a_non_associative_aggregation_is_recalculated():
+    class Difference(sw.Aggregation):
+        identity = 0.0
+        associative = False
+
+        def combine(a, b):
+            return a - b
+
+    assert sw.explain(Difference, sw.rows(100)).choices["columns"].algorithm == "recalculate"
+
+
+def test_explain_reads_well_in_a_terminal_and_in_a_notebook():
+    why = sw.explain(sw.avg("temp").over(sw.rows(1000)))
+    text = str(why)
+    assert "avg('temp') over rows(1000)" in text
+    assert "runner-up" in text
+    assert "integers=True" in text
+    assert "<table>" in why._repr_html_()
+    assert "&#x27;temp&#x27;" in why._repr_html_()  # escaped
+
+
+def test_explain_warns_of_partials_that_grow():
+    assert "not size-preserving" in str(sw.explain(sw.median(), sw.time("1h"), late="revise"))
+
+
+def test_explain_refuses_what_is_not_an_aggregation_over_a_window():
+    with pytest.raises(sw.InvalidInput, match="takes an aggregation and a window"):
+        sw.explain(sw.rows(3), sw.max())
+
+
+def test_tables_list_the_whole_registry():
+    from slidewise.registry.aggregations import AGGREGATIONS
+    from slidewise.registry.algorithms import ALGORITHMS
+
+    assert [row["algorithm"] for row in sw.algorithms()] == [e.name for e in ALGORITHMS]
+    assert len(sw.aggregations()) == len(AGGREGATIONS)
+    assert "daba_lite" in str(sw.algorithms())
+    assert "<td" in sw.aggregations()._repr_html_()
