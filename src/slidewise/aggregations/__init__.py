@@ -1,8 +1,8 @@
-"""Aggregations: what to compute over a window. Every lower-case name makes one, with PySpark's name and arguments."""
+"""Aggregations: what to compute over a window. Every lower-case name makes one, with PySpark's arguments."""
 
 from __future__ import annotations
 
-from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.base import Aggregation as Aggregation
 from slidewise.aggregations.bloom_filter import BloomFilter
 from slidewise.aggregations.collecting import CollectList, CollectSet, StringAgg
 from slidewise.aggregations.covariance import Corr, CovarSamp
@@ -12,7 +12,7 @@ from slidewise.aggregations.logic import BitOr, BoolAnd, BoolOr
 from slidewise.aggregations.moment_sketch import MomentSketch
 from slidewise.aggregations.moments import Kurtosis, Skewness, Stddev, StddevPop, VarPop, VarSamp
 from slidewise.aggregations.positions import First, Last, NthValue
-from slidewise.aggregations.ranks import Median, NthSmallest, OrderStatistic, Percentile, PercentileDisc
+from slidewise.aggregations.ranks import Median, NthSmallest, Percentile, PercentileDisc
 from slidewise.aggregations.sketches import ApproxCountDistinct, ApproxPercentile, CountMinSketch
 from slidewise.aggregations.sums import Avg, Count, Geomean, Product, Sum
 

@@ -1,4 +1,4 @@
-"""What the built-in aggregations are called with: columns, fractions, counts. Bad arguments are refused here."""
+"""What built-in aggregations are called with: columns, fractions, counts. Bad arguments are refused here."""
 
 from __future__ import annotations
 

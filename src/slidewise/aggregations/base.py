@@ -1,9 +1,10 @@
 """What an aggregation is: three plain functions, and what is true of them.
 
-`lift` turns one row into a partial, `combine` merges two partials (the older one first), `lower` turns the partial of a
-whole frame into its result (General Incremental Sliding-Window Aggregation, section 3). The functions are pure: combine
-returns a new partial and never changes its arguments. Everything else here declares properties, which the registry
-matches with what an algorithm needs; `slidewise.check_aggregation` tests them as laws.
+`lift` turns one row into a partial, `combine` merges two partials (the older one first), `lower` turns the
+partial of a whole frame into its result (General Incremental Sliding-Window Aggregation, section 3). The
+functions are pure: combine returns a new partial and never changes its arguments. Everything else here
+declares properties, which the registry matches with what an algorithm needs; `slidewise.check_aggregation`
+tests them as laws.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ class Aggregation:
     selective: bool = False
     #: a partial never grows with the number of rows it stands for.
     size_preserving: bool = True
-    #: the most values (or characters, or bytes) a size-preserving partial holds; None: no more than one row's.
+    #: the most values (or characters, or bytes) a size-preserving partial holds; None: no more than one
+    #: row's.
     size_limit: int | None = None
     #: lower takes the partial only; False where query(x) passes it an argument.
     unary_lower: bool = True
@@ -82,7 +84,8 @@ class Aggregation:
     kind: ClassVar[Literal["distributive", "algebraic", "holistic"]] = "algebraic"
 
     # Rules about rows and results.
-    #: "skip": a row with a null argument is left out. "keep": lift sees the null. A tuple: the positions that must not be null.
+    #: "skip": a row with a null argument is left out. "keep": lift sees the null. A tuple: the positions that
+    #: must not be null.
     nulls: Literal["skip", "keep"] | tuple[int, ...] = "skip"
     #: The result of a frame without rows.
     empty: Any = None
@@ -115,7 +118,7 @@ class Aggregation:
         return True
 
     def dump(partial: Any) -> Any:  # type: ignore[misc]
-        """The partial as plain values (numbers, strings, bytes, tuples, lists, dicts, sets), for to_bytes()."""
+        """The partial as plain values (numbers, text, bytes, tuples, lists, dicts, sets), for to_bytes()."""
         return partial
 
     def load(plain: Any) -> Any:  # type: ignore[misc]
@@ -145,7 +148,8 @@ class Aggregation:
                 )
         if columns and len(columns) != self.arity:
             raise InvalidInput(
-                f"{self.name} takes {self.arity} column{'s' * (self.arity != 1)} or none, got {len(columns)}: {list(columns)}"
+                f"{self.name} takes {self.arity} column{'s' * (self.arity != 1)} or none, "
+                f"got {len(columns)}: {list(columns)}"
             )
         self.columns = columns
         self.parameters = parameters

@@ -1,7 +1,8 @@
 """A Bloom filter: which values may have occurred, in a fixed number of bits.
 
-Interpreted, a partial is one Python integer. Compiled, it is a flat tuple of 64-bit words, and since kernels cannot index
-a tuple by a variable, its functions are written out word by word. Both set the same bits for the same number.
+Interpreted, a partial is one Python integer. Compiled, it is a flat tuple of 64-bit words, and since kernels
+cannot index a tuple by a variable, its functions are written out word by word. Both set the same bits for the
+same number.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 MASK = 2**64 - 1
+GOLDEN = 0x9E3779B97F4A7C15
 #: longer tuples take numba seconds to compile
 MOST_WORDS = 64
 
@@ -41,7 +43,7 @@ def hashed(x: Any) -> int:
             return mix(mix(int(mantissa * 2.0**53) & MASK) ^ (exponent & MASK))
         x = int(x)
     if isinstance(x, int) and -(2**63) <= x < 2**63:
-        return mix((x + 0x9E3779B97F4A7C15) & MASK)
+        return mix((x + GOLDEN) & MASK)
     return stable_hash(x)
 
 
@@ -152,13 +154,18 @@ def _written_out(kind: str, bits: int, hashes: int) -> dict[str, Any]:
         f"    return distinct({' + '.join(f'ones(s[{w}])' for w in words)}, {bits}, {hashes})",
     ]
     constants = {
-        **{"none": 0, "one": 1, "bits": bits, "c1": 0xBF58476D1CE4E5B9, "c2": 0x94D049BB133111EB},
-        **{"golden": 0x9E3779B97F4A7C15, "odd": MASK // 3, "pairs": MASK // 5, "nibbles": MASK // 17},
-        **{
-            "bytes_": MASK // 255,
-            **{f"u{n}": n for n in (2, 4, 6, 27, 30, 31, 56, 63)},
-            **{f"k{w}": w for w in words},
-        },
+        "none": 0,
+        "one": 1,
+        "bits": bits,
+        "c1": 0xBF58476D1CE4E5B9,
+        "c2": 0x94D049BB133111EB,
+        "golden": GOLDEN,
+        "odd": MASK // 3,
+        "pairs": MASK // 5,
+        "nibbles": MASK // 17,
+        "bytes_": MASK // 255,
+        **{f"u{n}": n for n in (2, 4, 6, 27, 30, 31, 56, 63)},
+        **{f"k{w}": w for w in words},
     }
     names: dict[str, Any] = {name: np.uint64(value) for name, value in constants.items()}
     names |= {

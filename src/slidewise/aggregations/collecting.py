@@ -1,4 +1,4 @@
-"""Collect-like aggregations: all values of a frame as a list, a set, or one text. Partials grow with the frame."""
+"""Collect-like aggregations: all values of a frame as a list, a set or a text. Partials grow with it."""
 
 from __future__ import annotations
 

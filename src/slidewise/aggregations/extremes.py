@@ -135,7 +135,8 @@ class MinCount(MaxCount):
 class MaxBy(TwoColumns):
     """The first column's value in the row where the second is largest; the earliest such row.
 
-    Rows whose ordering is null are skipped; a null value is returned as it is. Partials are (present, ordering, value).
+    Rows whose ordering is null are skipped; a null value is returned as it is. Partials are (present,
+    ordering, value).
 
     >>> import slidewise as sw
     >>> s = sw.swag("daba_lite", sw.max_by())
@@ -185,7 +186,7 @@ class MinBy(MaxBy):
 
 
 class RelativeVariation(OneColumn):
-    """(max - min) / max, the measure of DEBS 2012's query 2 in the DABA paper's experiments; null where max is 0.
+    """(max - min) / max, as in the DABA paper's experiments (DEBS 2012, query 2); null where max is 0.
 
     >>> import slidewise as sw
     >>> s = sw.swag("daba_lite", sw.relative_variation())
@@ -222,7 +223,7 @@ def _lift_range(x):
 
 
 class M4(OneColumn):
-    """(min, max, first, last): what a line chart needs of the rows behind one pixel column (Jugel et al., M4).
+    """(min, max, first, last): what a line chart needs of the rows behind one pixel (Jugel et al., M4).
 
     >>> import slidewise as sw
     >>> s = sw.swag("daba_lite", sw.m4())

@@ -1,4 +1,4 @@
-"""How often values occur: count_distinct, mode. A partial is a table of counts, with all NaNs as one value."""
+"""How often values occur: count_distinct, mode. A partial is a table of counts; all NaNs are one value."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """Sums of 64-bit integers in compiled code, where adding wraps silently.
 
-Where the largest magnitude times the longest frame stays below 2^63, plain addition is proven safe. Otherwise a value
-is split into a signed high and an unsigned low half, which are summed apart: neither can overflow in fewer than 2^31
-rows, no carry is passed on before the end, and so the order of combining cannot decide whether a total overflows.
+Where the largest magnitude times the longest frame stays below 2^63, plain addition is proven safe. Otherwise
+a value is split into a signed high and an unsigned low half, which are summed apart: neither can overflow in
+fewer than 2^31 rows, no carry is passed on before the end, and so the order of combining cannot decide
+whether a total overflows.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def lower_halves(s):
 
 
 def mean(total, n):
-    """total / n for integers: the whole part stays an integer while it is too large to be exact as a float."""
+    """total / n for integers: the whole part stays an integer where it is not exact as a float."""
     if -EXACT <= total <= EXACT:
         return total / n
     whole = total // n
@@ -103,7 +104,8 @@ def lower_mean_halves(s):
     low = s[2] & LOW
     if -2097152 <= high < 2097152:  # the total is within 2^53
         return (high * HALF + low) / n
-    # Long division by halves: the remainder of the high half is below n < 2^31, so that it fits above the low one.
+    # Long division by halves: the remainder of the high half is below n < 2^31, so that it fits above the low
+    # one.
     whole = high // n
     rest = (high - whole * n) * HALF + low
     return whole * HALF + rest // n + (rest - rest // n * n) / n

@@ -1,8 +1,8 @@
-"""The moment sketch: quantiles estimated from sums of powers (Gan et al., as used in the PBA paper's experiments).
+"""The moment sketch: quantiles estimated from sums of powers (Gan et al., as in the PBA paper).
 
-A partial is (n, min, max, sum of x, ..., sum of x^k, sum of log x, ..., sum of (log x)^k): a flat tuple that merges by
-additions. A quantile is that of the distribution of greatest entropy which has these moments, in the logarithms where all
-values are positive and spread over orders of magnitude.
+A partial is (n, min, max, sum of x, ..., sum of x^k, sum of log x, ..., sum of (log x)^k): a flat tuple that
+merges by additions. A quantile is that of the distribution of greatest entropy which has these moments, in
+the logarithms where all values are positive and spread over orders of magnitude.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ GRID = 512
 
 
 class MomentSketch(Aggregation):
-    """The moments of the values: the means of x, x^2, ..., x^order. `query(q)` estimates the quantile q from them.
+    """The means of x, x^2, ..., x^order. `query(q)` estimates the quantile q from them.
 
     >>> import slidewise as sw
     >>> s = sw.swag("daba_lite", sw.moment_sketch())
@@ -66,7 +66,7 @@ def _log(x):
 
 @lru_cache(maxsize=32)
 def _written_out(order: int) -> dict[str, Any]:
-    """lift, combine and lower for this order, power by power, since kernels take only tuples of fixed shape."""
+    """lift, combine and lower for this order, power by power: kernels take tuples of fixed shape only."""
     powers = range(1, order + 1)
     source = ["def lift(x):", "    x1 = x * 1.0", "    y1 = log(x1)"]
     source += [f"    x{k} = x{k - 1} * x1; y{k} = y{k - 1} * y1" for k in powers if k > 1]
@@ -83,7 +83,7 @@ def _written_out(order: int) -> dict[str, Any]:
 
 
 def quantile(partial: tuple[Any, ...], q: float) -> float:
-    """The quantile q of the distribution of greatest entropy with these moments; NaN where values are not finite."""
+    """The quantile q of the distribution of greatest entropy with these moments; NaN for infinite values."""
     n, low, high = partial[:3]
     order = (len(partial) - 3) // 2
     if not (math.isfinite(low) and math.isfinite(high)):

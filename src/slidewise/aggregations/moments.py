@@ -1,8 +1,9 @@
 """Variance and its relatives, by merging central moments.
 
-Partials are (n, mean, M2, ...), where Mk is the sum of (x - mean)^k. Sums of squares would cancel catastrophically where
-the mean is large beside the deviation. An infinity has no variance: its partial is NaN throughout (x - x is zero or
-NaN), which spreads by itself, and leaves with its row, since nothing is subtracted.
+Partials are (n, mean, M2, ...), where Mk is the sum of (x - mean)^k. Sums of squares would cancel
+catastrophically where the mean is large beside the deviation. An infinity has no variance: its partial is NaN
+throughout (x - x is zero or NaN), which spreads by itself, and leaves with its row, since nothing is
+subtracted.
 """
 
 from __future__ import annotations

@@ -67,7 +67,8 @@ class Last(First):
 class NthValue(Aggregation):
     """The value of the frame's n-th row, counted from 1; null where the frame is shorter.
 
-    A partial holds the first n values only, so that it stays small. `query(k)` gives the k-th row for any k up to n.
+    A partial holds the first n values only, so that it stays small. `query(k)` gives the k-th row for any k
+    up to n.
 
     >>> import slidewise as sw
     >>> s = sw.swag("daba_lite", sw.nth_value(n=2))

@@ -1,8 +1,9 @@
 """Order statistics: median, percentile, percentile_disc, nth_smallest.
 
-Every one is a rule that says which of n sorted values to take: `position(n, x)` gives a rank k, counted from 0, and how far
-to go from there to the next value. The rules do not know how the values are kept, so that an order-statistics tree, a
-kernel, and the sorted partials here answer alike. A partial is (sorted values, number of NaNs), NaN being above all.
+Every one is a rule that says which of n sorted values to take: `position(n, x)` gives a rank k, counted from
+0, and how far to go from there to the next value. The rules do not know how the values are kept, so that an
+order-statistics tree, a kernel, and the sorted partials here answer alike. A partial is (sorted values,
+number of NaNs), NaN being above all.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ class OrderStatistic(Aggregation):
         return (tuple(values), total[1] - oldest[1])
 
     def position(self, n: int, x: Any = None) -> tuple[int, float] | None:
-        """Which of n sorted values: its rank from 0, and the share of the way to the next; None: no result."""
+        """Which of n sorted values: its rank from 0, and the share of the way to the next; None for none."""
         raise NotImplementedError
 
     def select(self, n: int, kth: Callable[[int], Any], x: Any = None) -> Any:

@@ -64,7 +64,8 @@ class ApproxCountDistinct(_Sketch):
         log_k = max(4, math.ceil(2.0 * math.log2(1.04 / rsd)))
         if log_k > 21:
             raise InvalidInput(
-                f"approx_count_distinct: rsd must be at least 0.00072, got {rsd}. count_distinct counts exactly"
+                f"approx_count_distinct: rsd must be at least 0.00072, got {rsd}. "
+                "Use count_distinct, which counts exactly"
             )
         self.size_limit = 2**log_k + 64
 
@@ -82,7 +83,8 @@ class ApproxCountDistinct(_Sketch):
             return union.get_result(sketches.HLL_8)
 
         def lower(s: Any) -> int:
-            # The estimate of a sketch depends on how it was merged, that of a union of two does not: with itself, then.
+            # The estimate of a sketch depends on how it was merged, that of a union of two does not: with
+            # itself, then.
             union = _library().hll_union(log_k)
             union.update(s)
             union.update(s)
@@ -98,7 +100,7 @@ class ApproxCountDistinct(_Sketch):
 
 
 class CountMinSketch(_Sketch):
-    """About how often each value occurs: `query(x)` counts x, at most eps * n too high, with the given confidence.
+    """About how often each value occurs: `query(x)` counts x, at most eps * n too high at the confidence.
 
     Without x, the number of rows.
 
@@ -144,10 +146,10 @@ class CountMinSketch(_Sketch):
 
 
 class ApproxPercentile(_Sketch):
-    """A value whose rank is within 1/accuracy of the fraction, by a KLL sketch; `query(q)` for another fraction.
+    """A value whose rank is within 1/accuracy of the fraction, by a KLL sketch. `query(q)`: another fraction.
 
-    The default accuracy is Spark's; a smaller one makes smaller and faster sketches. A partial is the sketch and the
-    number of NaNs, which are above every number and which the sketch would drop.
+    The default accuracy is Spark's; a smaller one makes smaller and faster sketches. A partial is the sketch
+    and the number of NaNs, which are above every number and which the sketch would drop.
 
     >>> import slidewise as sw
     >>> s = sw.swag("two_stacks_lite", sw.approx_percentile(0.5, accuracy=100))

@@ -81,7 +81,7 @@ class Count(Aggregation):
 
 
 class Sum(OneColumn):
-    """The sum. Integers are summed exactly; a total outside 64 bits is an OverflowError, never a wrapped number.
+    """The sum. Integers are summed exactly; a total outside 64 bits is an OverflowError, never wrapped.
 
     >>> import slidewise as sw
     >>> s = sw.swag("two_stacks_lite", sw.sum())
@@ -109,7 +109,8 @@ class Sum(OneColumn):
     def lower(s):
         if type(s) is int and not INT64_MIN <= s <= INT64_MAX:
             raise OverflowError(
-                f"sum: the sum of a frame, {s}, leaves 64-bit integers; convert the column to float or decimal"
+                f"sum: the sum of a frame, {s}, leaves 64-bit integers; "
+                "convert the column to float or decimal"
             )
         return s
 
@@ -245,7 +246,7 @@ def _integers(
     plain: dict[str, Any],
     halves: dict[str, Any],
 ) -> Aggregation | None:
-    """The variant that sums these integers exactly; none for other types, nor for uint64, which kernels lack."""
+    """The variant that sums these integers exactly; none for other types, nor for uint64."""
     if not numeric(columns, "iu") or columns[0].dtype.str[1:] == "u8":
         return None
     if integer_sums.proven(columns[0], longest):

@@ -38,7 +38,7 @@ def as_float(x: Any, name: str) -> float:
 
 
 def plain(x: Any) -> Any:
-    """x as an ordinary Python value: NumPy's scalars unwrapped, all NaNs the one NaN (equal and hashed alike)."""
+    """x as an ordinary Python value: NumPy's scalars unwrapped, all NaNs the one NaN (hashed alike)."""
     if hasattr(x, "item"):
         x = x.item()
     return x if x == x else NAN

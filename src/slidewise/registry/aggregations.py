@@ -1,4 +1,4 @@
-"""The registry of aggregations: one entry each. Properties are not repeated here, they are read from the classes."""
+"""The registry of aggregations, one entry each. Properties are not repeated: the classes declare them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _MOMENTS = Decomposition(
     "T", "{n:Int, Σ:T, sq:T}", "T", "n=1, Σ=v, sq=v²", "a.n+b.n, a.Σ+b.Σ, a.sq+b.sq", "√((sq-Σ²/n)/(n-1))"
 )
 _STABLE = (
-    "Sums of squares cancel where the mean is large beside the deviation: ours merges (n, mean, M2), and its inverse, "
-    "which subtracts, is not exact."
+    "Sums of squares cancel where the mean is large beside the deviation: ours merges (n, mean, M2), "
+    "and its inverse, which subtracts, is not exact."
 )
 
 AGGREGATIONS: tuple[AggregationEntry, ...] = (
     AggregationEntry(
         "count",
-        a.Count,
+        a.count,
         "the number of rows, or of values that are not null",
         "sum-like",
         paper_name="Count",
@@ -26,7 +26,7 @@ AGGREGATIONS: tuple[AggregationEntry, ...] = (
     ),
     AggregationEntry(
         "sum",
-        a.Sum,
+        a.sum,
         "the sum; integers exactly, or an OverflowError",
         "sum-like",
         paper_name="Sum",
@@ -36,7 +36,7 @@ AGGREGATIONS: tuple[AggregationEntry, ...] = (
     ),
     AggregationEntry(
         "avg",
-        a.Avg,
+        a.avg,
         "the arithmetic mean",
         "sum-like",
         aliases=("mean",),
@@ -45,85 +45,230 @@ AGGREGATIONS: tuple[AggregationEntry, ...] = (
         tutorial_name="average",
         note=_BY_ROUNDING,
     ),
-    AggregationEntry("min", a.Min, "the smallest value", "max-like", paper_name="Min",
-        decomposition=Decomposition("T", "T", "T", "v", "a<b ? a : b", "c"), tutorial_name="min",
-        note="NaN is above every number, and so the minimum only of NaNs."),
-    AggregationEntry("max", a.Max, "the largest value", "max-like", paper_name="Max",
-        decomposition=Decomposition("T", "T", "T", "v", "a>b ? a : b", "c"), tutorial_name="max",
-        note="The paper's comparison gives the later of two equal values and loses NaN; ours gives the earlier, NaN on top."),
-    AggregationEntry("product", a.Product, "the product, in double precision", "sum-like",
-        departures={"invertible": "a zero cannot be divided out"}),
-    AggregationEntry("geomean", a.Geomean, "the geometric mean", "sum-like", paper_name="GeometricMean",
+    AggregationEntry(
+        "min",
+        a.min,
+        "the smallest value",
+        "max-like",
+        paper_name="Min",
+        decomposition=Decomposition("T", "T", "T", "v", "a<b ? a : b", "c"),
+        tutorial_name="min",
+        note="NaN is above every number, and so the minimum only of NaNs.",
+    ),
+    AggregationEntry(
+        "max",
+        a.max,
+        "the largest value",
+        "max-like",
+        paper_name="Max",
+        decomposition=Decomposition("T", "T", "T", "v", "a>b ? a : b", "c"),
+        tutorial_name="max",
+        note=(
+            "The paper's comparison gives the later of two equal values and loses NaN; ours gives the "
+            "earlier, NaN on top."
+        ),
+    ),
+    AggregationEntry(
+        "product",
+        a.product,
+        "the product, in double precision",
+        "sum-like",
+        departures={"invertible": "a zero cannot be divided out"},
+    ),
+    AggregationEntry(
+        "geomean",
+        a.geomean,
+        "the geometric mean",
+        "sum-like",
+        paper_name="GeometricMean",
         decomposition=Decomposition("T", "{n:Int, Π:T}", "T", "n=1, Π=v", "n=a.n+b.n, Π=a.Π*b.Π", "ⁿ√Π"),
-        note="A product overflows: ours keeps the sum of logarithms, whose inverse is not exact, and a zero has none."),
-    AggregationEntry("stddev", a.Stddev, "the sample standard deviation", "sum-like", aliases=("std",),
-        paper_name="SampleStdDev", decomposition=_MOMENTS, tutorial_name="standard deviation", note=_STABLE),
-    AggregationEntry("stddev_pop", a.StddevPop, "the population standard deviation", "sum-like",
+        note=(
+            "A product overflows: ours keeps the sum of logarithms, whose inverse is not exact, and a zero "
+            "has none."
+        ),
+    ),
+    AggregationEntry(
+        "stddev",
+        a.stddev,
+        "the sample standard deviation",
+        "sum-like",
+        aliases=("std",),
+        paper_name="SampleStdDev",
+        decomposition=_MOMENTS,
+        tutorial_name="standard deviation",
+        note=_STABLE,
+    ),
+    AggregationEntry(
+        "stddev_pop",
+        a.stddev_pop,
+        "the population standard deviation",
+        "sum-like",
         paper_name="PopulationStdDev",
-        decomposition=Decomposition("T", "{n:Int, Σ:T, sq:T}", "T", "n=1, Σ=v, sq=v²",
-            "a.n+b.n, a.Σ+b.Σ, a.sq+b.sq", "√((sq-Σ²/n)/n)"), note=_STABLE),
-    AggregationEntry("var_samp", a.VarSamp, "the sample variance", "sum-like", note=_STABLE),
-    AggregationEntry("var_pop", a.VarPop, "the population variance", "sum-like", note=_STABLE),
-    AggregationEntry("skewness", a.Skewness, "the population skewness", "sum-like", note=_STABLE),
-    AggregationEntry("kurtosis", a.Kurtosis, "the excess kurtosis of the population", "sum-like", note=_STABLE),
-    AggregationEntry("covar_samp", a.CovarSamp, "the sample covariance of two columns", "sum-like", note=_STABLE),
-    AggregationEntry("corr", a.Corr, "Pearson's correlation of two columns", "sum-like", note=_STABLE),
-    AggregationEntry("max_count", a.MaxCount, "how many rows have the largest value", "max-like",
-        paper_name="MaxCount", tutorial_name="maxCount",
-        decomposition=Decomposition("T", "{n:Int, max:T}", "Int", "n=1, max=v", "pick higher or add if equal", "n")),
-    AggregationEntry("min_count", a.MinCount, "how many rows have the smallest value", "max-like",
+        decomposition=Decomposition(
+            "T", "{n:Int, Σ:T, sq:T}", "T", "n=1, Σ=v, sq=v²", "a.n+b.n, a.Σ+b.Σ, a.sq+b.sq", "√((sq-Σ²/n)/n)"
+        ),
+        note=_STABLE,
+    ),
+    AggregationEntry("var_samp", a.var_samp, "the sample variance", "sum-like", note=_STABLE),
+    AggregationEntry("var_pop", a.var_pop, "the population variance", "sum-like", note=_STABLE),
+    AggregationEntry("skewness", a.skewness, "the population skewness", "sum-like", note=_STABLE),
+    AggregationEntry(
+        "kurtosis", a.kurtosis, "the excess kurtosis of the population", "sum-like", note=_STABLE
+    ),
+    AggregationEntry(
+        "covar_samp", a.covar_samp, "the sample covariance of two columns", "sum-like", note=_STABLE
+    ),
+    AggregationEntry("corr", a.corr, "Pearson's correlation of two columns", "sum-like", note=_STABLE),
+    AggregationEntry(
+        "max_count",
+        a.max_count,
+        "how many rows have the largest value",
+        "max-like",
+        paper_name="MaxCount",
+        tutorial_name="maxCount",
+        decomposition=Decomposition(
+            "T", "{n:Int, max:T}", "Int", "n=1, max=v", "pick higher or add if equal", "n"
+        ),
+    ),
+    AggregationEntry(
+        "min_count",
+        a.min_count,
+        "how many rows have the smallest value",
+        "max-like",
         paper_name="MinCount",
-        decomposition=Decomposition("T", "{n:Int, min:T}", "Int", "n=1, min=v", "pick lower or add if equal", "n")),
-    AggregationEntry("max_by", a.MaxBy, "a column's value where another is largest", "max-like",
-        paper_name="ArgMax", tutorial_name="argMax",
-        decomposition=Decomposition("{m:T, a:T'}", "{max:T, arg:T'}", "T'", "max=v.m, arg=v.a",
-            "pick higher or first if equal", "arg")),
-    AggregationEntry("min_by", a.MinBy, "a column's value where another is smallest", "max-like",
-        paper_name="ArgMin", tutorial_name="argMin",
-        decomposition=Decomposition("{m:T, a:T'}", "{min:T, arg:T'}", "T'", "min=v.m, arg=v.a",
-            "pick lower or first if equal", "arg")),
-    AggregationEntry("first", a.First, "the value of the first row", "max-like"),
-    AggregationEntry("last", a.Last, "the value of the last row", "max-like"),
-    AggregationEntry("nth_value", a.NthValue, "the value of the n-th row", "collect-like",
+        decomposition=Decomposition(
+            "T", "{n:Int, min:T}", "Int", "n=1, min=v", "pick lower or add if equal", "n"
+        ),
+    ),
+    AggregationEntry(
+        "max_by",
+        a.max_by,
+        "a column's value where another is largest",
+        "max-like",
+        paper_name="ArgMax",
+        tutorial_name="argMax",
+        decomposition=Decomposition(
+            "{m:T, a:T'}", "{max:T, arg:T'}", "T'", "max=v.m, arg=v.a", "pick higher or first if equal", "arg"
+        ),
+    ),
+    AggregationEntry(
+        "min_by",
+        a.min_by,
+        "a column's value where another is smallest",
+        "max-like",
+        paper_name="ArgMin",
+        tutorial_name="argMin",
+        decomposition=Decomposition(
+            "{m:T, a:T'}", "{min:T, arg:T'}", "T'", "min=v.m, arg=v.a", "pick lower or first if equal", "arg"
+        ),
+    ),
+    AggregationEntry("first", a.first, "the value of the first row", "max-like"),
+    AggregationEntry("last", a.last, "the value of the last row", "max-like"),
+    AggregationEntry(
+        "nth_value",
+        a.nth_value,
+        "the value of the n-th row",
+        "collect-like",
         tutorial_name="iᵗʰ-youngest",
         departures={
             "invertible": "ours keeps the first n values only, and what follows the oldest is not among them",
             "size_preserving": "ours keeps at most n values",
-        }),
-    AggregationEntry("collect_list", a.CollectList, "all values in order", "collect-like", paper_name="Collect",
+        },
+    ),
+    AggregationEntry(
+        "collect_list",
+        a.collect_list,
+        "all values in order",
+        "collect-like",
+        paper_name="Collect",
         tutorial_name="collect list",
-        decomposition=Decomposition("T", "List<T>", "List<T>", "[v]", "concat(a, b)", "c")),
-    AggregationEntry("collect_set", a.CollectSet, "the different values in the order of their first row",
-        "collect-like", departures={"invertible": "where a value occurs next is not kept"}),
-    AggregationEntry("string_agg", a.StringAgg, "the texts joined by a delimiter", "collect-like",
-        tutorial_name="concatenate strings"),
-    AggregationEntry("bool_and", a.BoolAnd, "whether all are true", "max-like"),
-    AggregationEntry("bool_or", a.BoolOr, "whether any is true", "max-like"),
-    AggregationEntry("bit_or", a.BitOr, "the bitwise or of integers", "max-like"),
-    AggregationEntry("relative_variation", a.RelativeVariation, "(max - min) / max", "max-like"),
-    AggregationEntry("m4", a.M4, "(min, max, first, last), for line charts", "max-like"),
-    AggregationEntry("moment_sketch", a.MomentSketch, "moments, and quantiles estimated from them", "sketch-like",
-        note="Sums of powers merge up to rounding."),
-    AggregationEntry("bloom_filter", a.BloomFilter, "which values may have occurred", "sketch-like",
-        tutorial_name="Bloom filter"),
-    AggregationEntry("count_min_sketch", a.CountMinSketch, "about how often a value occurs", "sketch-like",
-        tutorial_name="CountMin"),
-    AggregationEntry("approx_count_distinct", a.ApproxCountDistinct, "about how many different values there are",
-        "sketch-like", tutorial_name="HyperLogLog",
-        departures={"unary_lower": "the estimate needs no argument"}),
-    AggregationEntry("approx_percentile", a.ApproxPercentile, "a value of about the given rank", "sketch-like",
-        note="Merging drops values at random: the laws hold exactly up to the sketch's size, within its error beyond."),
-    AggregationEntry("count_distinct", a.CountDistinct, "how many different values there are", "median-like",
-        aliases=("nunique",)),
-    AggregationEntry("mode", a.Mode, "the most frequent value, the lowest among ties", "median-like"),
-    AggregationEntry("median", a.Median, "the middle value", "median-like", tutorial_name="median"),
-    AggregationEntry("percentile", a.Percentile, "the value at a fraction of the sorted values, interpolated",
-        "median-like", aliases=("quantile",), tutorial_name="percentile"),
-    AggregationEntry("percentile_disc", a.PercentileDisc, "one of the values, at a fraction of the sorted ones",
-        "median-like"),
-    AggregationEntry("nth_smallest", a.NthSmallest, "the n-th smallest value", "median-like",
-        tutorial_name="iᵗʰ-smallest"),
-)  # fmt: skip
+        decomposition=Decomposition("T", "List<T>", "List<T>", "[v]", "concat(a, b)", "c"),
+    ),
+    AggregationEntry(
+        "collect_set",
+        a.collect_set,
+        "the different values in the order of their first row",
+        "collect-like",
+        departures={"invertible": "where a value occurs next is not kept"},
+    ),
+    AggregationEntry(
+        "string_agg",
+        a.string_agg,
+        "the texts joined by a delimiter",
+        "collect-like",
+        tutorial_name="concatenate strings",
+    ),
+    AggregationEntry("bool_and", a.bool_and, "whether all are true", "max-like"),
+    AggregationEntry("bool_or", a.bool_or, "whether any is true", "max-like"),
+    AggregationEntry("bit_or", a.bit_or, "the bitwise or of integers", "max-like"),
+    AggregationEntry("relative_variation", a.relative_variation, "(max - min) / max", "max-like"),
+    AggregationEntry("m4", a.m4, "(min, max, first, last), for line charts", "max-like"),
+    AggregationEntry(
+        "moment_sketch",
+        a.moment_sketch,
+        "moments, and quantiles estimated from them",
+        "sketch-like",
+        note="Sums of powers merge up to rounding.",
+    ),
+    AggregationEntry(
+        "bloom_filter",
+        a.bloom_filter,
+        "which values may have occurred",
+        "sketch-like",
+        tutorial_name="Bloom filter",
+    ),
+    AggregationEntry(
+        "count_min_sketch",
+        a.count_min_sketch,
+        "about how often a value occurs",
+        "sketch-like",
+        tutorial_name="CountMin",
+    ),
+    AggregationEntry(
+        "approx_count_distinct",
+        a.approx_count_distinct,
+        "about how many different values there are",
+        "sketch-like",
+        tutorial_name="HyperLogLog",
+        departures={"unary_lower": "the estimate needs no argument"},
+    ),
+    AggregationEntry(
+        "approx_percentile",
+        a.approx_percentile,
+        "a value of about the given rank",
+        "sketch-like",
+        note=(
+            "Merging drops values at random: the laws hold exactly up to the sketch's size, within its error "
+            "beyond."
+        ),
+    ),
+    AggregationEntry(
+        "count_distinct",
+        a.count_distinct,
+        "how many different values there are",
+        "median-like",
+        aliases=("nunique",),
+    ),
+    AggregationEntry("mode", a.mode, "the most frequent value, the lowest among ties", "median-like"),
+    AggregationEntry("median", a.median, "the middle value", "median-like", tutorial_name="median"),
+    AggregationEntry(
+        "percentile",
+        a.percentile,
+        "the value at a fraction of the sorted values, interpolated",
+        "median-like",
+        aliases=("quantile",),
+        tutorial_name="percentile",
+    ),
+    AggregationEntry(
+        "percentile_disc",
+        a.percentile_disc,
+        "one of the values, at a fraction of the sorted ones",
+        "median-like",
+    ),
+    AggregationEntry(
+        "nth_smallest", a.nth_smallest, "the n-th smallest value", "median-like", tutorial_name="iᵗʰ-smallest"
+    ),
+)
 
 #: name or alias -> entry
 AGGREGATION: dict[str, AggregationEntry] = {

@@ -47,7 +47,7 @@ class AlgorithmEntry:
 
 @dataclass(frozen=True)
 class Decomposition:
-    """An aggregation's types and functions in short text, as table 1 of the Reactive Aggregator paper has them."""
+    """Types and functions in short text, as table 1 of the Reactive Aggregator paper has them."""
 
     input: str
     partial: str

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from slidewise.registry.aggregations import AGGREGATIONS
 from slidewise.registry.entries import AggregationEntry
 
-TRUE, FALSE, MIXED = "✓", "×", "?"
+TRUE, FALSE, MIXED = "✓", "×", "?"  # noqa: RUF001
 
 _GROUPS = ("sum-like", "collect-like", "median-like", "max-like", "sketch-like")
 
@@ -37,7 +37,7 @@ class PropertyRow(NamedTuple):
 
 
 class GroupRow(NamedTuple):
-    """A row of the tutorial's table 1: ✓ for all of the group, × for none, ? for some."""
+    """A row of the tutorial's table 1: a tick for all of the group, a cross for none, "?" for some."""
 
     group: str
     operations: str
