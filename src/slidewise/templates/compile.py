@@ -121,9 +121,11 @@ def _build(
     clones: dict[Any, Any] = {}
     names = {n: _jitable(getattr(op, n), tag, clones) for n in ("lift", "combine", "lower", "defined", "inverse")}
     names["identity"] = typed_identity(op, partial)
+    names["always_defined"] = op.defined is Aggregation.defined
     names["selective"] = op.selective
     ring = {"at": storage.ring_at, "put": storage.ring_put, "append": storage.ring_put, "drop": storage.ring_drop}
-    names |= {n: _jitable(f, tag, clones) for n, f in {**ring, "grow": storage.refuse_growth}.items()}
+    flat = {"grow": storage.refuse_growth, "shrink": storage.keep_size}
+    names |= {n: _jitable(f, tag, clones) for n, f in {**ring, **flat}.items()}
     names |= _struct_names()
     if functions:
         namespace = bind(functions, names, tag, _register)

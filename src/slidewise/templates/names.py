@@ -45,6 +45,10 @@ def defined(partial: Any) -> bool:
     raise Unbound("defined")
 
 
+#: Whether defined() holds of every partial, a constant: a kernel then fills `valid` at once, not row by row.
+always_defined: bool = False
+
+
 def same(a: Any, b: Any) -> bool:
     """Whether two partials are the same one: for selective aggregations, whether combine chose b."""
     raise Unbound("same")
@@ -75,6 +79,11 @@ def drop(queue: Any, i: int) -> None:
 def grow(array: Any, size: int) -> None:
     """Make room for `size` elements. Compiled state has its full capacity from the start: there it is an error."""
     raise Unbound("grow")
+
+
+def shrink(array: Any, size: int) -> None:
+    """Give up what is beyond `size` elements. Compiled state keeps its capacity."""
+    raise Unbound("shrink")
 
 
 # ---- drivers

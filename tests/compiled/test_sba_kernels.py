@@ -1,0 +1,169 @@
+"""The boundary aggregator over columns, against recalculation: every range, slide and length of input."""
+
+import math
+
+import numpy as np
+import pytest
+
+from slidewise.aggregations.base import Aggregation
+from slidewise.algorithms import sba
+from slidewise.templates import compile as compiling
+
+
+class Total(Aggregation):
+    identity = 0
+
+    def combine(a, b):
+        return a + b
+
+
+class Highest(Aggregation):
+    """NaN is greater than every number."""
+
+    identity = -math.inf
+
+    def combine(a, b):
+        return b if b > a or b != b else a
+
+
+class Deviation(Aggregation):
+    """A partial of several fields, and a result that is not always defined."""
+
+    identity = (0, 0.0, 0.0)
+
+    def lift(x):
+        return (1, float(x), 0.0)
+
+    def combine(a, b):
+        n = a[0] + b[0]
+        if n == 0:
+            return a
+        d = b[1] - a[1]
+        w = b[0] / n
+        return (n, a[1] + d * w, a[2] + b[2] + d * d * a[0] * w)
+
+    def lower(s):
+        return math.sqrt(s[2] / (s[0] - 1))
+
+    def defined(s):
+        return s[0] > 1
+
+
+class Ends(Aggregation):
+    """Oldest and youngest value, number of values and of descents: wrong if operands come in the wrong
+    order."""
+
+    identity = (0, 0, 0, -1)  # the last field is -1 for nothing
+
+    def lift(x):
+        return (x, x, 1, 0)
+
+    def combine(a, b):
+        if a[3] < 0:
+            return b
+        if b[3] < 0:
+            return a
+        return (a[0], b[1], a[2] + b[2], a[3] + b[3] + (1 if a[1] > b[0] else 0))
+
+    def lower(s):
+        return s[0] * 1_000_003 + s[1] * 10_007 + s[2] * 101 + s[3]
+
+
+RANGES_AND_SLIDES = [(n, s) for n in (1, 2, 3, 7, 10, 12, 40, 200) for s in (1, 2, 3, 4, 7) if s <= n]
+AGGREGATIONS = [Total(), Highest(), Deviation(), Ends()]
+
+
+def column(op, rows, seed=0):
+    rng = np.random.default_rng(seed)
+    if isinstance(op, Ends | Total):
+        return rng.integers(-50, 50, rows)
+    x = rng.random(rows)
+    if isinstance(op, Highest):
+        x[rng.random(rows) < 0.05] = math.nan
+    return x
+
+
+def run(driver, op, x, room, *arguments, results=None):
+    """The driver's results, None where not valid. The work array is full of rubbish, as np.empty may be."""
+    partial = compiling.partial_dtype(op, (x,))
+    work = np.frombuffer(bytes([0xA5]) * (room * partial.itemsize), partial).copy()
+    count = len(x) if results is None else results
+    out = np.empty(count, compiling.result_dtype(op, (x,), partial))
+    valid = np.zeros(count, bool)
+    args = (work, (x,), *arguments, out, valid)
+    compiling.kernel(driver, None, op, partial, args)(*args)
+    return [out[i].item() if valid[i] else None for i in range(count)]
+
+
+def recalculated(op, x, start, end):
+    results = []
+    for lo, hi in zip(start, end, strict=True):
+        partial = None
+        for value in x[lo:hi].tolist():
+            one = op.lift(value)
+            partial = one if partial is None else op.combine(partial, one)
+        results.append(None if partial is None or not op.defined(partial) else op.lower(partial))
+    return results
+
+
+def assert_same(got, expected):
+    assert [g is None for g in got] == [e is None for e in expected]
+    pairs = [(g, e) for g, e in zip(got, expected, strict=True) if g is not None]
+    np.testing.assert_allclose([g for g, _ in pairs], [e for _, e in pairs], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("op", AGGREGATIONS, ids=lambda op: op.name)
+class TestAgainstRecalculation:
+    @pytest.mark.parametrize("n", [1, 2, 3, 7, 16, 49, 50, 51, 1000])
+    @pytest.mark.parametrize("rows", [0, 1, 2, 50, 97])
+    def test_run_rows(self, op, rows, n):
+        x = column(op, rows)
+        start = [max(0, i - n + 1) for i in range(rows)]
+        got = run(sba.run_rows, op, x, 2 * max(1, min(n, rows)) + 2, n)
+        assert_same(got, recalculated(op, x, start, range(1, rows + 1)))
+
+    @pytest.mark.parametrize("seed", range(6))
+    def test_run_frames(self, op, seed):
+        """Bounds that stand still, jump, leave gaps, and cross."""
+        rng = np.random.default_rng(seed)
+        rows, frames = 120, 200
+        x = column(op, rows, seed)
+        start = np.sort(rng.integers(0, rows + 1, frames))
+        end = np.sort(rng.integers(0, rows + 1, frames))
+        if seed % 2:  # mostly frames that are not empty
+            end = np.minimum(end + rows // 3, rows)
+        longest = max(1, int((end - start).max()))
+        assert_same(
+            run(sba.run_frames, op, x, longest, start, end, results=frames), recalculated(op, x, start, end)
+        )
+
+    @pytest.mark.parametrize("n", [1, 2, 5, 8, 10, 33, 120])
+    def test_run_frames_of_rows_before_and_after(self, op, n):
+        rows = 100
+        x = column(op, rows)
+        i = np.arange(rows)
+        start, end = np.maximum(i - n, 0), np.minimum(i + n + 1, rows)
+        assert_same(run(sba.run_frames, op, x, 2 * n + 1, start, end), recalculated(op, x, start, end))
+
+    @pytest.mark.parametrize(("n", "slide"), RANGES_AND_SLIDES)
+    def test_run_slides(self, op, n, slide):
+        for rows in (0, slide - 1, slide, 101):
+            x = column(op, rows)
+            end = np.arange(slide, rows + 1, slide)
+            start = np.maximum(end - n, 0)
+            got = run(sba.run_slides, op, x, n // slide, n, slide, results=len(end))
+            assert_same(got, recalculated(op, x, start, end))
+
+
+def test_integers_stay_integers():
+    big = 2**53 + 1
+    x = np.array([big, 1, 2, -1, 5])
+    assert run(sba.run_rows, Total(), x, 6, 2) == [big, big + 1, 3, 1, 4]
+
+
+def test_nothing_stays_of_a_value_that_has_left():
+    x = np.array([1.0, math.inf, 2.0, math.nan, 3.0, 1e300, 4.0, 0.5])
+    got = run(sba.run_rows, Total(), x, 6, 2)
+    assert got[7] == 4.5
+    assert not math.isfinite(got[2])
+    assert run(sba.run_rows, Total(), x, 4, 1)[4:] == [3.0, 1e300, 4.0, 0.5]
