@@ -81,10 +81,9 @@ def _run_fold(c: _Compiler, columns: Columns, frames: Frames, out: np.ndarray, v
 
 
 def _run_sba(c: _Compiler, columns: Columns, frames: Frames, out: np.ndarray, valid: np.ndarray) -> bool:
-    work = c.work(frames.longest)
     if frames.trailing is not None:
-        return c.call(c.module.run_rows, work, columns, frames.longest, out, valid)
-    return c.call(c.module.run_frames, work, columns, frames.start, frames.end, out, valid)
+        return c.call(c.module.run_rows, c.work(2 * frames.longest + 2), columns, frames.longest, out, valid)
+    return c.call(c.module.run_frames, c.work(frames.longest), columns, frames.start, frames.end, out, valid)
 
 
 def _run_flat_fat(c: _Compiler, columns: Columns, frames: Frames, out: np.ndarray, valid: np.ndarray) -> bool:

@@ -42,7 +42,7 @@ def rolling(
     if algorithm == "auto":
         algorithm = choose(aggregation, _situation(columns, frames)).algorithm
     out, valid = compute(aggregation, columns, frames, algorithm)
-    if aggregation.empty is not None and out.dtype.fields is None:
+    if frames.empty is not None and aggregation.empty is not None:
         out[frames.empty] = aggregation.empty
         valid = valid | frames.empty
     valid &= due
@@ -89,7 +89,7 @@ def _frames(window: WindowDefinition, count: int) -> tuple[bounds.Frames, np.nda
         raise InvalidInput(f"rolling slides by row or by a count of rows, got {window!r}. Use slidewise.Window")
     due: np.ndarray | bool = True
     if isinstance(window, RowsWindow):
-        frames = bounds.trailing_rows(count, window.n)
+        frames: bounds.Frames = bounds.TrailingRows(count, window.n)
         if window.min_rows > 1:
             due = np.arange(1, count + 1) >= window.min_rows
     elif isinstance(window, Between) and window.unit == "rows" and window.exclude is None:
@@ -101,7 +101,7 @@ def _frames(window: WindowDefinition, count: int) -> tuple[bounds.Frames, np.nda
         raise InvalidInput(f"rolling takes rows(n), rows_between(a, b) or frames(start, end), got {window!r}")
     if window.every is not None:
         step = window.every.n  # type: ignore[attr-defined]
-        frames = bounds.Frames(frames.start[step - 1 :: step], frames.end[step - 1 :: step])
+        frames = frames.every(step)
         due = due if due is True else due[step - 1 :: step]  # type: ignore[index]
     return frames, due
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 
-@dataclass(frozen=True)
 class Frames:
     """The frames of some rows as index bounds: frame i is rows start[i] to end[i] - 1."""
 
-    start: np.ndarray
-    end: np.ndarray
-    #: n where frame i is exactly the n rows up to and including row i, or as many as there are
+    #: n where frame i is exactly row i and the n - 1 rows before it, or as many as there are
     trailing: int | None = None
+
+    def __init__(self, start: np.ndarray, end: np.ndarray) -> None:
+        self.start, self.end = start, end
 
     def __len__(self) -> int:
         return len(self.start)
@@ -28,25 +27,47 @@ class Frames:
     @cached_property
     def monotone(self) -> bool:
         """Whether neither bound ever moves back."""
-        return self.trailing is not None or bool(
-            np.all(self.start[1:] >= self.start[:-1]) and np.all(self.end[1:] >= self.end[:-1])
-        )
+        return all(bool(np.all(b[1:] >= b[:-1])) for b in (self.start, self.end))
 
     @cached_property
-    def empty(self) -> np.ndarray:
-        """Which frames hold no row."""
-        return self.start >= self.end
+    def empty(self) -> np.ndarray | None:
+        """Which frames hold no row; None where all do."""
+        empty = self.start >= self.end
+        return empty if empty.any() else None
 
     def without(self, left_out: np.ndarray) -> Frames:
         """The same frames once the rows of a mask have been left out: bounds go through a prefix count."""
         kept = np.concatenate(([0], np.cumsum(~left_out)))
         return Frames(kept[self.start], kept[self.end])
 
+    def every(self, step: int) -> Frames:
+        """The frames of rows step, 2 step, and so on."""
+        return Frames(self.start[step - 1 :: step], self.end[step - 1 :: step])
 
-def trailing_rows(count: int, n: int) -> Frames:
-    """The current row and the n - 1 before it."""
-    end = np.arange(1, count + 1)
-    return Frames(np.maximum(end - n, 0), end, trailing=n)
+
+class TrailingRows(Frames):
+    """The current row and the n - 1 before it. The bounds are made only when something reads them."""
+
+    monotone = True
+    empty = None
+
+    def __init__(self, count: int, n: int) -> None:
+        self.count, self.trailing = count, n
+
+    def __len__(self) -> int:
+        return self.count
+
+    @cached_property
+    def longest(self) -> int:
+        return min(self.count, self.trailing or 0)
+
+    @cached_property
+    def start(self) -> np.ndarray:  # type: ignore[override]
+        return np.maximum(self.end - self.trailing, 0)
+
+    @cached_property
+    def end(self) -> np.ndarray:  # type: ignore[override]
+        return np.arange(1, self.count + 1)
 
 
 def rows_between(count: int, first: int | None, last: int | None) -> Frames:
