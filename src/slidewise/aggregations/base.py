@@ -97,38 +97,40 @@ class Aggregation:
     #: made by variant(): its functions are not those of its class
     is_variant: bool = False
 
+    @staticmethod
     def lift(*row: Any) -> Any:
         """One row as a partial."""
         return row[0]
 
-    def combine(older: Any, newer: Any) -> Any:  # type: ignore[misc]
+    @staticmethod
+    def combine(older: Any, newer: Any) -> Any:
         """Two partials of neighbouring rows as one."""
         raise InvalidInput("this aggregation has no combine: define combine(older, newer)")
 
-    def lower(partial: Any, *argument: Any) -> Any:  # type: ignore[misc]
+    @staticmethod
+    def lower(partial: Any, *argument: Any) -> Any:
         """The result of a frame from its partial."""
         return partial
 
-    def inverse(total: Any, oldest: Any) -> Any:  # type: ignore[misc]
+    @staticmethod
+    def inverse(total: Any, oldest: Any) -> Any:
         """The total without its oldest operand; only where `invertible`."""
         raise InvalidInput("this aggregation declares no inverse")
 
-    def defined(partial: Any) -> bool:  # type: ignore[misc]
+    @staticmethod
+    def defined(partial: Any) -> bool:
         """Whether a frame with rows has a result; False gives null (the standard deviation of one value)."""
         return True
 
-    def dump(partial: Any) -> Any:  # type: ignore[misc]
+    @staticmethod
+    def dump(partial: Any) -> Any:
         """The partial as plain values (numbers, text, bytes, tuples, lists, dicts, sets), for to_bytes()."""
         return partial
 
-    def load(plain: Any) -> Any:  # type: ignore[misc]
+    @staticmethod
+    def load(plain: Any) -> Any:
         """What dump() gave, as a partial again."""
         return plain
-
-    # The names above are functions, not methods.
-    lift, combine, lower = staticmethod(lift), staticmethod(combine), staticmethod(lower)  # type: ignore[assignment]
-    inverse, defined = staticmethod(inverse), staticmethod(defined)  # type: ignore[assignment]
-    dump, load = staticmethod(dump), staticmethod(load)  # type: ignore[assignment]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

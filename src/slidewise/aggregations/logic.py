@@ -100,7 +100,7 @@ class BitOr(OneColumn):
     def lift(x):
         if hasattr(x, "item"):
             x = x.item()
-        if not isinstance(x, int) or isinstance(x, bool):
+        if type(x) is bool or not isinstance(x, int):
             raise InvalidInput(f"bit_or: values must be integers, got {x!r}")
         return x
 

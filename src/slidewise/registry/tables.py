@@ -9,6 +9,8 @@ from slidewise.registry.entries import AggregationEntry
 
 TRUE, FALSE, MIXED = "✓", "×", "?"  # noqa: RUF001
 
+_ALGEBRAIC = ("associative", "invertible", "commutative")
+_TUTORIAL = ("invertible", "associative", "commutative", "size_preserving", "unary_lower")
 _GROUPS = ("sum-like", "collect-like", "median-like", "max-like", "sketch-like")
 
 
@@ -73,14 +75,11 @@ def reactive_table_2() -> list[PropertyRow]:
     >>> reactive_table_2()[2][:4]
     ('Max', '✓', '', '✓')
     """
-    return [
-        PropertyRow(
-            e.paper_name,
-            *(TRUE if getattr(e.cls, p) else "" for p in ("associative", "invertible", "commutative")),
-            note=e.note,
-        )
-        for e in _of_paper()
-    ]
+    rows = []
+    for e in _of_paper():
+        marks = {p: TRUE if getattr(e.cls, p) else "" for p in _ALGEBRAIC}
+        rows.append(PropertyRow(e.paper_name, **marks, note=e.note))
+    return rows
 
 
 def tutorial_table_1() -> list[GroupRow]:
@@ -114,18 +113,15 @@ def _of_paper() -> list[AggregationEntry]:
 def _group_row(group: str) -> GroupRow:
     entries = [e for e in AGGREGATIONS if e.group == group]
     named = sorted((e.tutorial_name for e in entries if e.tutorial_name), key=_TUTORIAL_ORDER.index)
-    notes = [f"{e.name}: not {p}, since {why}" if not getattr(e.cls, p) else f"{e.name}: {p}, since {why}"
-             for e in entries for p, why in e.departures.items()]  # fmt: skip
-    notes += [f"{e.name}: {e.note}" for e in entries if e.note]
-    return GroupRow(
-        group,
-        ", ".join(named),
-        *(
-            _mark([_as_in_group(e, p) for e in entries])
-            for p in ("invertible", "associative", "commutative", "size_preserving", "unary_lower")
-        ),
-        notes=tuple(notes),
-    )
+    notes = []
+    for e in entries:
+        notes += [
+            f"{e.name}: {'' if getattr(e.cls, p) else 'not '}{p}, since {why}"
+            for p, why in e.departures.items()
+        ]
+        notes += [f"{e.name}: {e.note}"] if e.note else []
+    marks = {p: _mark([_as_in_group(e, p) for e in entries]) for p in _TUTORIAL}
+    return GroupRow(group, ", ".join(named), **marks, notes=tuple(notes))  # type: ignore[arg-type]
 
 
 def _as_in_group(entry: AggregationEntry, name: str) -> bool:
