@@ -24,26 +24,28 @@ QUIET_NAN = struct.unpack("<d", struct.pack("<Q", 0x7FF8000000000123))[0]
 RECORDS = np.array([(1, 2.5, b"ab"), (3, math.nan, b"c")], [("n", "<i8"), ("x", "<f4"), ("s", "S2")])
 
 VALUES = [
-    None, True, False, 0, -1, 63, 64, -64, -65, 127, 128, 255, -256, 2**63, -(2**63), 2**64, 10**400, -(10**400),
+    None, True, False, 0, -1, 63, 64, -64, -65, 127, 128, 255, -256, 2**63, -(2**63), 10**400, -(9**99),
     0.0, -0.0, 1.5, math.inf, -math.inf, math.nan, QUIET_NAN, 5e-324, 1 + 2j, complex(-0.0, math.nan),
     "", "ä€🙂", "\ud800", "x" * 1000, b"", b"\x00\xff", b"y" * 200,
     (), (1,), (1, (2, [3])), [], [1, "a", None], {}, {"b": 1, "a": 2}, {1: "x", (2, 3): {4: 5}, None: []},
     set(), {1, "a", (2,)}, frozenset(), frozenset({frozenset({1}), 2}), deque(), deque([1, 2], maxlen=5),
-    [1.0] * 8, [0.1, math.nan, math.inf, -math.inf] * 3, [-0.0] * 9, [QUIET_NAN] * 8,
-    list(range(20)), list(range(-200, 200)), [2**31] * 8, [2**63] * 8, [-(2**63)] * 8, [-129, 127] * 4, [True] * 9,
+    [1.0] * 8, [0.1, math.nan, math.inf, -math.inf] * 3, [-0.0] * 9, [QUIET_NAN] * 8, [-129, 127] * 4,
+    list(range(20)), list(range(-200, 200)), [2**31] * 8, [2**63] * 8, [-(2**63)] * 8, [True] * 9,
     [(1, 2.0, "a")] * 9, [(1,), (2, 3)] * 5, [()] * 10, [(i, (i, -i)) for i in range(10)], tuple(range(300)),
     dict.fromkeys(range(100), 1.5), [None] * 10, [(None, 1.0)] * 8, ["a"] * 10,
-    date(2024, 2, 29), date.min, time(1, 2, 3, 4), time(5, tzinfo=UTC, fold=1), datetime(2024, 1, 1, 2, 3, 4, 5),
-    datetime(2024, 1, 1, tzinfo=UTC), datetime(2024, 1, 1, tzinfo=timezone(timedelta(hours=-5, minutes=-30))),
-    datetime(2024, 1, 1, tzinfo=timezone(timedelta(hours=1), "CET")), datetime(2024, 10, 27, 2, 30, fold=1),
-    datetime(2024, 7, 1, tzinfo=ZoneInfo("UTC")), timedelta(days=-1, microseconds=1), timedelta.max,
+    date(2024, 2, 29), date.min, time(1, 2, 3, 4), time(5, tzinfo=UTC, fold=1), timedelta.max,
+    datetime(2024, 1, 1, 2, 3, 4, 5), datetime(2024, 10, 27, 2, 30, fold=1), datetime(2024, 1, 1, tzinfo=UTC),
+    datetime(2024, 1, 1, tzinfo=timezone(timedelta(hours=-5, minutes=-30))),
+    datetime(2024, 1, 1, tzinfo=timezone(timedelta(hours=1), "CET")),
+    datetime(2024, 7, 1, tzinfo=ZoneInfo("UTC")), timedelta(days=-1, microseconds=1),
     Decimal("1.500"), Decimal("-0"), Decimal("NaN"), Decimal("-Infinity"), Decimal("1E+400"), Fraction(-1, 3),
     UUID("12345678-1234-5678-1234-567812345678"),
     np.float32(1.5), np.float64(-0.0), np.int8(-3), np.uint64(2**64 - 1), np.bool_(True), np.str_("ab"),
-    np.bytes_(b"cd"), np.complex64(1j), np.datetime64("2024-01-01T00:00:00.123456789", "ns"), np.datetime64("NaT"),
-    np.timedelta64(5, "D"), RECORDS[0], RECORDS, np.arange(6).reshape(2, 3), np.zeros((0, 3)), np.array(7),
-    np.array(["a", "bcd"]), np.array([1.5, math.nan], ">f8"), np.array(["2024-01-01"], "M8[s]"), np.zeros((2, 2, 2), bool),
-    np.arange(10)[::3], np.array([((1, 2), 3)], [("p", "<i4", (2,)), ("q", "<u2")]),
+    np.bytes_(b"cd"), np.complex64(1j), np.datetime64("2024-01-01T00:00:00.123456789", "ns"),
+    np.datetime64("NaT"), np.timedelta64(5, "D"), RECORDS[0], RECORDS, np.arange(6).reshape(2, 3),
+    np.zeros((0, 3)), np.array(7), np.array(["a", "bcd"]), np.array([1.5, math.nan], ">f8"),
+    np.array(["2024-01-01"], "M8[s]"), np.zeros((2, 2, 2), bool), np.arange(10)[::3],
+    np.array([((1, 2), 3)], [("p", "<i4", (2,)), ("q", "<u2")]),
 ]  # fmt: skip
 
 
@@ -211,11 +213,12 @@ HUGE = b"\xff" * 8 + b"\x7f"  # a length of 2^63 - 1
 @pytest.mark.parametrize(
     "data",
     [
-        b"i" + HUGE, b"s" + HUGE, b"b" + HUGE, b"[" + HUGE, b"(" + HUGE, b"{" + HUGE, b"<" + HUGE, b"q" + HUGE,
+        *(tag + HUGE for tag in (b"i", b"s", b"b", b"[", b"(", b"{", b"<", b"q")),
         b"[" + HUGE + b"d", b"[\xff\x7f(" + HUGE, b"[" + b"\xff" * 20, b"[" * 100_000, b"(\x01" * 100_000,
-        b"/(\x02s\x0b1e999999999\xc1", b"x(\x01\xc1", b"<\x01[\x00", b"{\x01[\x00\x01N", b"Zs\x12../../../etc/passwd",
-        b"a(\x03s\x03<f8(\x01i\x06\xff\xff\xff\xff\xff\x7fb\x00", b"a(\x03s\x02|O(\x01\xc1b\x08\x00\x00\x00\x00\x00\x00\x00\x00",
-        b"a(\x03s\x03|Vx(\x00b\x00", b"", b"\x01", b"[\x08?", b"[\x08(\x00",
+        b"/(\x02s\x0b1e999999999\xc1", b"x(\x01\xc1", b"<\x01[\x00", b"{\x01[\x00\x01N",
+        b"Zs\x12../../../etc/passwd", b"a(\x03s\x03<f8(\x01i\x06\xff\xff\xff\xff\xff\x7fb\x00",
+        b"a(\x03s\x02|O(\x01\xc1b\x08" + bytes(8), b"a(\x03s\x03|Vx(\x00b\x00",
+        b"", b"\x01", b"[\x08?", b"[\x08(\x00",
     ],
 )  # fmt: skip
 def test_hostile_bytes_are_refused_without_allocating(data):

@@ -16,7 +16,7 @@ from collections import deque
 from typing import Any, NamedTuple
 
 from slidewise.algorithms.incremental_count_distinct import TAU, checked_tau
-from slidewise.algorithms.raw_values import OfRawValues, require_comparable, to_value
+from slidewise.algorithms.raw_values import OfRawValues, require_comparable, to_key, to_value
 from slidewise.errors import InvalidInput
 
 
@@ -163,6 +163,17 @@ class Rescanned:
             self.rescans += 1
         return self.value
 
+    def history(self):
+        """All that the window's values do not tell, as plain values."""
+        counts = [(to_value(value), count) for value, count in self.counts.items()]
+        return counts, to_value(self.value), self.count, self.valid, self.flushes, self.rescans
+
+    def relive(self, history):
+        """Take over a history, for a window of the same values."""
+        counts, value, self.count, self.valid, self.flushes, self.rescans = history
+        self.counts = {to_key(value): count for value, count in counts}
+        self.value = to_key(value)
+
     def check(self, values):
         found = {}
         for value in values:
@@ -189,7 +200,22 @@ class State(NamedTuple):
     table: Tournament | Rescanned
 
 
-MIXINS = (OfRawValues,)
+class WithHistory(OfRawValues):
+    """The paper's answers depend on how the window came about, which is saved with it."""
+
+    __slots__ = ()
+
+    def _save(self):
+        return super()._save(), self.table.history() if isinstance(self.table, Rescanned) else None
+
+    def _restore(self, plain):
+        window, history = plain
+        super()._restore(window)
+        if history is not None:
+            self.table.relive(history)
+
+
+MIXINS = (WithHistory, OfRawValues)
 
 
 def setup(s, variant="tournament", tau=TAU):

@@ -84,6 +84,14 @@ class OfRawValues:
         """How many values, or counts of values, are kept beside the queue: the algorithm's space."""
         return self.functions["held"](self)
 
+    # for to_bytes(): the answer depends on the window alone, so that inserting its values again will do
+    def _save(self):
+        return self.window()
+
+    def _restore(self, plain):
+        for value in plain:
+            self.functions["insert"](self, to_key(value))
+
     def check(self, values=None):
         """Verify the structure's invariant and that it holds just the window; for tests."""
         if values is not None:

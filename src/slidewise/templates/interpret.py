@@ -66,6 +66,7 @@ def optional_names(op: Aggregation) -> dict[str, Any]:
         "append": storage.append,
         "drop": storage.drop,
         "grow": storage.grow_list,
+        "shrink": storage.shrink_list,
     }
 
 
@@ -247,7 +248,7 @@ def swag_class(entry: AlgorithmEntry, aggregation: Aggregation) -> type[Swag]:
         method.__doc__ = getattr(Swag, name).__doc__
         method.__qualname__ = f"Swag.{name}"
     bases = tuple(getattr(module, "MIXINS", ())) + (Swag,)
-    body |= {n: m for n, m in methods.items() if not any(n in vars(b) for b in bases[:-1])}
+    body |= {n: m for n, m in methods.items() if not any(hasattr(b, n) for b in bases[:-1])}
     return type(f"{entry.name}[{aggregation.name}]", bases, body)
 
 
