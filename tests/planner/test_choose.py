@@ -7,6 +7,11 @@ from slidewise.planner.choose import LADDER, choose, situation_of
 from slidewise.registry import algorithm, missing
 
 
+PARAMETERS = {
+    "percentile": (0.5,), "percentile_disc": (0.5,), "approx_percentile": (0.5,), "nth_smallest": (2,), "nth_value": (2,),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("aggregation", "window", "options", "columns", "events"),
     [
@@ -34,7 +39,8 @@ def test_choice(aggregation, window, options, columns, events):
 @pytest.mark.parametrize("entry", sw.aggregations().rows, ids=lambda row: row[0])
 @pytest.mark.parametrize("window", [sw.rows(1000), sw.time("1h"), sw.rows_between(sw.col("a"), 0)], ids=repr)
 def test_every_choice_and_runner_up_is_legal(entry, window):
-    aggregation = getattr(sw, entry[0].split(",")[0])()
+    name = entry[0].split(",")[0]
+    aggregation = getattr(sw, name)(*PARAMETERS.get(name, ()))
     for where in ("columns", "events"):
         for late in ("error", "revise"):
             choice = choose(aggregation, situation_of(window, where, late=late))
