@@ -1,18 +1,229 @@
 """SBA: the boundary aggregator of PBA, run by one thread (Efficient Incremental Computation of Aggregations
 over Sliding Windows, section 4).
 
-The stream is cut into slices of `slide` values (Cutty), and slices into chunks. A window that spans a
-boundary between two chunks is the left-cumulative partial of the older one (from the window's first slice to
-the boundary), the partials of whole chunks in between, and the running partial of the newest. Nothing is ever
-taken out of a partial.
+The stream is cut into slices of `slide` values where windows start (Cutty), and the slices into chunks of c,
+with boundaries between them. Windows start at multiples of the slide: one of range 10 and slide 3 is three
+slices and the first value of the next. Invariant, as what the slot of slice i holds, until the slice is
+evicted:
+
+    in a complete chunk    the product of slices i to the chunk's end: its left-cumulative partials
+    in the newest chunk    the product of the slice's values
+
+with `running` the product of the newest chunk's complete slices. A window is the left-cumulative partial of
+its first slice, the first ones of the chunks in between (at most one with the default c), the running
+partial, and the open slice. For a slide of 1 that is at most 3 combines per slide, and c - 2 more where a
+chunk is complete. Nothing is ever taken out of a partial. At most 3c + 2 partials are held.
 
 Over columns this is two cumulative passes and one merge, all sequential in memory: the fastest of all
 algorithms where the range is fixed, for every associative aggregation.
 """
 
+import operator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
 import numpy as np
 
-from slidewise.templates.names import always_defined, combine, defined, identity, lift, lower, zipped
+from slidewise.errors import InvalidInput
+from slidewise.templates.checking import agree, fold
+from slidewise.templates.names import (
+    Array,
+    Partial,
+    always_defined,
+    combine,
+    defined,
+    grow,
+    identity,
+    lift,
+    lower,
+    zipped,
+)
+
+if TYPE_CHECKING:
+    from slidewise.templates.interpret import Swag as Base
+else:
+    Base = object
+
+
+# ---- the size of chunks
+def optimal_chunk_size(range, slide):
+    """The chunk size, in slices, at which PBA never waits for its second thread: count-based windows (theorem
+    1).
+
+    >>> optimal_chunk_size(10, 2), optimal_chunk_size(1000, 1), optimal_chunk_size(10, 5)
+    (4, 501, 2)
+    """
+    slices, rest = divmod(range, slide)
+    if slices <= slide + rest + 1:
+        return slices
+    return (slide * (slices + 1) + rest + 1) // (slide + 1)
+
+
+def optimal_chunk_size_time(range, slide, combine_time):
+    """The same for time-based windows (theorem 2): all three in one unit, such as nanoseconds.
+
+    The paper's term for a slide that does not divide the range multiplies two times; it is kept as printed.
+
+    >>> optimal_chunk_size_time(3600, 60, combine_time=1), optimal_chunk_size_time(1000, 1, combine_time=1)
+    (60, 667)
+    """
+    slices, rest = divmod(range, slide)
+    more = slide + 2 * combine_time + (slide * rest + combine_time if rest else 0)
+    if slices * combine_time <= more:
+        return int(slices)
+    return int((slices * (slide + combine_time) + more) // (slide + 2 * combine_time))
+
+
+# ---- event by event
+class State(NamedTuple):
+    range: int
+    slide: int
+    chunk: int
+    #: values that came and values that went, since the start
+    inserted: int
+    evicted: int
+    running: Partial
+    slices: Array
+
+
+def setup(s, range=None, slide=1, chunk=None):
+    s.range = require_count("range", range, 1)
+    s.slide = require_count("slide", slide, 1, s.range, "the range")
+    slices, rest = divmod(s.range, s.slide)
+    s.chunk = optimal_chunk_size(s.range, s.slide) if chunk is None else chunk
+    require_count("chunk", s.chunk, 1, slices, "the number of slices in a window")
+    # A window may be a slide longer than its range for a moment, and begin and end within a slice.
+    most = slices + 1 + -(-(rest + s.slide - 1) // s.slide)
+    grow(s.slices, s.chunk * (1 + -(-(most - 1) // s.chunk)))
+
+
+def require_count(name, value, least, most=None, limit=""):
+    """The integer; refused where it is none, or outside its bounds."""
+    try:
+        count = operator.index(value)
+    except TypeError:
+        count = least - 1
+    if count < least or (most is not None and count > most):
+        upper = f" to {most}, {limit}" if most is not None else " on"
+        raise InvalidInput(
+            f"a boundary aggregator has a fixed {name}, an integer from {least}{upper}; got {value!r}. "
+            "Give it at the start, as in swag('sba', ..., range=10, slide=2)"
+        )
+    return count
+
+
+def insert(s, v):
+    """1 combine; where a chunk is complete, c - 2 more."""
+    if s.inserted - s.evicted == s.range + s.slide:
+        raise InvalidInput(
+            "insert: the window is longer than its range by a whole slide. Evict its oldest values first"
+        )
+    slot = s.inserted // s.slide % len(s.slices)
+    s.slices[slot] = combine(s.slices[slot], v) if s.inserted % s.slide else v
+    s.inserted += 1
+    if s.inserted % s.slide == 0:
+        s.running = combine(s.running, s.slices[slot])
+        if (slot + 1) % s.chunk == 0:
+            close_chunk(s, slot + 1)
+
+
+def close_chunk(s, end):
+    """A boundary: the slices of the chunk that ends before slot `end` become left-cumulative partials."""
+    base = end - s.chunk
+    gone = max(0, s.evicted // s.slide - (s.inserted // s.slide - s.chunk))
+    if gone == 0:
+        s.slices[base] = s.running
+    s.running = identity
+    cumulate(s, base + max(1, gone), end)
+
+
+def cumulate(s, first, end):
+    """The left-cumulative partials of slots first to end - 1: one combine less than slots."""
+    cumulate_slots(s.slices, first, end)
+
+
+def cumulate_slots(slices, first, end):
+    for slot in range(end - 2, first - 1, -1):
+        slices[slot] = combine(slices[slot], slices[slot + 1])
+
+
+def settle(s, slot):
+    """Before a left-cumulative partial is read or dropped: here it is always there, PBA may have to wait."""
+
+
+def evict(s):
+    """No combine."""
+    s.evicted += 1
+    if s.evicted % s.slide == 0:
+        slot = (s.evicted // s.slide - 1) % len(s.slices)
+        settle(s, slot)
+        s.slices[slot] = identity
+
+
+def query(s):
+    """At most 2 combines with the default c, and 1 more where the slide does not divide the range."""
+    first = s.evicted // s.slide
+    newest = s.inserted // s.slide // s.chunk
+    total = identity
+    if first < newest * s.chunk:
+        slot = first % len(s.slices)
+        settle(s, slot)
+        total = s.slices[slot]
+        for chunk in range(first // s.chunk + 1, newest):
+            total = combine(total, s.slices[chunk * s.chunk % len(s.slices)])
+    total = combine(total, s.running)
+    if s.inserted % s.slide:
+        total = combine(total, s.slices[s.inserted // s.slide % len(s.slices)])
+    return total
+
+
+def size(s):
+    return s.inserted - s.evicted
+
+
+def check(s, partials):
+    assert 0 <= s.evicted <= s.inserted <= s.evicted + s.range + s.slide
+    first, last = s.evicted // s.slide, -(-s.inserted // s.slide)  # the slices held: first to last - 1
+    newest = s.inserted // s.slide // s.chunk * s.chunk  # the first slice of the newest chunk
+    assert last - first <= len(s.slices)
+    held = {i % len(s.slices) for i in range(first, last)}
+    for slot in range(len(s.slices)):
+        settle(s, slot)
+        assert slot in held or s.slices[slot] is None
+    if partials is None:
+        return
+
+    def product(begin, end):  # of the values of slices begin to end - 1
+        return fold(combine, partials[begin * s.slide - s.evicted : end * s.slide - s.evicted])
+
+    for i in range(-(-s.evicted // s.slide), last):  # slices of which no value has been evicted
+        end = i + s.chunk - i % s.chunk if i < newest else i + 1
+        assert agree(s.slices[i % len(s.slices)], product(i, end))
+    if s.evicted <= newest * s.slide:
+        assert agree(s.running, product(newest, s.inserted // s.slide))
+
+
+class FixedWindow(Base):
+    """query() for structures that know only windows of their range that start at multiples of their slide."""
+
+    __slots__ = ()
+    if TYPE_CHECKING:
+        range: int
+        slide: int
+        evicted: int
+
+    def query(self, *argument: Any) -> Any:
+        """The aggregate of a full window, or of one that is filling up for the first time."""
+        held, evicted = len(self), self.evicted
+        if (held == self.range and evicted % self.slide == 0) or (held < self.range and evicted == 0):
+            return self.functions["lower"](self.functions["query"](self), *argument)
+        raise InvalidInput(
+            f"query: {self.entry.name} knows windows of its fixed range, {self.range} values, that start at "
+            f"multiples of its slide, {self.slide}; this one has {held} values and starts after {evicted}. "
+            "Insert and evict whole slides before a query, or use daba_lite, which takes any sequence"
+        )
+
+
+MIXINS = (FixedWindow,)
 
 
 # ---- over columns: drivers, each compiled for one aggregation. Indices are made unsigned, since numba tests
@@ -55,8 +266,8 @@ def run_rows(work, values, n, out, valid):
 
 
 def run_frames(work, values, start, end, out, valid):
-    """out[i] is the result of rows start[i] to end[i] - 1, where valid[i]; work: the longest frame's number
-    of rows.
+    """out[i] is the result of rows start[i] to end[i] - 1, where valid[i]; work: one partial per row of the
+    longest frame.
 
     Neither bound ever moves back; a frame may be empty, and is then not valid. At most 2 combines per row and
     one per frame: when the frame has left a boundary behind, its end becomes the next one.

@@ -99,13 +99,13 @@ ALGORITHMS = (
         "sba",
         "boundaries every chunk of slices: left-cumulative partials before, a running one after",
         insert="<= 3 per slide; c - 2 more at a boundary", evict="", query="", space="3c + 2",
-        needs=ASSOCIATIVE, paper=PBA, options=("range", "slide"),
+        needs=ASSOCIATIVE, paper=PBA, options=("range", "slide", "chunk"),
     ),
     AlgorithmEntry(
         "pba",
         "the boundary aggregator with the left-cumulative pass on a second thread",
         insert="<= 3 per slide; c - 2 on the second thread", evict="", query="", space="3c + 2",
-        needs=ASSOCIATIVE, paper=PBA, options=("range", "slide"),
+        needs=ASSOCIATIVE, paper=PBA, options=("range", "slide", "chunk"),
     ),
     AlgorithmEntry(
         "order_statistic_tree",
