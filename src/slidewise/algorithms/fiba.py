@@ -21,7 +21,7 @@ node * WIDTH + k of the flat arrays; the child before all entries is first[node]
 
 from typing import NamedTuple
 
-from slidewise.errors import InvalidInput
+from slidewise.algorithms._fiba_times import Timed
 from slidewise.templates.names import Array, IntArray, combine, grow, identity
 
 ARITY = 4  # children of a node, at least; at most twice as many
@@ -93,19 +93,49 @@ def insert_timed(s, time, v):
 
 def append_last(s, time, v):
     leaf = s.right
-    s.count += 1
     k = s.counts[leaf]
+    s.count += 1
     if k < WIDTH - 1:
-        put_entry(s, leaf, k, time, v, NONE)
+        s.times[leaf * WIDTH + k] = time
+        s.values[leaf * WIDTH + k] = v
+        s.after[leaf * WIDTH + k] = NONE
+        s.counts[leaf] = k + 1
         s.aggregates[leaf] = combine(s.aggregates[leaf], v)
-    else:
-        top, left, right = place(s, leaf, k, time, v)
+        return
+    top, left, right = place(s, leaf, k, time, v)
+    if left:  # the root was split
         settle(s, top, left, right)
+    else:  # the aggregate of a node on the right spine, or of the root, only gains at its end
+        last = s.counts[top] - 1
+        total = combine(s.aggregates[top], s.aggregates[child(s, top, last)])
+        s.aggregates[top] = combine(total, s.values[top * WIDTH + last])
+        refresh_right(s, s.after[top * WIDTH + last])
 
 
 def evict(s):
-    """The oldest: amortised O(1), at most 2 ARITY - 1 combines where no node is merged."""
-    remove_from_leaf(s, s.left, 0)
+    """The oldest: amortised O(1), at most 2 ARITY - 2 combines where no node is merged."""
+    leaf = s.left
+    n = s.counts[leaf] - 1
+    if n < ARITY - 1:
+        remove_from_leaf(s, leaf, 0)
+        return
+    # One pass moves the entries and folds them.
+    s.count -= 1
+    s.counts[leaf] = n
+    times, values = s.times, s.values
+    base = leaf * WIDTH
+    total = values[base + 1]
+    times[base] = times[base + 1]
+    values[base] = total
+    for i in range(base + 1, base + n):
+        v = values[i + 1]
+        times[i] = times[i + 1]
+        values[i] = v
+        total = combine(total, v)
+    clear_entry(s, base + n)
+    if s.kinds[leaf] == LEFT and s.kinds[s.parents[leaf]] == LEFT:
+        total = combine(total, s.aggregates[s.parents[leaf]])
+    s.aggregates[leaf] = total
 
 
 def query(s):
@@ -246,28 +276,30 @@ def fold(s, node, i, j, total):
 # ---- aggregates
 def refresh(s, node):
     """Compute the aggregate of a node from its children, or on a spine also from its parent."""
+    values, aggregates, after = s.values, s.aggregates, s.after
     kind = s.kinds[node]
+    parent = s.parents[node]
     base = node * WIDTH
     inner = s.first[node] != NONE
     last = base + s.counts[node] - 1
     total = identity
-    if kind == LEFT:
-        if s.kinds[s.parents[node]] == LEFT:
-            total = s.aggregates[s.parents[node]]
-        for k in range(last, base - 1, -1):
-            if inner:
-                total = combine(s.aggregates[s.after[k]], total)
-            total = combine(s.values[k], total)
+    if kind == RIGHT and s.kinds[parent] == RIGHT:
+        total = aggregates[parent]
+    if inner and (kind == RIGHT or kind == INNER):
+        total = combine(total, aggregates[s.first[node]])
+    if inner:
+        for k in range(base, last):
+            total = combine(combine(total, values[k]), aggregates[after[k]])
     else:
-        if kind == RIGHT and s.kinds[s.parents[node]] == RIGHT:
-            total = s.aggregates[s.parents[node]]
-        if inner and kind != ROOT:
-            total = combine(total, s.aggregates[s.first[node]])
-        for k in range(base, last + 1):
-            total = combine(total, s.values[k])
-            if inner and (k < last or kind == INNER):
-                total = combine(total, s.aggregates[s.after[k]])
-    s.aggregates[node] = total
+        for k in range(base, last):
+            total = combine(total, values[k])
+    if base <= last:
+        total = combine(total, values[last])
+    if inner and (kind == LEFT or kind == INNER):
+        total = combine(total, aggregates[after[last]])
+    if kind == LEFT and s.kinds[parent] == LEFT:
+        total = combine(total, aggregates[parent])
+    aggregates[node] = total
 
 
 def refresh_inner(s, node):
@@ -316,16 +348,23 @@ def new_node(s):
         node = s.used
         s.used += 1
         if s.used > len(s.parents):
-            for array in (s.parents, s.first, s.counts, s.kinds, s.stale):
-                grow(array, s.used)
-            grow(s.aggregates, s.used)
-            grow(s.times, s.used * WIDTH)
-            grow(s.values, s.used * WIDTH)
-            grow(s.after, s.used * WIDTH)
+            grow_nodes(s)
     s.first[node] = NONE
     s.counts[node] = 0
     s.stale[node] = 0
     return node
+
+
+def grow_nodes(s):
+    grow(s.parents, s.used)
+    grow(s.first, s.used)
+    grow(s.counts, s.used)
+    grow(s.kinds, s.used)
+    grow(s.stale, s.used)
+    grow(s.aggregates, s.used)
+    grow(s.times, s.used * WIDTH)
+    grow(s.values, s.used * WIDTH)
+    grow(s.after, s.used * WIDTH)
 
 
 def free_node(s, node):
@@ -336,12 +375,15 @@ def free_node(s, node):
 
 def put_entry(s, node, k, time, v, below):
     """An entry, and the child after it, before entry k."""
+    times, values, after = s.times, s.values, s.after
     base = node * WIDTH
     for i in range(base + s.counts[node], base + k, -1):
-        copy_entry(s, i - 1, i)
-    s.times[base + k] = time
-    s.values[base + k] = v
-    s.after[base + k] = below
+        times[i] = times[i - 1]
+        values[i] = values[i - 1]
+        after[i] = after[i - 1]
+    times[base + k] = time
+    values[base + k] = v
+    after[base + k] = below
     s.counts[node] += 1
     if below != NONE:
         s.parents[below] = node
@@ -349,17 +391,25 @@ def put_entry(s, node, k, time, v, below):
 
 def drop_entry(s, node, k):
     """Forget entry k and the child after it."""
+    times, values, after = s.times, s.values, s.after
     last = node * WIDTH + s.counts[node] - 1
     for i in range(node * WIDTH + k, last):
-        copy_entry(s, i + 1, i)
+        times[i] = times[i + 1]
+        values[i] = values[i + 1]
+        after[i] = after[i + 1]
     clear_entry(s, last)
     s.counts[node] -= 1
 
 
-def copy_entry(s, i, j):
-    s.times[j] = s.times[i]
-    s.values[j] = s.values[i]
-    s.after[j] = s.after[i]
+def move_entries(s, source, target, n):
+    """n entries to free slots of another node, which adopts their children."""
+    times, values, after = s.times, s.values, s.after
+    for k in range(n):
+        times[target + k] = times[source + k]
+        values[target + k] = values[source + k]
+        after[target + k] = after[source + k]
+        times[source + k] = 0
+        values[source + k] = identity
 
 
 def clear_entry(s, i):
@@ -391,11 +441,11 @@ def split(s, node):
     other = new_node(s)
     s.stale[other] = s.stale[node]
     middle = node * WIDTH + ARITY - 1
-    adopt_first(s, other, s.after[middle])
-    for k in range(middle + 1, middle + 1 + ARITY):
-        put_entry(s, other, s.counts[other], s.times[k], s.values[k], s.after[k])
-        clear_entry(s, k)
+    move_entries(s, middle + 1, other * WIDTH, ARITY)
     s.counts[node] = ARITY - 1
+    s.counts[other] = ARITY
+    s.first[other] = s.after[middle]
+    adopt(s, other)
     s.kinds[other] = INNER
     if s.kinds[node] == RIGHT:
         s.kinds[node] = INNER
@@ -407,16 +457,19 @@ def split(s, node):
         s.kinds[s.root] = ROOT
         s.parents[s.root] = NONE
         s.stale[s.root] = s.stale[node]
-        adopt_first(s, s.root, node)
+        s.first[s.root] = node
+        s.parents[node] = s.root
     if s.right == node:
         s.right = other
     return other
 
 
-def adopt_first(s, node, below):
-    s.first[node] = below
-    if below != NONE:
-        s.parents[below] = node
+def adopt(s, node):
+    """Be the parent of one's children."""
+    if s.first[node] != NONE:
+        s.parents[s.first[node]] = node
+        for k in range(node * WIDTH, node * WIDTH + s.counts[node]):
+            s.parents[s.after[k]] = node
 
 
 # ---- shrinking
@@ -486,9 +539,9 @@ def join(s, parent, k, a, b, most):
     middle = parent * WIDTH + k
     if s.counts[a] + s.counts[b] < most:
         put_entry(s, a, s.counts[a], s.times[middle], s.values[middle], s.first[b])
-        for i in range(b * WIDTH, b * WIDTH + s.counts[b]):
-            put_entry(s, a, s.counts[a], s.times[i], s.values[i], s.after[i])
-            clear_entry(s, i)
+        move_entries(s, b * WIDTH, a * WIDTH + s.counts[a], s.counts[b])
+        s.counts[a] += s.counts[b]
+        adopt(s, a)
         drop_entry(s, parent, k)
         if s.kinds[b] == RIGHT:
             s.kinds[a] = RIGHT  # or ROOT, as soon as the root has lost its last entry
@@ -507,7 +560,8 @@ def join(s, parent, k, a, b, most):
             put_entry(s, b, 0, s.times[middle], s.values[middle], s.first[b])
             s.times[middle] = s.times[last]
             s.values[middle] = s.values[last]
-            adopt_first(s, b, s.after[last])
+            s.first[b] = s.after[last]
+            adopt(s, b)
             drop_entry(s, a, s.counts[a] - 1)
         refresh_inner(s, b)
     refresh_inner(s, a)
@@ -672,136 +726,6 @@ def check(s, partials):
     assert nodes == set(range(s.used)), "a node is lost"
     if partials is not None:
         assert [p for _, p in entries] == partials
-
-
-# ---- the public operations
-class Timed:
-    """Values by their times, in any order."""
-
-    __slots__ = ()
-
-    def insert(self, value, time=None):
-        """Add a value at its time, after others of the same time; without a time, after all others.
-
-        Amortised O(log d), d the distance to the nearer end of the window: O(1) in order. Values without times have their
-        positions in the stream as times, 0 for the first.
-
-        >>> import slidewise as sw
-        >>> s = sw.swag("fiba", sw.max())
-        >>> s.insert(3.0, time=10); s.insert(9.0, time=30); s.insert(5.0, time=20)
-        >>> s.query(), s.query(10, 20), s.oldest, s.youngest
-        (9.0, 5.0, 10, 30)
-        """
-        partial = self.functions["lift"](value)
-        _choose_clock(self, time is not None)
-        if time is None:
-            self.functions["insert"](self, partial)
-        else:
-            _require_ordered(self, "insert", time)
-            self.functions["insert_timed"](self, time, partial)
-
-    def evict(self, time=None):
-        """Remove the oldest value, amortised O(1); with a time, every value of that time or older, as bulk_evict."""
-        if time is not None:
-            self.bulk_evict(time)
-        elif self.count == 0:
-            raise InvalidInput(f"evict: the window of {self.entry.name} is empty")
-        else:
-            self.functions["evict"](self)
-
-    def remove(self, time):
-        """Remove the value of exactly this time, the oldest one where there are several: amortised O(log n)."""
-        if self.count:
-            _require_ordered(self, "remove", time)
-            node, k = self.functions["find"](self, time)
-            if node != NONE:
-                self.functions["remove"](self, node, k)
-                return
-        raise InvalidInput(
-            f"remove: no value of time {time!r} is held. evict(time={time!r}) removes what is of that time or older, if any"
-        )
-
-    def query(self, *arguments):
-        """The aggregate of all values: 2 combines. query(start, end) is that of these times, both included: O(log n).
-
-        One argument, or a third one after start and end, goes to the aggregation's lower.
-        """
-        lower = self.functions["lower"]
-        if len(arguments) < 2:
-            return lower(self.functions["query"](self), *arguments)
-        start, end, *argument = arguments
-        if self.count == 0:
-            return lower(None, *argument)
-        _require_ordered(self, "query", start)
-        _require_ordered(self, "query", end)
-        if end < start:
-            raise InvalidInput(
-                f"query: the range starts at {start!r}, after its end {end!r}. Give the older time first"
-            )
-        return lower(self.functions["product"](self, start, end), *argument)
-
-    def bulk_insert(self, entries):
-        """Add many (time, value) pairs, in any order: one search each, and one pass over the nodes that have changed.
-
-        >>> import slidewise as sw
-        >>> s = sw.swag("fiba", sw.max())
-        >>> s.bulk_insert([(3, 7.0), (1, 5.0), (2, 6.0)])
-        >>> s.bulk_evict(1)
-        >>> s.query(), len(s)
-        (7.0, 2)
-        """
-        lift = self.functions["lift"]
-        lifted = [(time, lift(value)) for time, value in entries]
-        if lifted:
-            for time, _ in lifted:
-                _require_ordered(self, "bulk_insert", time)
-            try:
-                lifted.sort(key=lambda entry: entry[0])
-            except TypeError as error:
-                raise InvalidInput(
-                    f"bulk_insert: the times of one window must have one order, and {error}"
-                ) from None
-            _choose_clock(self, True)
-            self.functions["insert_many"](self, lifted)
-
-    def bulk_evict(self, time):
-        """Remove every value of this time or older: O(log n) combines, however many leave."""
-        if self.count:
-            _require_ordered(self, "evict", time)
-            self.functions["evict_up_to"](self, time)
-
-    @property
-    def oldest(self):
-        """The time of the oldest value held; None where there is none."""
-        return self.functions["oldest"](self) if self.count else None
-
-    @property
-    def youngest(self):
-        """The time of the youngest value held; None where there is none."""
-        return self.functions["youngest"](self) if self.count else None
-
-
-def _choose_clock(swag, timed):
-    if swag.count == 0:
-        swag.timed = int(timed)
-    elif swag.timed != timed:
-        held, given = ("have times", "has none") if swag.timed else ("have no times", "has one")
-        raise InvalidInput(
-            f"insert: the values held {held} and this one {given}. Give a time with every insert, or with none"
-        )
-
-
-def _require_ordered(swag, operation, time):
-    """Refuse a time that has no place among those held, before anything changes."""
-    try:
-        if time == time and (swag.count == 0 or time < swag.youngest or not time < swag.youngest):
-            return
-        reason = "it is not equal to itself"
-    except TypeError as error:
-        reason = str(error)
-    raise InvalidInput(
-        f"{operation}: {time!r} cannot be ordered among the times held: {reason}. Use one kind of time, without NaN"
-    )
 
 
 MIXINS = (Timed,)

@@ -1,0 +1,132 @@
+"""The public operations of fiba: values by their times, in any order."""
+
+from slidewise.errors import InvalidInput
+
+
+class Timed:
+    """Values by their times, in any order."""
+
+    __slots__ = ()
+
+    def insert(self, value, time=None):
+        """Add a value at its time, after others of the same time; without a time, after all others.
+
+        Amortised O(log d), d the distance to the nearer end of the window: O(1) in order. Values without times have their
+        positions in the stream as times, 0 for the first.
+
+        >>> import slidewise as sw
+        >>> s = sw.swag("fiba", sw.max())
+        >>> s.insert(3.0, time=10); s.insert(9.0, time=30); s.insert(5.0, time=20)
+        >>> s.query(), s.query(10, 20), s.oldest, s.youngest
+        (9.0, 5.0, 10, 30)
+        """
+        partial = self.functions["lift"](value)
+        _choose_clock(self, time is not None)
+        if time is None:
+            self.functions["insert"](self, partial)
+        else:
+            _require_ordered(self, "insert", time)
+            self.functions["insert_timed"](self, time, partial)
+
+    def evict(self, time=None):
+        """Remove the oldest value, amortised O(1); with a time, every value of that time or older, as bulk_evict."""
+        if time is not None:
+            self.bulk_evict(time)
+        elif self.count == 0:
+            raise InvalidInput(f"evict: the window of {self.entry.name} is empty")
+        else:
+            self.functions["evict"](self)
+
+    def remove(self, time):
+        """Remove the value of exactly this time, the oldest one where there are several: amortised O(log n)."""
+        if self.count:
+            _require_ordered(self, "remove", time)
+            node, k = self.functions["find"](self, time)
+            if node >= 0:
+                self.functions["remove"](self, node, k)
+                return
+        raise InvalidInput(
+            f"remove: no value of time {time!r} is held. evict(time={time!r}) removes what is of that time or older, if any"
+        )
+
+    def query(self, *arguments):
+        """The aggregate of all values: 2 combines. query(start, end) is that of these times, both included: O(log n).
+
+        One argument, or a third one after start and end, goes to the aggregation's lower.
+        """
+        lower = self.functions["lower"]
+        if len(arguments) < 2:
+            return lower(self.functions["query"](self), *arguments)
+        start, end, *argument = arguments
+        if self.count == 0:
+            return lower(None, *argument)
+        _require_ordered(self, "query", start)
+        _require_ordered(self, "query", end)
+        if end < start:
+            raise InvalidInput(
+                f"query: the range starts at {start!r}, after its end {end!r}. Give the older time first"
+            )
+        return lower(self.functions["product"](self, start, end), *argument)
+
+    def bulk_insert(self, entries):
+        """Add many (time, value) pairs, in any order: one search each, and one pass over the nodes that have changed.
+
+        >>> import slidewise as sw
+        >>> s = sw.swag("fiba", sw.max())
+        >>> s.bulk_insert([(3, 7.0), (1, 5.0), (2, 6.0)])
+        >>> s.bulk_evict(1)
+        >>> s.query(), len(s)
+        (7.0, 2)
+        """
+        lift = self.functions["lift"]
+        lifted = [(time, lift(value)) for time, value in entries]
+        if lifted:
+            for time, _ in lifted:
+                _require_ordered(self, "bulk_insert", time)
+            try:
+                lifted.sort(key=lambda entry: entry[0])
+            except TypeError as error:
+                raise InvalidInput(
+                    f"bulk_insert: the times of one window must have one order, and {error}"
+                ) from None
+            _choose_clock(self, True)
+            self.functions["insert_many"](self, lifted)
+
+    def bulk_evict(self, time):
+        """Remove every value of this time or older: O(log n) combines, however many leave."""
+        if self.count:
+            _require_ordered(self, "evict", time)
+            self.functions["evict_up_to"](self, time)
+
+    @property
+    def oldest(self):
+        """The time of the oldest value held; None where there is none."""
+        return self.functions["oldest"](self) if self.count else None
+
+    @property
+    def youngest(self):
+        """The time of the youngest value held; None where there is none."""
+        return self.functions["youngest"](self) if self.count else None
+
+
+def _choose_clock(swag, timed):
+    if swag.count == 0:
+        swag.timed = int(timed)
+    elif swag.timed != timed:
+        held, given = ("have times", "has none") if swag.timed else ("have no times", "has one")
+        raise InvalidInput(
+            f"insert: the values held {held} and this one {given}. Give a time with every insert, or with none"
+        )
+
+
+def _require_ordered(swag, operation, time):
+    """Refuse a time that has no place among those held, before anything changes."""
+    try:
+        if time == time and (swag.count == 0 or time < swag.youngest or not time < swag.youngest):
+            return
+        reason = "it is not equal to itself"
+    except TypeError as error:
+        reason = str(error)
+    raise InvalidInput(
+        f"{operation}: {time!r} cannot be ordered among the times held: {reason}. Use one kind of time, without NaN"
+    )
