@@ -27,22 +27,33 @@ _lock = threading.Lock()
 
 # ---- partials and state as arrays
 def partial_dtype(op: Aggregation, columns: tuple[np.ndarray, ...]) -> np.dtype:
-    """The type of partials, by trial on ones of the columns' types: combining may widen what lift gives."""
-    one = op.lift(*(c.dtype.type(1).item() for c in columns))
-    both = op.combine(one, one)
-    if isinstance(both, tuple):
-        fields = [(f"f{k}", _wider(a, b)) for k, (a, b) in enumerate(zip(one, both, strict=True))]
-        return np.dtype(fields)
-    return _wider(one, both)
+    """The type of partials, by trial on a few rows of the columns' types: combining may widen what lift gives."""
+    one, total = op.lift(*_trial_row(columns, 1)), _trial_partial(op, columns)
+    if isinstance(total, tuple):
+        return np.dtype([(f"f{k}", _wider(a, b)) for k, (a, b) in enumerate(zip(one, total, strict=True))])
+    return _wider(one, total)
 
 
 def result_dtype(op: Aggregation, columns: tuple[np.ndarray, ...], partial: np.dtype) -> np.dtype:
     """The type of results, from lowering a real partial; the identity need not have a result."""
-    one = op.lift(*(c.dtype.type(1).item() for c in columns))
-    result = op.lower(np.array(op.combine(one, one), partial).item())
+    if op.keeps_type:
+        return columns[0].dtype
+    try:
+        result = op.lower(np.array(_trial_partial(op, columns), partial).item())
+    except (ArithmeticError, ValueError):  # no result of the trial's rows: a computed number, in all likelihood
+        return np.dtype(np.float64)
     if isinstance(result, tuple):
-        return np.dtype([(f"f{k}", np.result_type(np.asarray(v))) for k, v in enumerate(result)])
-    return columns[0].dtype if op.keeps_type else np.asarray(result).dtype
+        return np.dtype([(f"f{k}", np.asarray(v).dtype) for k, v in enumerate(result)])
+    return np.asarray(result).dtype
+
+
+def _trial_row(columns: tuple[np.ndarray, ...], value: int) -> tuple[Any, ...]:
+    return tuple(c.dtype.type(value).item() for c in columns)
+
+
+def _trial_partial(op: Aggregation, columns: tuple[np.ndarray, ...]) -> Any:
+    first, second, third = (op.lift(*_trial_row(columns, value)) for value in (1, 2, 4))
+    return op.combine(op.combine(first, second), third)
 
 
 def _wider(a: Any, b: Any) -> np.dtype:
@@ -92,7 +103,7 @@ def kernel(
 ) -> Any:
     """`driver` for one algorithm, aggregation and set of argument types; None where numba cannot compile it."""
     functions = functions_of(module) if module else []
-    parts = (op.lift, op.combine, op.lower, op.defined, op.inverse, op.selective, typed_identity(op, partial))
+    parts = (op.lift, op.combine, op.lower, op.defined, op.inverse, op.selective, op.commutative, typed_identity(op, partial))
     try:
         code: Any = digest(driver, *functions, *parts, str(partial.descr), repr(partial))
     except Undigestible:
@@ -123,6 +134,7 @@ def _build(
     names["identity"] = typed_identity(op, partial)
     names["always_defined"] = op.defined is Aggregation.defined
     names["selective"] = op.selective
+    names["commutative"] = op.commutative
     ring = {"at": storage.ring_at, "put": storage.ring_put, "append": storage.ring_put, "drop": storage.ring_drop}
     flat = {"grow": storage.refuse_growth, "shrink": storage.keep_size}
     names |= {n: _jitable(f, tag, clones) for n, f in {**ring, **flat}.items()}
