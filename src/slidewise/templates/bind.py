@@ -14,9 +14,12 @@ HOME = __name__
 
 
 def functions_of(module: types.ModuleType) -> list[types.FunctionType]:
-    """The functions that a template module defines, in order."""
-    return [
-        f for f in vars(module).values() if isinstance(f, types.FunctionType) and f.__module__ == module.__name__
+    """The functions of a template: those of the templates that it USES, then its own, which win where names are equal."""
+    used = [f for other in getattr(module, "USES", ()) for f in functions_of(other)]
+    return used + [
+        f
+        for f in vars(module).values()
+        if isinstance(f, types.FunctionType) and f.__module__ == module.__name__
     ]
 
 
@@ -26,12 +29,15 @@ def bind(
     tag: str = "",
     wrap: Callable[[Any], Any] = lambda f: f,
 ) -> dict[str, Any]:
-    """Clone the functions of one module so that their free names mean `names`; the clones see each other.
+    """Clone the functions of a template so that their free names mean `names`; the clones see each other.
 
     Returns the namespace that the clones share.
     """
     functions = list(functions)
-    namespace = {**functions[0].__globals__, "__name__": HOME, **names}
+    namespace: dict[str, Any] = {}
+    for module in {f.__module__: f.__globals__ for f in functions}.values():
+        namespace |= module
+    namespace |= {"__name__": HOME, **names}
     for f in functions:
         clone = types.FunctionType(f.__code__, namespace, f.__name__, f.__defaults__, f.__closure__)
         clone.__qualname__ = f.__name__ + tag

@@ -55,6 +55,7 @@ def optional_names(op: Aggregation) -> dict[str, Any]:
         lift_input = lift_row
     return {
         "identity": None,
+        "commutative": op.commutative,
         "selective": op.selective,
         "lift": lift_input,
         "combine": combine_optional,

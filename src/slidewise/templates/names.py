@@ -16,6 +16,7 @@ class Unbound(RuntimeError):
 
 # ---- the aggregation
 identity: Any = None
+commutative: bool = False
 #: whether combine returns one of its operands; a constant, so that compiled code has only the branch it needs
 selective: bool = False
 

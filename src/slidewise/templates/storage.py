@@ -99,6 +99,10 @@ def grow_list(array: list[Any], size: int) -> None:
         array.extend([None] * (size - len(array)))
 
 
+def shrink_list(array: list[Any], size: int) -> None:
+    del array[size:]
+
+
 # ---- the ring; these are compiled
 def ring_at(ring, i):
     return ring[i & (len(ring) - 1)]
@@ -109,6 +113,10 @@ def ring_put(ring, i, value):
 
 
 def ring_drop(ring, i):
+    pass
+
+
+def keep_size(array, size):
     pass
 
 

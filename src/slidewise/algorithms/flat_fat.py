@@ -1,0 +1,305 @@
+"""FlatFAT: the flat fixed-size aggregator (General Incremental Sliding-Window Aggregation, section 4).
+
+A perfect binary tree of partials over n slots, n a power of two, in one flat array: the root is node 1, the children of
+node v are 2v and 2v + 1, and slot i (from 1) is node n + i - 1. Invariant: an inner node is the product of its children,
+in this order. Building is n - 1 combines, an update of m slots at most m (1 + ceil(log2(n/m))), a prefix or a suffix
+log2 n, and the product of all slots none.
+
+The window is a circular buffer over the slots, `front` to `end` - 1 counted through the stream. Where it is inverted (it
+wraps around, so that slots are not in the order of the window) the aggregate is the suffix from the front combined with
+the prefix up to the back.
+"""
+
+import operator
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from slidewise.errors import InvalidInput
+from slidewise.templates.checking import agree
+from slidewise.templates.names import Array, combine, commutative, defined, grow, identity, lift, lower, zipped
+
+if TYPE_CHECKING:
+    from slidewise.templates.interpret import Swag as Base
+else:
+    Base = object
+
+
+class State(NamedTuple):
+    capacity: int
+    front: int
+    end: int
+    tree: Array
+
+
+def sizes(capacity):
+    return {"tree": 2 * capacity}
+
+
+def setup(s, capacity=None):
+    s.capacity = power_of_two(require_capacity("flat_fat", capacity))
+    grow(s.tree, 2 * s.capacity)
+
+
+def setup_compiled(s, identity, capacity):
+    s.capacity = capacity
+    s.tree[:] = identity
+
+
+def require_capacity(name, capacity):
+    if not isinstance(capacity, int) or capacity < 1:
+        raise InvalidInput(
+            f"{name} has a fixed capacity, an integer from 1 on, got {capacity!r}. "
+            f"Give the most values that it is to hold: swag({name!r}, ..., capacity=1000)"
+        )
+    return capacity
+
+
+def power_of_two(n):
+    """n rounded up to a power of two."""
+    return 1 << (n - 1).bit_length()
+
+
+# ---- the tree
+def build(tree, capacity):
+    """All inner nodes: capacity - 1 combines."""
+    for node in range(capacity - 1, 0, -1):
+        tree[node] = combine(tree[2 * node], tree[2 * node + 1])
+
+
+def climb(tree, node):
+    """The nodes above one that has changed: log2 capacity combines from a leaf."""
+    total = tree[node]
+    while node > 1:  # reading back both children instead waits for the last write: 57 ns against 17 at 2^14
+        other = tree[node ^ 1]
+        total = combine(other, total) if node & 1 else combine(total, other)
+        node >>= 1
+        tree[node] = total
+
+
+def refresh(tree, leaves):
+    """The nodes above m leaves, each once, level by level: at most m (1 + ceil(log2(capacity/m))) combines."""
+    nodes = {leaf >> 1 for leaf in leaves}
+    while nodes and 0 not in nodes:
+        for node in nodes:
+            tree[node] = combine(tree[2 * node], tree[2 * node + 1])
+        nodes = {node >> 1 for node in nodes}
+
+
+def prefix(tree, node):
+    """The leaves up to this one: at most log2 capacity combines."""
+    total = tree[node]
+    while node > 1:
+        if node & 1:
+            total = combine(tree[node - 1], total)
+        node >>= 1
+    return total
+
+
+def suffix(tree, node):
+    """The leaves from this one on: at most log2 capacity combines."""
+    total = tree[node]
+    while node > 1:
+        if not node & 1:
+            total = combine(total, tree[node + 1])
+        node >>= 1
+    return total
+
+
+def between(tree, capacity, lo, hi):
+    """Positions lo to hi - 1, at most `capacity` of them: at most 2 log2(hi - lo) + 1 combines.
+
+    Position p is at slot p modulo capacity, and so are the base intervals of every level: a range that wraps around
+    is nothing special.
+    """
+    left = identity
+    right = identity
+    while lo < hi:
+        if lo & 1:
+            left = combine(left, tree[capacity + (lo & (capacity - 1))])
+            lo += 1
+        if hi & 1:
+            hi -= 1
+            right = combine(tree[capacity + (hi & (capacity - 1))], right)
+        lo >>= 1
+        hi >>= 1
+        capacity >>= 1
+    return combine(left, right)
+
+
+def around(tree, capacity, front, end):
+    """The circular buffer from `front` to `end` - 1: at most 2 log2 capacity - 1 combines where it is inverted, else none.
+
+    Inverted, it is suffix(front) combined with prefix(back). Both climb in one loop: 62 ns a slide against 96 at 2^14.
+    """
+    u = capacity + (front & (capacity - 1))
+    v = capacity + ((end - 1) & (capacity - 1))
+    if commutative or front == end or u <= v:
+        return tree[1]
+    left = tree[u]
+    right = tree[v]
+    while u > 1:
+        if not u & 1:
+            left = combine(left, tree[u + 1])
+        if v & 1:
+            right = combine(tree[v - 1], right)
+        u >>= 1
+        v >>= 1
+    return combine(left, right)
+
+
+# ---- the window
+def leaf(s, position):
+    """The node of a position."""
+    return s.capacity + (position & (s.capacity - 1))
+
+
+def insert(s, v):
+    """log2 capacity combines."""
+    node = leaf(s, s.end)
+    s.tree[node] = v
+    s.end += 1
+    climb(s.tree, node)
+
+
+def evict(s):
+    """log2 capacity combines."""
+    node = leaf(s, s.front)
+    s.tree[node] = identity
+    s.front += 1
+    climb(s.tree, node)
+
+
+def query(s):
+    """No combine, or at most 2 log2 capacity - 1 where the buffer is inverted."""
+    return around(s.tree, s.capacity, s.front, s.end)
+
+
+def size(s):
+    return s.end - s.front
+
+
+def check(s, partials):
+    assert 0 <= s.end - s.front <= s.capacity == power_of_two(s.capacity)
+    assert len(s.tree) == 2 * s.capacity
+    for node in range(1, s.capacity):
+        assert agree(s.tree[node], combine(s.tree[2 * node], s.tree[2 * node + 1]))
+    for position in range(s.end, s.front + s.capacity):
+        assert s.tree[leaf(s, position)] is None
+    if partials is not None:
+        for position, partial in enumerate(partials, s.front):
+            assert agree(s.tree[leaf(s, position)], partial)
+
+
+# ---- columns
+def run_frames(tree, values, start, end, out, valid):
+    """Any frames over one column: out[i] is the result of rows start[i] to end[i] - 1, where valid[i].
+
+    `tree` is room for 2 n partials, n a power of two and at least the number of rows. n - 1 combines to build, then
+    at most 2 log2(length) + 1 per frame.
+    """
+    tree = zipped(tree)
+    values = zipped(values)
+    results = zipped(out)
+    capacity = len(tree) // 2
+    for i in range(len(values)):
+        tree[capacity + i] = lift(*values[i])
+    for i in range(capacity + len(values), 2 * capacity):
+        tree[i] = identity
+    build(tree, capacity)
+    for i in range(len(start)):
+        if start[i] < end[i]:
+            total = between(tree, capacity, start[i], end[i])
+            valid[i] = defined(total)
+            if valid[i]:
+                results[i] = lower(total)
+
+
+# ---- the paper's interface
+class FlatFAT(Base):
+    """Slots by location, from 1: what section 4 of the paper calls new, update, aggregate, prefix and suffix."""
+
+    __slots__ = ()
+
+    def insert(self, value: Any, time: Any = None) -> None:
+        """Add a value, younger than all others. log2 capacity combines."""
+        if self.end - self.front == self.capacity:
+            raise InvalidInput(
+                f"insert: all {self.capacity} slots of flat_fat are taken. "
+                "Evict first, make it with a larger capacity, or use reactive, which grows"
+            )
+        partial = self.functions["lift"](value)
+        if time is not None or self._times is not None:
+            self._insert_time(time)
+        self.functions["insert"](self, partial)
+
+    def new(self, values: Iterable[Any]) -> None:
+        """Start anew with these values in slots 1, 2, ..., in a larger tree where they need one. capacity - 1 combines.
+
+        >>> import slidewise as sw
+        >>> s = sw.swag("flat_fat", sw.sum(), capacity=4)
+        >>> s.new([1, 2, 3, 4])
+        >>> s.aggregate(), s.prefix(3), s.suffix(3)
+        (10, 6, 7)
+        """
+        partials = [self.functions["lift"](value) for value in values]
+        self.capacity = max(self.capacity, power_of_two(max(1, len(partials))))
+        self.front, self.end, self._times = 0, len(partials), None
+        self.tree = [None] * self.capacity + partials + [None] * (self.capacity - len(partials))
+        self.functions["build"](self.tree, self.capacity)
+
+    def update(self, changes: Mapping[int, Any] | Iterable[tuple[int, Any]]) -> None:
+        """Write m slots, given as {location: value} or pairs. At most m (1 + ceil(log2(capacity/m))) combines.
+
+        A location after the end of the window extends the window; slots in between are nulls until they are written.
+
+        >>> import slidewise as sw
+        >>> s = sw.swag("flat_fat", sw.max(), capacity=8)
+        >>> s.update({1: 3.0, 2: 5.0, 7: 4.0})
+        >>> s.aggregate(), s.suffix(3)
+        (5.0, 4.0)
+        """
+        pairs = list(changes.items() if isinstance(changes, Mapping) else changes)
+        slots = [self._slot("update", location) for location, _ in pairs]
+        if len(set(slots)) < len(slots):
+            twice = next(slot for k, slot in enumerate(slots) if slot in slots[:k])
+            raise InvalidInput(
+                f"update: location {twice + 1} is given more than once. Give every location one value"
+            )
+        partials = [self.functions["lift"](value) for _, value in pairs]
+        end = max((self.front + (slot - self.front) % self.capacity + 1 for slot in slots), default=self.end)
+        if end > self.end and self._times is not None:
+            raise InvalidInput(
+                "update: a location after the window's end has no time. Use insert(value, time=t) there"
+            )
+        for slot, partial in zip(slots, partials, strict=True):
+            self.tree[self.capacity + slot] = partial
+        self.end = max(self.end, end)
+        self.functions["refresh"](self.tree, [self.capacity + slot for slot in slots])
+
+    def aggregate(self, *argument: Any) -> Any:
+        """All slots, in the order of their locations. No combine."""
+        return self.functions["lower"](self.tree[1], *argument)
+
+    def prefix(self, i: int, *argument: Any) -> Any:
+        """Slots 1 to i. At most log2 capacity combines."""
+        node = self.capacity + self._slot("prefix", i)
+        return self.functions["lower"](self.functions["prefix"](self.tree, node), *argument)
+
+    def suffix(self, j: int, *argument: Any) -> Any:
+        """Slots j to the last. At most log2 capacity combines."""
+        node = self.capacity + self._slot("suffix", j)
+        return self.functions["lower"](self.functions["suffix"](self.tree, node), *argument)
+
+    def _slot(self, where: str, location: Any) -> int:
+        try:
+            slot = operator.index(location) - 1
+        except TypeError:
+            slot = -1
+        if not 0 <= slot < self.capacity:
+            raise InvalidInput(
+                f"{where}: locations are the integers from 1 to {self.capacity}, got {location!r}"
+            )
+        return slot
+
+
+MIXINS = (FlatFAT,)
