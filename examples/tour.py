@@ -1,0 +1,218 @@
+"""A tour of the core, in the terminal: `make demo`, or `python -m examples.tour`."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+from rich.console import Console, Group, RenderableType
+from rich.panel import Panel
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+import slidewise as sw
+
+
+class Vwap(sw.Aggregation):
+    identity = (0.0, 0.0)
+    commutative = True
+    # fmt: off
+    def lift(price, size): return (price * size, size)
+    def combine(a, b):     return (a[0] + b[0], a[1] + b[1])
+    def lower(s):          return s[0] / s[1]
+    # fmt: on
+
+
+class Counted(sw.Aggregation):
+    """The largest value, with every call of combine counted."""
+
+    selective = commutative = True
+    calls = 0
+
+    def lift(x):
+        return x
+
+    def combine(a, b):
+        Counted.calls += 1
+        return b if b > a else a
+
+
+# ---- 1
+def moving_window() -> RenderableType:
+    """A small array, and the window as it moves."""
+    x = np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3])
+    n = 4
+    lines = []
+    for i, largest in enumerate(sw.rolling(x, sw.max(), sw.rows(n))):
+        line = Text()
+        for j, value in enumerate(x):
+            inside = i - n < j <= i
+            style = "bold black on yellow" if inside and value == largest else "black on cyan" if inside else "dim"
+            line.append(f" {value} ", style)
+        lines.append(line.append(f"   {largest}", "bold"))
+    code = "sw.rolling(x, sw.max(), sw.rows(4))"
+    return panel("1  A window moves over an array", Text(code, "green"), Text(), *lines)
+
+
+# ---- 2
+def three_windows() -> RenderableType:
+    """One stream, three windows, event by event."""
+    windows = {
+        "last 3 rows: max": sw.Window(sw.max(), sw.rows(3)),
+        "last 10 s: avg": sw.Window(sw.avg(), sw.time(10)),
+        "each 10 s: n": sw.Window(sw.count(), sw.time(10, every=10)),
+    }
+    table = plain_table("t", "v", *windows)
+    events = [(1, 20.0), (4, 23.0), (7, 21.0), (9, 20.0), (14, 26.0), (15, 24.0), (21, 22.0)]
+    for time, value in events:
+        results = [w.push(value, time=time) for w in windows.values()]
+        table.add_row(f"{time}", f"{value:.0f}", *(", ".join(f"{r.value:.4g}" for r in rs) for rs in results))
+    last = [w.flush() for w in windows.values()]
+    table.add_row("end", "", *(", ".join(f"{r.value:.4g}" for r in rs) for rs in last), style="dim")
+    code = "for r in window.push(value, time=t): ..."
+    return panel("2  One stream, three windows, event by event", Text(code, "green"), table)
+
+
+# ---- 3
+def your_own() -> RenderableType:
+    """An aggregation of one's own, and its laws checked."""
+    lines = [line for line in inspect.getsource(Vwap).splitlines() if "# fmt" not in line]
+    report = sw.check_aggregation(Vwap, [(10.0, 1.0), (20.0, 3.0), (12.5, 2.0)])
+    s = sw.swag("daba_lite", Vwap())
+    for trade in ((10.0, 1.0), (20.0, 3.0)):
+        s.insert(trade)
+    return panel(
+        "3  Your own aggregation: three functions, and what is true of them",
+        Syntax("\n".join(lines), "python", theme="ansi_dark", background_color="default"),
+        Text(f"\n{report}", "dim"),
+        Text.assemble("10.0 x 1 and 20.0 x 3 give a price of ", (f"{s.query()}", "bold yellow")),
+    )
+
+
+# ---- 4
+def calls_per_slide(s: Any, n: int, slides: int) -> tuple[float, int]:
+    """Calls of combine per slide (evict, insert, query) at a steady size: the average and the most."""
+    values = [(i * 7919) % 10007 for i in range(n + slides)]
+    for value in values[:n]:
+        s.insert(value)
+    s.query()
+    counts = []
+    for value in values[n:]:
+        before = Counted.calls
+        s.evict()
+        s.insert(value)
+        s.query()
+        counts.append(Counted.calls - before)
+    return sum(counts) / slides, max(counts)
+
+
+def side_by_side(n: int = 1000) -> RenderableType:
+    """The algorithms, with their calls of combine counted as they run."""
+    table = plain_table("algorithm", "calls per slide", "", "slowest slide")
+    structures = {
+        name: sw.swag(name, Counted(), **({"capacity": n} if name == "b_int" else {}))
+        for name in (
+            "recalculate", "reactive", "b_int", "fiba", "two_stacks_lite", "daba_lite", "flat_fit", "slick_deque",
+        )
+    }  # fmt: skip
+    for name, s in structures.items():
+        average, most = calls_per_slide(s, n, slides=2 * n)
+        bar = "█" * max(1, round(8 * math.log2(1 + average) / 2))
+        style = "bold yellow" if name == "daba_lite" else ""
+        table.add_row(Text(name, style), f"{average:,.1f}", Text(bar, "cyan"), Text(f"{most:,}", style))
+    return panel(
+        f"4  The algorithms side by side: calls of combine, counted at n = {n:,}",
+        table,
+        Text("Bars are logarithmic. daba_lite is not the cheapest on average: it is the one that never stalls,", "dim"),
+        Text("where two_stacks_lite now and then walks over its whole window in one slide.", "dim"),
+    )
+
+
+# ---- 5
+def out_of_order() -> RenderableType:
+    """Late events find their place; any range is answered."""
+    start = datetime(2024, 5, 1, 12, 0)
+    s = sw.swag("fiba", sw.string_agg())
+    arrivals = [(0, "s"), (2, "i"), (1, "l"), (6, "i"), (3, "d"), (4, "e"), (8, "e"), (5, "w"), (7, "s")]
+    line = Text("arrive: ", "dim")
+    for minute, letter in arrivals:
+        s.insert(letter, time=start + timedelta(minutes=minute))
+        line.append(f"{letter}", "bold").append(f"@12:{minute:02} ", "dim")
+    some = s.query(start + timedelta(minutes=5), start + timedelta(minutes=8))
+    return panel(
+        "5  Out of order: fiba keeps values by their times",
+        line,
+        Text.assemble(
+            "all: ", (s.query(), "bold yellow"), "    from 12:05 to 12:08: ", (some, "bold yellow"),
+            f"    oldest {s.oldest:%H:%M}, youngest {s.youngest:%H:%M}",
+        ),
+    )  # fmt: skip
+
+
+# ---- 6
+def why() -> RenderableType:
+    """The planner's choice, with its reason."""
+    return panel("6  Why this algorithm?", Text("print(sw.explain(sw.max(), sw.rows(1000)))", "green"), EXPLAINED)
+
+
+EXPLAINED = sw.explain(sw.max(), sw.rows(1000))
+
+
+# ---- 7
+def to_bytes_and_back() -> RenderableType:
+    """State that survives a restart, and is refused where it does not belong."""
+    w = sw.Window({"peak": sw.max(), "sd": sw.stddev()}, sw.rows(100))
+    for i in range(150):
+        w.push(math.sin(i))
+    data = w.to_bytes()
+    restored = sw.Window({"peak": sw.max(), "sd": sw.stddev()}, sw.rows(100)).from_bytes(data)
+    same = all(w.push(math.sin(i)) == restored.push(math.sin(i)) for i in range(150, 400))
+    try:
+        sw.Window({"peak": sw.max(), "sd": sw.stddev()}, sw.rows(200)).from_bytes(data)
+    except sw.StateError as error:
+        refusal = str(error)
+    return panel(
+        "7  State to bytes and back, without pickle",
+        Text(f"100 rows, two aggregations: {len(data):,} bytes. The next 250 results are the same: {same}."),
+        Text(refusal, "red"),
+    )
+
+
+# ---- the frame
+def panel(title: str, *content: RenderableType) -> Panel:
+    return Panel(Group(*content), title=title, title_align="left", border_style="blue", padding=(0, 1))
+
+
+def plain_table(*columns: str) -> Table:
+    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+    for k, column in enumerate(columns):
+        table.add_column(column, justify="left" if k == 0 or not column else "right")
+    return table
+
+
+def beside(console: Console, left: RenderableType, right: RenderableType) -> Iterable[RenderableType]:
+    """Two panels next to each other where there is room."""
+    if console.width < 110:
+        return [left, right]
+    grid = Table.grid(expand=True)
+    grid.add_column(ratio=2)
+    grid.add_column(ratio=3)
+    grid.add_row(left, right)
+    return [grid]
+
+
+def main() -> None:
+    console = Console()
+    console.print(Text("slidewise", "bold") + Text("  sliding-window aggregation, a tour", "dim"))
+    console.print(*beside(console, moving_window(), three_windows()), sep="\n")
+    for stop in (your_own, side_by_side, out_of_order, why, to_bytes_and_back):
+        console.print(stop())
+
+
+if __name__ == "__main__":
+    main()
