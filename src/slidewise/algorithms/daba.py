@@ -1,14 +1,14 @@
-"""DABA: the De-Amortized Banker's Aggregator (In-Order Sliding-Window Aggregation in Worst-Case Constant Time,
-section 5).
+"""DABA: the De-Amortized Banker's Aggregator (In-Order Sliding-Window Aggregation in Worst-Case Constant
+Time, section 5).
 
-Two stacks in one queue as in Two-Stacks, with the flip spread over all operations. Every element has its value and an
-aggregate; positions front <= l <= r <= a <= b <= end. Invariant, as the aggregate at i:
+Two stacks in one queue as in Two-Stacks, with the flip spread over all operations. Every element has its
+value and an aggregate; positions front <= l <= r <= a <= b <= end. Invariant, as the aggregate at i:
 
     front..l  the product of i..b-1        l..r  the product of i..r-1        r..a  the product of r..i
     a..b      the product of i..b-1        b..end  the product of b..i
 
-and |front..b| >= |b..end|, kept by one step of repair per operation, in which each piece of a flip is done just in time:
-so no operation ever does more than a constant amount of work.
+and |front..b| >= |b..end|, kept by one step of repair per operation, in which each piece of a flip is done
+just in time: so no operation ever does more than a constant amount of work.
 """
 
 from typing import NamedTuple
@@ -59,25 +59,27 @@ def back(s):
 
 
 def repair(s):
-    if s.front == s.b:  # singleton
-        s.l = s.r = s.a = s.b = s.end
-        return
-    if s.l == s.b:  # flip: the back becomes r..a, to be reversed step by step
-        s.l = s.front
-        s.a = s.b = s.end
-    if s.l == s.r:  # shift
-        s.a += 1
+    """One step: at most 3 combines. The order of the cases saves tests, since front <= l <= r <= b."""
+    if s.l != s.r:  # shrink
+        a = s.a - 1
+        inner = at(s.products, s.a)
+        put(s.products, s.l, combine(combine(at(s.products, s.l), at(s.products, a)), inner))
+        put(s.products, a, combine(at(s.values, a), inner))
+        s.l += 1
+        s.a = a
+    elif s.r != s.b:  # shift
+        s.l += 1
         s.r += 1
-    else:  # shrink; r..a is not empty, for it is as long as l..r
-        product = combine(at(s.products, s.l), at(s.products, s.a - 1))
-        youngest = at(s.values, s.a - 1)
-        if s.a != s.b:
-            product = combine(product, at(s.products, s.a))
-            youngest = combine(youngest, at(s.products, s.a))
-        put(s.products, s.l, product)
-        s.a -= 1
-        put(s.products, s.a, youngest)
-    s.l += 1
+        s.a += 1
+    elif s.front != s.b:  # flip, and the first shrink, of which the product of a..b is not yet anything
+        a = s.end - 1
+        put(s.products, s.front, combine(at(s.products, s.front), at(s.products, a)))
+        put(s.products, a, at(s.values, a))
+        s.l = s.front + 1
+        s.a = a
+        s.b = s.end
+    else:  # singleton
+        s.l = s.r = s.a = s.b = s.end
 
 
 def size(s):

@@ -1,15 +1,16 @@
-"""FlatFIT: a flat and fast index traverser (Shein, Chrysanthis, Labrinidis, SSDBM 2017), with a window that grows and
-shrinks (In-Order Sliding-Window Aggregation in Worst-Case Constant Time, section 7).
+"""FlatFIT: a flat and fast index traverser (Shein, Chrysanthis, Labrinidis, SSDBM 2017), with a window that
+grows and shrinks (In-Order Sliding-Window Aggregation in Worst-Case Constant Time, section 7).
 
-Every element has a partial and a skip. Invariant: the partial at i is the product of i..skip[i]-1, and following the
-skips from front leads to end. A query follows them and, on the way back, lets every element that it met reach to the
-end (path compression): so at a steady size two combines are the rule, and n where the chain starts anew, every n slides.
+Every element has a partial and a skip. Invariant: the partial at i is the product of i..skip[i]-1, and
+following the skips from front leads to end. A query follows them and, on the way back, lets every element
+that it met reach to the end (path compression): so at a steady size two combines are the rule, and n where
+the chain starts anew, every n slides.
 """
 
 from typing import NamedTuple
 
 from slidewise.templates.checking import agree, fold
-from slidewise.templates.names import IntArray, IntQueue, Queue, append, at, combine, drop, grow, identity, put
+from slidewise.templates.names import IntQueue, Queue, append, at, combine, drop, identity, put
 
 
 class State(NamedTuple):
@@ -17,7 +18,7 @@ class State(NamedTuple):
     end: int
     queue: Queue
     skip: IntQueue
-    stack: IntArray
+    stack: IntQueue
 
 
 def insert(s, v):
@@ -42,16 +43,14 @@ def query(s):
     i = s.front
     following = at(s.skip, i)
     while following != s.end:
-        if depth == len(s.stack):
-            grow(s.stack, 2 * depth + 16)
-        s.stack[depth] = i
+        append(s.stack, depth, i)
         depth += 1
         i = following
         following = at(s.skip, i)
     total = at(s.queue, i)  # the last of the chain reaches to the end already
     while depth > 0:
         depth -= 1
-        i = s.stack[depth]
+        i = at(s.stack, depth)
         total = combine(at(s.queue, i), total)
         put(s.queue, i, total)
         put(s.skip, i, s.end)

@@ -1,7 +1,8 @@
 """Recalculation: the oracle of all other algorithms (Sliding-Window Aggregation Algorithms, section 3).
 
-One queue of the window's values. Invariant: the element at i is the value of i for front <= i < end. Nothing is kept
-from one query to the next, so that nothing is asked of the aggregation, not even associativity: n combines per query.
+One queue of the window's values. Invariant: the element at i is the value of i for front <= i < end.
+Nothing is kept from one query to the next, so that nothing is asked of the aggregation, not even
+associativity: n combines per query.
 """
 
 from typing import NamedTuple

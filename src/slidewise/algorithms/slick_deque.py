@@ -2,14 +2,15 @@
 
 Two ways, chosen by what the aggregation is.
 
-Selective (combine returns one operand): a deque of partials at head..tail-1 with their positions in the stream. A value
-that loses against a younger one can never be an answer again, so an insertion first pops those that it beats. Invariant:
-the partial at j is the product of all values younger than the one at j - 1, so that the first is the window's. A value
-is pushed once and popped once: fewer than 2 combines per slide on average, and n at worst.
+Selective (combine returns one operand): a deque of partials at head..tail-1 with their positions in the
+stream. A value that loses against a younger one can never be an answer again, so an insertion first pops
+those that it beats. Invariant: the partial at j is the product of all values younger than the one at j - 1,
+so that the first is the window's. A value is pushed once and popped once: fewer than 2 combines per slide
+on average, and n at worst.
 
-Invertible: the deque holds all values, `total` their product, and an eviction takes the oldest out: 1 combine and 1
-inverse per slide, with the drift of every inverse that is not exact (see subtract_on_evict). `counted` tells how many
-values are not the identity, so that a window of nulls has no sum.
+Invertible: the deque holds all values, `total` their product, and an eviction takes the oldest out: 1
+combine and 1 inverse per slide, with the drift of every inverse that is not exact (see subtract_on_evict).
+`counted` tells how many values are not the identity, so that a window of nulls has no sum.
 """
 
 from typing import NamedTuple

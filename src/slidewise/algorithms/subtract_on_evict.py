@@ -1,12 +1,12 @@
-"""Subtract-on-Evict: one running total (Sliding-Window Aggregation Algorithms, section 3; In-Order Sliding-Window
-Aggregation in Worst-Case Constant Time, section 2.1).
+"""Subtract-on-Evict: one running total (Sliding-Window Aggregation Algorithms, section 3; In-Order
+Sliding-Window Aggregation in Worst-Case Constant Time, section 2.1).
 
-One queue of the window's values. Invariant: `total` is the product of front..end-1. An insertion is one combine, an
-eviction one inverse, a query nothing. Floats drift, and a NaN or an infinity stays in the total when it has left the
-window: the planner chooses it only for aggregations with an exact inverse.
+One queue of the window's values. Invariant: `total` is the product of front..end-1. An insertion is one
+combine, an eviction one inverse, a query nothing. Floats drift, and a NaN or an infinity stays in the total
+when it has left the window: the planner chooses it only for aggregations with an exact inverse.
 
-`counted` tells how many values are not the identity. When the last of them leaves, the total is the identity again: a
-window of nulls has no sum, where subtracting would leave a zero.
+`counted` tells how many values are not the identity. When the last of them leaves, the total is the
+identity again: a window of nulls has no sum, where subtracting would leave a zero.
 """
 
 from typing import NamedTuple

@@ -1,10 +1,11 @@
-"""Two-Stacks: a queue of two stacks, each of which knows its own product (In-Order Sliding-Window Aggregation in
-Worst-Case Constant Time, section 3).
+"""Two-Stacks: a queue of two stacks, each of which knows its own product (In-Order Sliding-Window
+Aggregation in Worst-Case Constant Time, section 3).
 
-Both stacks lie in one queue, back to back at position `boundary`: the front stack has its top at `front`, the back stack
-at end - 1. Every element has its value and an aggregate. Invariant: the aggregate at i is the product of i..boundary-1
-for front <= i < boundary, and of boundary..i for boundary <= i < end. An insertion is one combine, a query one; an
-eviction that finds the front stack empty moves the back stack over: n combines, amortised 1.
+Both stacks lie in one queue, back to back at position `boundary`: the front stack has its top at `front`,
+the back stack at end - 1. Every element has its value and an aggregate. Invariant: the aggregate at i is
+the product of i..boundary-1 for front <= i < boundary, and of boundary..i for boundary <= i < end. An
+insertion is one combine, a query one; an eviction that finds the front stack empty moves the back stack
+over: n combines, amortised 1.
 """
 
 from typing import NamedTuple

@@ -1,8 +1,9 @@
 """Two-Stacks Lite (In-Order Sliding-Window Aggregation in Worst-Case Constant Time, section 4).
 
-One queue with a boundary b. Invariant: the element at i is the product of i..b-1 for front <= i < b, and the value of i
-for b <= i < end; `back` is the product of b..end-1. An insertion is one combine, a query one; an eviction that finds the
-front part empty walks from the youngest to the oldest and turns every value into a product: n combines, amortised 1.
+One queue with a boundary b. Invariant: the element at i is the product of i..b-1 for front <= i < b, and
+the value of i for b <= i < end; `back` is the product of b..end-1. An insertion is one combine, a query
+one; an eviction that finds the front part empty walks from the youngest to the oldest and turns every value
+into a product: n combines, amortised 1.
 """
 
 from typing import NamedTuple

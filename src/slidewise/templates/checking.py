@@ -1,4 +1,4 @@
-"""What the algorithms' check() functions share: folding the window's partials, and comparing them with those held."""
+"""What the algorithms' check() functions share: folding the window's partials, and comparing with those held."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def fold(combine: Any, partials: Any) -> Any:
 
 
 def agree(a: Any, b: Any) -> bool:
-    """Whether two partials (or results) mean the same: algorithms associate differently, so floats agree to rounding.
+    """Whether two partials, or results, mean the same. Algorithms associate differently: floats agree to rounding.
 
     Types without an equality of their own, such as sketches, agree when the types do.
     """

@@ -15,7 +15,7 @@ import numpy as np
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.errors import CompileFallback
-from slidewise.templates import cache, storage
+from slidewise.templates import cache, ring, storage
 from slidewise.templates.bind import bind, functions_of, global_names
 from slidewise.templates.digest import Undigestible, digest
 from slidewise.templates.interpret import state_fields
@@ -135,9 +135,9 @@ def _build(
     names["always_defined"] = op.defined is Aggregation.defined
     names["selective"] = op.selective
     names["commutative"] = op.commutative
-    ring = {"at": storage.ring_at, "put": storage.ring_put, "append": storage.ring_put, "drop": storage.ring_drop}
+    queue = {"at": ring.at, "put": ring.put, "append": ring.put, "drop": ring.drop}
     flat = {"grow": storage.refuse_growth, "shrink": storage.keep_size}
-    names |= {n: _jitable(f, tag, clones) for n, f in {**ring, **flat}.items()}
+    names |= {n: _jitable(f, tag, clones) for n, f in {**queue, **flat}.items()}
     names |= _struct_names()
     if functions:
         namespace = bind(functions, names, tag, _register)

@@ -73,7 +73,7 @@ def _kernel_sources() -> bytes:
     """The machinery that every kernel is made with: numba's own stamp covers only the file of the driver."""
     if not _cached_sources:
         here = Path(__file__).parent
-        _cached_sources.append(b"".join((here / f).read_bytes() for f in ("structs.py", "storage.py")))
+        _cached_sources.append(b"".join((here / f).read_bytes() for f in ("structs.py", "storage.py", "ring.py")))
     return _cached_sources[0]
 
 

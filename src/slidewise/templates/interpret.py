@@ -195,7 +195,7 @@ class Swag:
 
 def _count_partials(kind: Any, value: Any) -> int:
     if kind is Partial:
-        return 1
+        return int(value is not None)
     if kind is Queue:
         return len(storage.elements(value))
     return sum(v is not None for v in value) if kind is Array else 0

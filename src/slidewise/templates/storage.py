@@ -1,10 +1,10 @@
 """Where templates keep many elements: the queues of the interpreted and of the compiled form.
 
-A queue is addressed by positions in the stream; an element keeps its position from insertion to eviction. The worst case
-of DABA stays constant only if growth moves nothing (tutorial, section 3), so the interpreted queue is a table of pages in
-three levels: an append allocates at most one page per level, and no element or page reference is ever copied. It holds
-2^30 elements, more than Python objects fit into memory. The compiled queue is a ring of a power of two, since frames are
-known before a kernel starts.
+A queue is addressed by positions in the stream; an element keeps its position from insertion to eviction.
+The worst case of DABA stays constant only if growth moves nothing (tutorial, section 3), so the interpreted
+queue is a table of pages in three levels: an append allocates at most one page per level, and no element or
+page reference is ever copied. It holds 2^30 elements, more than Python objects fit into memory. The
+compiled queue is a ring of a power of two, since frames are known before a kernel starts.
 """
 
 from __future__ import annotations
@@ -103,22 +103,10 @@ def shrink_list(array: list[Any], size: int) -> None:
     del array[size:]
 
 
-# ---- the ring; these are compiled
-def ring_at(ring, i):
-    return ring[i & (len(ring) - 1)]
-
-
-def ring_put(ring, i, value):
-    ring[i & (len(ring) - 1)] = value
-
-
-def ring_drop(ring, i):
-    pass
+# ---- compiled: arrays have their full size from the start
+def refuse_growth(array, size):
+    raise ValueError("a compiled state is longer than its capacity")
 
 
 def keep_size(array, size):
     pass
-
-
-def refuse_growth(array, size):
-    raise ValueError("a compiled state is longer than its capacity")
