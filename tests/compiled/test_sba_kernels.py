@@ -91,7 +91,7 @@ def run(driver, op, x, room, *arguments, results=None):
     out = np.empty(count, compiling.result_dtype(op, (x,), partial))
     valid = np.zeros(count, bool)
     args = (work, (x,), *arguments, out, valid)
-    compiling.kernel(driver, None, op, partial, args)(*args)
+    compiling.kernel(driver, sba, op, partial, args)(*args)
     return [out[i].item() if valid[i] else None for i in range(count)]
 
 

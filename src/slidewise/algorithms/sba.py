@@ -255,14 +255,19 @@ def run_rows(work, values, n, out, valid):
             i = np.uintp(first + j)
             right = combine(right, lift(*values[i]))
             total = combine(left[np.uintp(last + j + 1)], right)
-            if not always_defined:
-                valid[i] = defined(total)
-            if always_defined or valid[i]:
-                results[i] = lower(total)
+            emit(results, valid, i, total)
             k = stop - 1 - j
             back = combine(lift(*values[np.uintp(first + k)]), back)
             left[np.uintp(this + k)] = back
         last, this = this, last
+
+
+def emit(results, valid, i, total):
+    """One result. Where every partial has one, the caller has filled `valid` at once, and not row by row."""
+    if not always_defined:
+        valid[i] = defined(total)
+    if always_defined or valid[i]:
+        results[i] = lower(total)
 
 
 def run_frames(work, values, start, end, out, valid):

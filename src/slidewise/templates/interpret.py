@@ -144,6 +144,8 @@ class Swag:
             if len(self):
                 raise InvalidInput("the values held have no times: give a time with every insert, or with none")
             self._times = deque()
+        if time is None or time != time:
+            raise InvalidInput(f"insert: a time that can be ordered is needed with every value, got {time!r}")
         if self._times and time < self._times[-1]:
             raise IllegalPair(
                 f"{self.entry.name} needs values in the order of their times, and got {time!r} after {self._times[-1]!r}. "
@@ -249,7 +251,8 @@ def swag_class(entry: AlgorithmEntry, aggregation: Aggregation) -> type[Swag]:
         method.__doc__ = getattr(Swag, name).__doc__
         method.__qualname__ = f"Swag.{name}"
     bases = tuple(getattr(module, "MIXINS", ())) + (Swag,)
-    body |= {n: m for n, m in methods.items() if not any(hasattr(b, n) for b in bases[:-1])}
+    plain = {n: getattr(Swag, n) for n in methods}
+    body |= {n: m for n, m in methods.items() if all(getattr(b, n, plain[n]) is plain[n] for b in bases)}
     return type(f"{entry.name}[{aggregation.name}]", bases, body)
 
 
