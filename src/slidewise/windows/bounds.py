@@ -76,3 +76,37 @@ def rows_between(count: int, first: int | None, last: int | None) -> Frames:
     start = np.zeros(count, np.int64) if first is None else np.clip(row + first, 0, count)
     end = np.full(count, count) if last is None else np.clip(row + last + 1, 0, count)
     return Frames(start, np.maximum(start, end))
+
+
+class KeyedTrailingRows(Frames):
+    """As TrailingRows within each key: key k is rows offsets[k] to offsets[k + 1] - 1."""
+
+    monotone = True
+    empty = None
+
+    def __init__(self, offsets: np.ndarray, n: int) -> None:
+        self.offsets, self.n = offsets, n
+
+    def __len__(self) -> int:
+        return int(self.offsets[-1])
+
+    @cached_property
+    def longest(self) -> int:
+        return min(self.n, int(np.max(np.diff(self.offsets), initial=0)))
+
+    @cached_property
+    def start(self) -> np.ndarray:  # type: ignore[override]
+        first = np.repeat(self.offsets[:-1], np.diff(self.offsets))
+        return np.maximum(self.end - self.n, first)
+
+    @cached_property
+    def end(self) -> np.ndarray:  # type: ignore[override]
+        return np.arange(1, len(self) + 1)
+
+
+class Pieces(Frames):
+    """Frames with holes: the rows of a frame are those of its pieces, the oldest first."""
+
+    def __init__(self, pieces: list[Frames]) -> None:
+        self.pieces = pieces
+        super().__init__(pieces[0].start, pieces[-1].end)

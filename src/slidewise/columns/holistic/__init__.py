@@ -1,0 +1,146 @@
+"""Compiled kernels of the holistic aggregations over columns: quantile, count distinct and mode.
+
+Values are float64 or int64 arrays without nulls; other types come as codes that keep their order (Arrow's dictionary
+encoding, sorted), and nulls are left out before, with the bounds of the frames counted anew. Frame i is the rows
+start[i] to end[i] - 1. All NaNs are one value above every number, -0.0 is 0.0, integers stay exact, and ties in mode go
+to the lowest value. Every function returns the results, and which of them are valid: an empty frame has no quantile.
+
+numba is imported when the first of these functions is called.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from slidewise.errors import InvalidInput
+
+Result = tuple[np.ndarray, np.ndarray]
+
+
+# ---- quantile
+def quantile_rows(values: np.ndarray, n: int, fraction: float, method: str = "continuous") -> Result:
+    """The quantile of every row and the n - 1 rows before it. 10 to 20 ns a row.
+
+    method is "continuous" or "discrete" (Spark's percentile and percentile_disc), "continuous_as_paper" or
+    "discrete_as_paper" (Wesley and Xu), or "nth_smallest", where `fraction` is a rank that counts from 1.
+
+    >>> import numpy as np
+    >>> from slidewise.columns.holistic import quantile_rows
+    >>> quantile_rows(np.array([5.0, 1.0, 4.0, 2.0]), 3, 0.5)[0]
+    array([5., 3., 4., 2.])
+    """
+    values, n = _checked(values), min(_size(n), len(values))
+    first = np.zeros(n, np.int64)
+    if n == len(values):
+        return quantile(values, first, np.arange(1, n + 1), fraction, method)
+    from slidewise.columns.holistic.positions import position
+    from slidewise.columns.holistic.quantile_monotone import monotone_quantile
+    from slidewise.columns.holistic.quantile_rows import chunk_rows, sliding_quantile
+
+    code = _method(method)
+    keys, low, high, share = _columns(values, len(values))
+    monotone_quantile(keys[:n], first, np.arange(1, n + 1), fraction, code, low[:n], high[:n], share[:n])
+    k, share[n:] = position(n, fraction, code)
+    if k < n:
+        sliding_quantile(keys, n, chunk_rows(n), k, fraction, code, share[-1], low, high)
+    valid = np.ones(len(values), bool)
+    if method == "nth_smallest":
+        valid[: min(int(fraction) - 1, len(values)) if fraction <= n else None] = False
+    return _lowered(values, method, low, high, share), valid
+
+
+def quantile(
+    values: np.ndarray, start: np.ndarray, end: np.ndarray, fraction: float, method: str = "continuous"
+) -> Result:
+    """The quantile of every frame; see quantile_rows. Bounds that never move back 20 to 50 ns, others 90 to 200 ns.
+
+    >>> import numpy as np
+    >>> from slidewise.columns.holistic import quantile
+    >>> quantile(np.array([5, 1, 4, 2]), np.array([0, 2, 1]), np.array([4, 2, 4]), 0.5, "discrete")
+    (array([2, 0, 2]), array([ True, False,  True]))
+    """
+    from slidewise.columns.holistic.quantile_frames import any_quantile, block_frames
+    from slidewise.columns.holistic.quantile_monotone import monotone_quantile
+
+    values, start, end = _checked(values), _bounds(start), _bounds(end)
+    code = _method(method)
+    keys, low, high, share = _columns(values, len(start))
+    if _monotone(start, end):
+        monotone_quantile(keys, start, end, fraction, code, low, high, share)
+    else:
+        block = block_frames(int(np.max(end - start, initial=0)))
+        any_quantile(keys, start, end, fraction, code, block, low, high, share)
+    valid = end - start >= fraction if method == "nth_smallest" else end > start
+    return _lowered(values, method, low, high, share), valid
+
+
+def _columns(values: np.ndarray, frames: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The keys, and room for what a kernel finds: a lower and a higher key, and the share of the way between."""
+    return _keys(values), np.empty(frames, np.int64), np.empty(frames, np.int64), np.empty(frames)
+
+
+def _lowered(
+    values: np.ndarray, method: str, low: np.ndarray, high: np.ndarray, share: np.ndarray
+) -> np.ndarray:
+    """The results from the keys found: floats where they are interpolated, else of the values' type."""
+    from slidewise.columns.holistic.keys import interpolate
+
+    if not method.startswith("continuous"):
+        return _values(low, values.dtype)
+    out = np.empty(len(low))
+    interpolate(_values(low, values.dtype), _values(high, values.dtype), share, out)
+    return out
+
+
+# ---- keys
+def _keys(values: np.ndarray) -> np.ndarray:
+    from slidewise.columns.holistic.keys import keys_of_floats
+
+    if values.dtype == np.int64:
+        return values
+    keys = np.empty(len(values), np.int64)
+    keys_of_floats(values, keys)
+    return keys
+
+
+def _values(keys: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Keys as values again, in place."""
+    from slidewise.columns.holistic.keys import floats_of_keys
+
+    if dtype == np.int64:
+        return keys
+    values = keys.view(np.float64)
+    floats_of_keys(keys, values)
+    return values
+
+
+# ---- input
+def _checked(values: np.ndarray) -> np.ndarray:
+    if values.dtype not in (np.dtype(np.float64), np.dtype(np.int64)):
+        raise InvalidInput(f"these kernels take float64 or int64 values, got {values.dtype}: encode them first")
+    if len(values) >= 2**31:
+        raise InvalidInput(f"these kernels take fewer than 2**31 rows at a time, got {len(values)}: split by key")
+    return np.ascontiguousarray(values)
+
+
+def _bounds(bounds: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(bounds, np.int64)
+
+
+def _size(n: int) -> int:
+    if n < 1:
+        raise InvalidInput(f"a window of rows has at least one row, got {n!r}")
+    return int(n)
+
+
+def _method(method: str) -> int:
+    from slidewise.columns.holistic.positions import METHODS
+
+    if method not in METHODS:
+        raise InvalidInput(f"quantile: method must be one of {', '.join(METHODS)}, got {method!r}")
+    return METHODS.index(method)
+
+
+def _monotone(start: np.ndarray, end: np.ndarray) -> bool:
+    """Whether neither bound ever moves back, nor crosses the other."""
+    return bool(np.all(start[1:] >= start[:-1]) and np.all(end[1:] >= end[:-1]) and np.all(start <= end))

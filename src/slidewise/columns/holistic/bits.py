@@ -1,0 +1,27 @@
+"""Bits of 64-bit words as single machine instructions."""
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+ZERO, ONE, SIX, TWELVE, LAST = (np.uint64(v) for v in (0, 1, 6, 12, 63))
+_OF_ZERO_TOO = ir.Constant(ir.IntType(1), 0)
+
+
+@intrinsic
+def trailing_zeros(typing_context, word):
+    """The number of zeros below the lowest one; 64 for zero."""
+    return types.uint64(types.uint64), lambda c, builder, s, args: builder.cttz(args[0], _OF_ZERO_TOO)
+
+
+@intrinsic
+def leading_zeros(typing_context, word):
+    """The number of zeros above the highest one; 64 for zero."""
+    return types.uint64(types.uint64), lambda c, builder, s, args: builder.ctlz(args[0], _OF_ZERO_TOO)
+
+
+@intrinsic
+def ones(typing_context, word):
+    """The number of ones."""
+    return types.uint64(types.uint64), lambda c, builder, s, args: builder.ctpop(args[0])

@@ -1,0 +1,25 @@
+"""How the kernels of this folder are compiled: on first use, and kept on disk.
+
+numba's cache looks at the file of a kernel, not at the files of what it calls. The digest of the whole folder is
+therefore a part of every kernel's name: where one line changes, none of the old machine code is found.
+"""
+
+from hashlib import sha256
+from pathlib import Path
+
+from numba.extending import register_jitable
+
+from slidewise.templates.cache import cached_njit
+
+__all__ = ["helper", "kernel"]
+
+_SOURCES = sha256(b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()[:12]
+
+#: a function that is compiled into the kernels that call it
+helper = register_jitable
+
+
+def kernel(function):
+    """A function that is compiled by itself, runs without the GIL and is kept on disk."""
+    function.__qualname__ += "_" + _SOURCES
+    return cached_njit(function)

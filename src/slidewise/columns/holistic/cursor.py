@@ -1,0 +1,201 @@
+"""The k-th smallest of a moving frame: a bitset over the ranks of a chunk, and a cursor on its k-th bit.
+
+A row that enters or leaves flips the bit of its rank, and the cursor moves by as many set bits as the answer's rank
+has changed among them: for a frame that slides by one row, one at most.
+"""
+
+from numba import int64, uint64
+
+from slidewise.columns.holistic.bits import (
+    LAST,
+    ONE,
+    SIX,
+    TWELVE,
+    ZERO,
+    leading_zeros,
+    ones,
+    trailing_zeros,
+)
+from slidewise.columns.holistic.compiling import helper, kernel
+from slidewise.columns.holistic.positions import position
+
+#: words that the cursor of slide may skip, per row of a chunk, before follow does better with its summary
+MOST_SKIPS = 4
+
+
+@kernel
+def put_rows(ranks, rows, n, bits):
+    """The bitset of a chunk of n rows with the first `rows` of them in the frame."""
+    bits[: (n >> 6) + 1] = ZERO
+    for t in range(rows):
+        r = uint64(ranks[t])
+        bits[r >> SIX] |= ONE << (r & LAST)
+
+
+@kernel
+def select(bits, k):
+    """The position of the k-th set bit. O(words)."""
+    j = 0
+    count = int64(ones(bits[0]))
+    while count <= k:
+        k -= count
+        j += 1
+        count = int64(ones(bits[j]))
+    word = bits[j]
+    for _ in range(k):
+        word &= word - ONE
+    return (uint64(j) << SIX) + trailing_zeros(word)
+
+
+@kernel
+def slide(ranks, n, w, ordered, bits, k, pair, low, high):
+    """Rows w to n - 1 of a chunk, each with the w - 1 before it: low[t - w] is the k-th smallest key, and high[t - w]
+    the one after it where `pair`. Starts from rows 0 to w - 1 in bits. 5 ns a row.
+
+    Returns the first row that is not done: less than n where the bits around the cursor were too sparse.
+    """
+    p = select(bits, k)
+    skips, limit = 0, MOST_SKIPS * n
+    entering, leaving = ranks[w:n], ranks[: n - w]
+    for t in range(n - w):
+        new, old = uint64(entering[t]), uint64(leaving[t])
+        bits[new >> SIX] |= ONE << (new & LAST)
+        bits[old >> SIX] ^= ONE << (old & LAST)
+        up = uint64(old <= p) & uint64(new > p)
+        down = uint64(old >= p) & uint64(new < p)
+        at = p >> SIX
+        word, bit = bits[at], p & LAST
+        above = (word >> bit) >> ONE
+        under = (word << (LAST - bit)) << ONE
+        if (up & uint64(above == ZERO)) | (down & uint64(under == ZERO)):
+            before = at
+            if up:
+                at += ONE
+                while bits[at] == ZERO:
+                    at += ONE
+                p = (at << SIX) + trailing_zeros(bits[at])
+                skips += int64(at - before)
+            else:
+                at -= ONE
+                while bits[at] == ZERO:
+                    at -= ONE
+                p = (at << SIX) + LAST - leading_zeros(bits[at])
+                skips += int64(before - at)
+        else:  # without branches: which way the cursor goes is as random as the data
+            p += ((ONE + trailing_zeros(above)) & (ZERO - up)) - ((ONE + leading_zeros(under)) & (ZERO - down))
+        low[t] = ordered[p]
+        if pair:
+            at = p >> SIX
+            above = (bits[at] >> (p & LAST)) >> ONE
+            if above != ZERO:
+                after = p + ONE + trailing_zeros(above)
+            else:
+                before = at
+                at += ONE
+                while bits[at] == ZERO:
+                    at += ONE
+                after = (at << SIX) + trailing_zeros(bits[at])
+                skips += int64(at - before)
+            high[t] = ordered[after]
+        if skips > limit:
+            return w + t + 1
+    return n
+
+
+@helper
+def next_word(summary, at):
+    """The next word that is not zero, by the summary that has a bit for each."""
+    s = at >> SIX
+    word = (summary[s] >> (at & LAST)) >> ONE
+    if word != ZERO:
+        return at + ONE + trailing_zeros(word)
+    s += ONE
+    while summary[s] == ZERO:
+        s += ONE
+    return (s << SIX) + trailing_zeros(summary[s])
+
+
+@helper
+def previous_word(summary, at):
+    """The previous word that is not zero."""
+    s = at >> SIX
+    word = summary[s] & ((ONE << (at & LAST)) - ONE)
+    while word == ZERO:
+        s -= ONE
+        word = summary[s]
+    return (s << SIX) + LAST - leading_zeros(word)
+
+
+@helper
+def moved(bits, summary, p, below, k):
+    """The position of the k-th set bit, from a position p with `below` set bits before it."""
+    at = p >> SIX
+    under = (ONE << (p & LAST)) - ONE
+    if k < below:
+        steps = below - k
+        word = bits[at] & under
+        count = int64(ones(word))
+        while count < steps:
+            steps -= count
+            at = previous_word(summary, at)
+            word = bits[at]
+            count = int64(ones(word))
+        for _ in range(steps - 1):
+            word ^= ONE << (LAST - leading_zeros(word))
+        return (at << SIX) + LAST - leading_zeros(word)
+    steps = k - below
+    word = bits[at] & ~under
+    count = int64(ones(word))
+    while count <= steps:
+        steps -= count
+        at = next_word(summary, at)
+        word = bits[at]
+        count = int64(ones(word))
+    for _ in range(steps):
+        word &= word - ONE
+    return (at << SIX) + trailing_zeros(word)
+
+
+@kernel
+def follow(start, end, offset, ranks, ordered, bits, summary, fraction, method, low, high, share):
+    """Frames whose bounds never move back, over a chunk that begins at row `offset`; bits and summary are zero on
+    entry. 10 ns a row, and the cursor's way where sizes change."""
+    p, below = ZERO, 0
+    first = last = start[0] - offset
+    for t in range(start.size):
+        while last < end[t] - offset:
+            r = uint64(ranks[last])
+            last += 1
+            bits[r >> SIX] |= ONE << (r & LAST)
+            summary[r >> TWELVE] |= ONE << ((r >> SIX) & LAST)
+            below += int64(r < p)
+        while first < start[t] - offset:
+            if first == last:  # a gap between two frames
+                first = last = start[t] - offset
+                break
+            r = uint64(ranks[first])
+            first += 1
+            word = bits[r >> SIX] ^ (ONE << (r & LAST))
+            bits[r >> SIX] = word
+            if word == ZERO:
+                summary[r >> TWELVE] ^= ONE << ((r >> SIX) & LAST)
+            below -= int64(r < p)
+        low[t], share[t] = 0, 0.0
+        n = last - first
+        if n == 0:
+            continue
+        k, s = position(n, fraction, method)
+        if k >= n:
+            continue
+        p = moved(bits, summary, p, below, k)
+        below = k
+        low[t], share[t] = ordered[p], s
+        if s > 0.0:
+            at = p >> SIX
+            above = (bits[at] >> (p & LAST)) >> ONE
+            if above != ZERO:
+                after = p + ONE + trailing_zeros(above)
+            else:
+                at = next_word(summary, at)
+                after = (at << SIX) + trailing_zeros(bits[at])
+            high[t] = ordered[after]

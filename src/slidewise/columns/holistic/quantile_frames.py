@@ -1,0 +1,101 @@
+"""Quantiles of any frames: a wavelet matrix over the ranks of the rows that a block of frames covers."""
+
+import numpy as np
+
+from slidewise.columns.holistic.compiling import helper, kernel
+from slidewise.columns.holistic.positions import position
+from slidewise.columns.holistic.ranks import first_passes, rank, workspace
+from slidewise.columns.holistic.wavelet import build, levels_for, select
+
+
+def block_frames(longest):
+    """How many frames to answer together: enough to pay for the rows that two blocks share."""
+    return max(4096, 4 * longest) if longest <= 16_384 else 1 << 18
+
+
+@helper
+def covered(start, end, rows, most):
+    """The rows that some frames cover; all of them where that is far more than the frames, so that it is built once."""
+    first, last = rows, 0
+    for i in range(start.size):
+        if start[i] < end[i]:
+            first, last = min(first, start[i]), max(last, end[i])
+    if last - first > most:
+        return 0, rows
+    return first, last
+
+
+@kernel
+def any_quantile(keys, start, end, fraction, method, block, low, high, share):
+    """O(log of the rows that a block covers) a frame: 90 to 200 ns."""
+    n = start.size
+    block = min(block, n)
+    queries = np.empty((6, block), np.uint32)
+    first, last = 0, -1
+    matrix, zeros = np.empty((1, 2), np.uint64), np.empty(1, np.int64)
+    ordered = np.empty(0, np.int64)
+    levels = 1
+    for i in range(0, n, block):
+        stop = min(n, i + block)
+        a, b = covered(start[i:stop], end[i:stop], keys.size, 16 * block)
+        if a < b and not (first <= a and b <= last):
+            first, last = a, b
+            levels = levels_for(b - a)
+            matrix = np.empty((levels, 2 * ((b - a) >> 6) + 2), np.uint64)
+            zeros = np.empty(levels, np.int64)
+            ordered = ranked(keys[a:b], levels, matrix, zeros)
+        answer(
+            start[i:stop], end[i:stop], first, fraction, method, matrix, zeros, levels, ordered, queries,
+            low[i:stop], high[i:stop], share[i:stop],
+        )  # fmt: skip
+
+
+@kernel
+def ranked(keys, levels, matrix, zeros):
+    """Fill the matrix of the keys' ranks; returns the keys in order."""
+    n = keys.size
+    work = workspace(n)
+    rank(keys, first_passes(n), work)
+    ranks, order = work[3], work[4]
+    ordered = np.empty(n, np.int64)
+    for t in range(n):
+        ordered[t] = keys[order[t]]
+    build(ranks, n, levels, matrix, zeros, order)
+    return ordered
+
+
+@kernel
+def answer(
+    start, end, offset, fraction, method, matrix, zeros, levels, ordered, queries, low, high, share
+):  # fmt: skip
+    """The frames of one block. Only those with values are asked for, and the next value only where shares call for it."""
+    a, b, k, a2, b2, k2 = queries[0], queries[1], queries[2], queries[3], queries[4], queries[5]
+    asked = pairs = 0
+    for i in range(start.size):
+        share[i] = -1.0  # no result
+        n = end[i] - start[i]
+        if n <= 0:
+            continue
+        rank, s = position(n, fraction, method)
+        if rank >= n:
+            continue
+        share[i] = s
+        a[asked], b[asked], k[asked] = start[i] - offset, end[i] - offset, rank
+        asked += 1
+        if s > 0.0:
+            a2[pairs], b2[pairs], k2[pairs] = start[i] - offset, end[i] - offset, rank + 1
+            pairs += 1
+    found, found2 = np.empty(asked, np.uint32), np.empty(pairs, np.uint32)
+    select(matrix, zeros, levels, a, b, k, found, asked)
+    select(matrix, zeros, levels, a2, b2, k2, found2, pairs)
+    asked = pairs = 0
+    for i in range(start.size):
+        low[i] = 0
+        if share[i] < 0.0:
+            share[i] = 0.0
+            continue
+        low[i] = ordered[found[asked]]
+        asked += 1
+        if share[i] > 0.0:
+            high[i] = ordered[found2[pairs]]
+            pairs += 1

@@ -1,0 +1,65 @@
+"""Quantiles of frames whose bounds never move back: time windows, windows of rows with nulls left out, growing frames.
+
+As quantile_rows, with chunks that are cut where the union of their frames has become four times the first of them, and
+a cursor for frames of changing size.
+"""
+
+import numpy as np
+
+from slidewise.columns.holistic.bits import ZERO
+from slidewise.columns.holistic.compiling import kernel
+from slidewise.columns.holistic.cursor import follow
+from slidewise.columns.holistic.ranks import first_passes, next_passes, rank, workspace
+
+#: rows that a chunk has at least, where frames are short
+FEWEST = 4096
+
+
+@kernel
+def monotone_quantile(keys, start, end, fraction, method, low, high, share):
+    """O(n) expected: 20 to 50 ns a frame."""
+    n = start.size
+    room = 0
+    work = workspace(0)
+    ordered = np.empty(0, np.int64)
+    bits = np.empty(0, np.uint64)
+    summary = np.empty(0, np.uint64)
+    passes, badness = first_passes(FEWEST), 0
+    i = 0
+    while i < n:
+        offset = start[i]
+        most = max(FEWEST, 4 * (end[i] - offset))
+        stop = i + 1
+        while stop < n and end[stop] - offset <= most and stop - i < most:
+            stop += 1
+        rows = end[stop - 1] - offset
+        if rows > room:
+            room = rows + rows // 4
+            work = workspace(room)
+            ordered = np.empty(room, np.int64)
+            bits = np.empty((room >> 6) + 1, np.uint64)
+            summary = np.empty((room >> 12) + 1, np.uint64)
+        if rows > 0:
+            part = keys[offset : offset + rows]
+            passes = max(passes, first_passes(rows))
+            moves = rank(part, passes, work)
+            passes, badness = next_passes(passes, moves, rows, badness)
+            for t in range(rows):
+                ordered[t] = part[work[4][t]]
+        bits[: (rows >> 6) + 1] = ZERO
+        summary[: (rows >> 12) + 1] = ZERO
+        follow(
+            start[i:stop],
+            end[i:stop],
+            offset,
+            work[3],
+            ordered,
+            bits,
+            summary,
+            fraction,
+            method,
+            low[i:stop],
+            high[i:stop],
+            share[i:stop],
+        )
+        i = stop

@@ -1,0 +1,198 @@
+"""Ranks of a chunk of keys: each row's place in the order by (key, row).
+
+A key's leading bits and the row number are packed into one word and sorted by a radix sort of two to five passes over
+the top digits; an insertion sort repairs what the digits left out. Where that would be long, all 64 bits are sorted.
+On 16,000 uniform floats two passes and the repair cost 8 ns per key; sorting by comparisons costs 60 to 80.
+"""
+
+import numpy as np
+from numba import int64, uint64
+
+from slidewise.columns.holistic.bits import LAST, ONE, leading_zeros, trailing_zeros
+from slidewise.columns.holistic.compiling import helper, kernel
+
+#: where repairs may cost this many moves per key, sorting all bits is cheaper
+MOST_MOVES = 8
+MOST_PASSES = 5
+
+
+@helper
+def workspace(n):
+    """Arrays for ranking up to n keys: two for words, a histogram, the ranks, and the rows in order."""
+    return (
+        np.empty(n, np.uint64),
+        np.empty(n, np.uint64),
+        np.empty(1 << 11, np.int64),
+        np.empty(n, np.uint32),
+        np.empty(n, np.uint32),
+    )
+
+
+@helper
+def first_passes(n):
+    """How many passes to begin with."""
+    return 2 if n <= 130_000 else 3
+
+
+@helper
+def next_passes(passes, disorder, n, badness):
+    """The passes for the next chunk, from the disorder that the last one had left, and a running badness.
+
+    Badness is 64 for a move per key. One bad chunk among good ones does not count: a pass costs every chunk 2 ns a key.
+    """
+    seen = min(1024, 64 * disorder // n)
+    badness += (seen - badness) // (4 if seen > badness else 8)
+    if badness > 24 and passes < MOST_PASSES:
+        return passes + 1, 0
+    return passes, badness
+
+
+@kernel
+def rank(keys, passes, work):
+    """Fill work's ranks and order; returns the number of moves that the repair took. O(n) for keys without long repairs."""
+    words, other, histogram, ranks, order = work
+    n = keys.size
+    lowest = highest = keys[0]
+    varying = int64(0)
+    for i in range(n):
+        lowest = min(lowest, keys[i])
+        highest = max(highest, keys[i])
+        varying |= keys[i] ^ keys[0]
+    falls = rises = 0
+    for i in range(1, n):
+        falls += int64(keys[i] < keys[i - 1])
+        rises += int64(keys[i] >= keys[i - 1])
+    if falls == 0 or rises == 0:  # sorted already: equal keys stand in the order of their rows
+        for i in range(n):
+            place = i if falls == 0 else n - 1 - i
+            ranks[i] = place
+            order[place] = i
+        return 0
+    width = 64 - int64(leading_zeros(uint64(highest) - uint64(lowest)))
+    same = min(int64(trailing_zeros(uint64(varying))), width)  # low bits that are equal everywhere: whole numbers as floats
+    width -= same
+    row_bits = 64 - int64(leading_zeros(uint64(n - 1)))
+    lost = max(0, width + row_bits - 64)  # low bits for which a word has no room
+    kept = width - lost
+    digit = 11 if n >= 4096 else 10 if n >= 1024 else 8
+    while passes > 1 and (passes - 1) * digit >= kept:
+        passes -= 1
+    base, shift, up = uint64(lowest), uint64(min(63, lost + same)), uint64(row_bits)
+    for i in range(n):
+        words[i] = (((uint64(keys[i]) - base) >> shift) << up) | uint64(i)
+    from_bit = row_bits + max(0, kept - passes * digit)
+    for p in range(passes):
+        scatter(words, other, n, from_bit + p * digit, digit, histogram)
+        words, other = other, words
+    moves = 0
+    if kept > passes * digit:
+        moves = repair_words(words, n)
+    row_mask = (ONE << up) - ONE
+    if lost > 0 and moves <= MOST_MOVES * n:
+        moves += repair_keys(words, n, keys, up, row_mask)
+    if moves > MOST_MOVES * n:
+        return sort_all_bits(keys, words, other, histogram, ranks, order)
+    for i in range(n):
+        row = words[i] & row_mask
+        ranks[row] = i
+        order[i] = row
+    return moves
+
+
+@kernel
+def scatter(words, to, n, from_bit, digit, histogram):
+    """One stable pass of a radix sort."""
+    size = 1 << digit
+    mask, shift = uint64(size - 1), uint64(from_bit)
+    histogram[:size] = 0
+    for i in range(n):
+        histogram[(words[i] >> shift) & mask] += 1
+    total = 0
+    for j in range(size):
+        count = histogram[j]
+        histogram[j] = total
+        total += count
+    for i in range(n):
+        word = words[i]
+        d = (word >> shift) & mask
+        place = histogram[d]
+        histogram[d] = place + 1
+        to[place] = word
+
+
+@kernel
+def repair_words(words, n):
+    """Insertion sort of words that are nearly in order; gives up after MOST_MOVES a word."""
+    moves, limit = 0, MOST_MOVES * n
+    previous = words[0]
+    for i in range(1, n):
+        word = words[i]
+        if word >= previous:
+            previous = word
+            continue
+        j = i - 1
+        while j >= 0 and words[j] > word:
+            words[j + 1] = words[j]
+            j -= 1
+        words[j + 1] = word
+        moves += i - j
+        if moves > limit:
+            break
+    return moves
+
+
+@kernel
+def repair_keys(words, n, keys, up, row_mask):
+    """The same among words whose packed bits are equal, by the whole keys."""
+    moves, limit = 0, MOST_MOVES * n
+    for i in range(1, n):
+        word = words[i]
+        if (word ^ words[i - 1]) >> up != 0:
+            continue
+        key = keys[word & row_mask]
+        j = i - 1
+        while j >= 0 and (words[j] ^ word) >> up == 0 and keys[words[j] & row_mask] > key:
+            words[j + 1] = words[j]
+            j -= 1
+        if j < i - 1:
+            words[j + 1] = word
+            moves += i - j
+            if moves > limit:
+                break
+    return moves
+
+
+@kernel
+def sort_all_bits(keys, words, other, histogram, ranks, order):
+    """Radix sort of the whole keys with their rows beside them; digits that are equal everywhere are skipped."""
+    n = keys.size
+    spare = np.empty(n, np.uint32)
+    rows, to = ranks, spare
+    for i in range(n):
+        words[i] = uint64(keys[i]) ^ (ONE << LAST)
+        rows[i] = i
+    for p in range(8):
+        shift, mask = uint64(8 * p), uint64(255)
+        histogram[:256] = 0
+        for i in range(n):
+            histogram[(words[i] >> shift) & mask] += 1
+        if histogram[(words[0] >> shift) & mask] == n:
+            continue
+        total = 0
+        for j in range(256):
+            count = histogram[j]
+            histogram[j] = total
+            total += count
+        for i in range(n):
+            d = (words[i] >> shift) & mask
+            place = histogram[d]
+            histogram[d] = place + 1
+            other[place] = words[i]
+            to[place] = rows[i]
+        words, other = other, words
+        rows, to = to, rows
+    for i in range(n):
+        order[i] = rows[i]
+    for i in range(n):
+        ranks[order[i]] = i
+    return MOST_MOVES * n
