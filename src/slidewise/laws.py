@@ -268,7 +268,7 @@ def _opaque(plain: Any) -> bool:
     """Whether a partial holds what equality says nothing about: bytes of a sketch, objects without __eq__."""
     if isinstance(plain, tuple | list):
         return any(map(_opaque, plain))
-    return isinstance(plain, bytes) or "__eq__" not in {n for c in type(plain).__mro__[:-1] for n in vars(c)}
+    return isinstance(plain, bytes) or not any("__eq__" in vars(c) for c in type(plain).__mro__[:-1])
 
 
 def _leaves(plain: Any) -> Iterator[Any]:

@@ -192,11 +192,11 @@ class Aggregation:
         changed.__dict__.update(self.__dict__, **changes, is_variant=True)
         return changed
 
-    def __reduce__(self) -> Any:
+    def __reduce_ex__(self, protocol: Any) -> Any:
         # Functions made in __init__ from the parameters cannot be pickled, so they are made again.
         if not self.is_variant and any(inspect.isfunction(value) for value in self.__dict__.values()):
             return _remake, (type(self), self.columns, self.parameters)
-        return object.__reduce_ex__(self, 2)
+        return super().__reduce_ex__(protocol)
 
     def __repr__(self) -> str:
         arguments = [repr(c) for c in self.columns] + [f"{k}={v!r}" for k, v in self.parameters.items()]

@@ -121,12 +121,18 @@ def _chebyshev_moments(means: list[float], centre: float, half: float) -> np.nda
     """
     import numpy as np
 
-    usable = int(13.06 / (0.78 + math.log10(abs(centre) / half + 1.0)))
-    order = max(1, min(len(means) - 1, usable))
-    shifted = []
-    for k in range(order + 1):
-        terms = (math.comb(k, j) * (means[j] / half**j) * (-centre / half) ** (k - j) for j in range(k + 1))
-        shifted.append(math.fsum(terms))
+    usable = max(1, int(13.06 / (0.78 + math.log10(abs(centre) / half + 1.0))))
+    scaled, scale = [1.0], 1.0
+    for m in means[1 : usable + 1]:
+        scale *= half
+        if not (math.isfinite(m) and 0.0 < scale < math.inf):
+            break  # powers beyond the range of floats
+        scaled.append(m / scale)
+    order = len(scaled) - 1
+    shifted = [
+        math.fsum(math.comb(k, j) * scaled[j] * (-centre / half) ** (k - j) for j in range(k + 1))
+        for k in range(order + 1)
+    ]
     polynomials = [np.polynomial.chebyshev.cheb2poly([0.0] * k + [1.0]) for k in range(order + 1)]
     found = [float(np.dot(p, shifted[: len(p)])) for p in polynomials]
     sound = next((k for k, m in enumerate(found) if not abs(m) <= 1.0 + 1e-9), len(found))

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from slidewise import aggregations as a
+from slidewise.aggregations.bloom_filter import BloomFilter
+from slidewise.aggregations.collecting import CollectList, CollectSet, StringAgg
+from slidewise.aggregations.covariance import Corr, CovarSamp
+from slidewise.aggregations.extremes import M4, Max, MaxBy, MaxCount, Min, MinBy, MinCount, RelativeVariation
+from slidewise.aggregations.frequencies import CountDistinct, Mode
+from slidewise.aggregations.logic import BitOr, BoolAnd, BoolOr
+from slidewise.aggregations.moment_sketch import MomentSketch
+from slidewise.aggregations.moments import Kurtosis, Skewness, Stddev, StddevPop, VarPop, VarSamp
+from slidewise.aggregations.positions import First, Last, NthValue
+from slidewise.aggregations.ranks import Median, NthSmallest, Percentile, PercentileDisc
+from slidewise.aggregations.sketches import ApproxCountDistinct, ApproxPercentile, CountMinSketch
+from slidewise.aggregations.sums import Avg, Count, Geomean, Product, Sum
 from slidewise.registry.entries import AggregationEntry, Decomposition
 
 _BY_ROUNDING = "The inverse subtracts floats and so drifts; it is exact for integers only."
@@ -17,7 +28,7 @@ _STABLE = (
 AGGREGATIONS: tuple[AggregationEntry, ...] = (
     AggregationEntry(
         "count",
-        a.count,
+        Count,
         "the number of rows, or of values that are not null",
         "sum-like",
         paper_name="Count",
@@ -26,7 +37,7 @@ AGGREGATIONS: tuple[AggregationEntry, ...] = (
     ),
     AggregationEntry(
         "sum",
-        a.sum,
+        Sum,
         "the sum; integers exactly, or an OverflowError",
         "sum-like",
         paper_name="Sum",
@@ -36,7 +47,7 @@ AGGREGATIONS: tuple[AggregationEntry, ...] = (
     ),
     AggregationEntry(
         "avg",
-        a.avg,
+        Avg,
         "the arithmetic mean",
         "sum-like",
         aliases=("mean",),
@@ -47,7 +58,7 @@ AGGREGATIONS: tuple[AggregationEntry, ...] = (
     ),
     AggregationEntry(
         "min",
-        a.min,
+        Min,
         "the smallest value",
         "max-like",
         paper_name="Min",
@@ -57,7 +68,7 @@ AGGREGATIONS: tuple[AggregationEntry, ...] = (
     ),
     AggregationEntry(
         "max",
-        a.max,
+        Max,
         "the largest value",
         "max-like",
         paper_name="Max",
@@ -70,14 +81,14 @@ AGGREGATIONS: tuple[AggregationEntry, ...] = (
     ),
     AggregationEntry(
         "product",
-        a.product,
+        Product,
         "the product, in double precision",
         "sum-like",
         departures={"invertible": "a zero cannot be divided out"},
     ),
     AggregationEntry(
         "geomean",
-        a.geomean,
+        Geomean,
         "the geometric mean",
         "sum-like",
         paper_name="GeometricMean",
@@ -89,7 +100,7 @@ AGGREGATIONS: tuple[AggregationEntry, ...] = (
     ),
     AggregationEntry(
         "stddev",
-        a.stddev,
+        Stddev,
         "the sample standard deviation",
         "sum-like",
         aliases=("std",),
@@ -100,7 +111,7 @@ AGGREGATIONS: tuple[AggregationEntry, ...] = (
     ),
     AggregationEntry(
         "stddev_pop",
-        a.stddev_pop,
+        StddevPop,
         "the population standard deviation",
         "sum-like",
         paper_name="PopulationStdDev",
@@ -109,19 +120,17 @@ AGGREGATIONS: tuple[AggregationEntry, ...] = (
         ),
         note=_STABLE,
     ),
-    AggregationEntry("var_samp", a.var_samp, "the sample variance", "sum-like", note=_STABLE),
-    AggregationEntry("var_pop", a.var_pop, "the population variance", "sum-like", note=_STABLE),
-    AggregationEntry("skewness", a.skewness, "the population skewness", "sum-like", note=_STABLE),
+    AggregationEntry("var_samp", VarSamp, "the sample variance", "sum-like", note=_STABLE),
+    AggregationEntry("var_pop", VarPop, "the population variance", "sum-like", note=_STABLE),
+    AggregationEntry("skewness", Skewness, "the population skewness", "sum-like", note=_STABLE),
+    AggregationEntry("kurtosis", Kurtosis, "the excess kurtosis of the population", "sum-like", note=_STABLE),
     AggregationEntry(
-        "kurtosis", a.kurtosis, "the excess kurtosis of the population", "sum-like", note=_STABLE
+        "covar_samp", CovarSamp, "the sample covariance of two columns", "sum-like", note=_STABLE
     ),
-    AggregationEntry(
-        "covar_samp", a.covar_samp, "the sample covariance of two columns", "sum-like", note=_STABLE
-    ),
-    AggregationEntry("corr", a.corr, "Pearson's correlation of two columns", "sum-like", note=_STABLE),
+    AggregationEntry("corr", Corr, "Pearson's correlation of two columns", "sum-like", note=_STABLE),
     AggregationEntry(
         "max_count",
-        a.max_count,
+        MaxCount,
         "how many rows have the largest value",
         "max-like",
         paper_name="MaxCount",
@@ -132,7 +141,7 @@ AGGREGATIONS: tuple[AggregationEntry, ...] = (
     ),
     AggregationEntry(
         "min_count",
-        a.min_count,
+        MinCount,
         "how many rows have the smallest value",
         "max-like",
         paper_name="MinCount",
@@ -142,7 +151,7 @@ AGGREGATIONS: tuple[AggregationEntry, ...] = (
     ),
     AggregationEntry(
         "max_by",
-        a.max_by,
+        MaxBy,
         "a column's value where another is largest",
         "max-like",
         paper_name="ArgMax",
@@ -153,7 +162,7 @@ AGGREGATIONS: tuple[AggregationEntry, ...] = (
     ),
     AggregationEntry(
         "min_by",
-        a.min_by,
+        MinBy,
         "a column's value where another is smallest",
         "max-like",
         paper_name="ArgMin",
@@ -162,11 +171,11 @@ AGGREGATIONS: tuple[AggregationEntry, ...] = (
             "{m:T, a:T'}", "{min:T, arg:T'}", "T'", "min=v.m, arg=v.a", "pick lower or first if equal", "arg"
         ),
     ),
-    AggregationEntry("first", a.first, "the value of the first row", "max-like"),
-    AggregationEntry("last", a.last, "the value of the last row", "max-like"),
+    AggregationEntry("first", First, "the value of the first row", "max-like"),
+    AggregationEntry("last", Last, "the value of the last row", "max-like"),
     AggregationEntry(
         "nth_value",
-        a.nth_value,
+        NthValue,
         "the value of the n-th row",
         "collect-like",
         tutorial_name="iᵗʰ-youngest",
@@ -177,7 +186,7 @@ AGGREGATIONS: tuple[AggregationEntry, ...] = (
     ),
     AggregationEntry(
         "collect_list",
-        a.collect_list,
+        CollectList,
         "all values in order",
         "collect-like",
         paper_name="Collect",
@@ -186,47 +195,47 @@ AGGREGATIONS: tuple[AggregationEntry, ...] = (
     ),
     AggregationEntry(
         "collect_set",
-        a.collect_set,
+        CollectSet,
         "the different values in the order of their first row",
         "collect-like",
         departures={"invertible": "where a value occurs next is not kept"},
     ),
     AggregationEntry(
         "string_agg",
-        a.string_agg,
+        StringAgg,
         "the texts joined by a delimiter",
         "collect-like",
         tutorial_name="concatenate strings",
     ),
-    AggregationEntry("bool_and", a.bool_and, "whether all are true", "max-like"),
-    AggregationEntry("bool_or", a.bool_or, "whether any is true", "max-like"),
-    AggregationEntry("bit_or", a.bit_or, "the bitwise or of integers", "max-like"),
-    AggregationEntry("relative_variation", a.relative_variation, "(max - min) / max", "max-like"),
-    AggregationEntry("m4", a.m4, "(min, max, first, last), for line charts", "max-like"),
+    AggregationEntry("bool_and", BoolAnd, "whether all are true", "max-like"),
+    AggregationEntry("bool_or", BoolOr, "whether any is true", "max-like"),
+    AggregationEntry("bit_or", BitOr, "the bitwise or of integers", "max-like"),
+    AggregationEntry("relative_variation", RelativeVariation, "(max - min) / max", "max-like"),
+    AggregationEntry("m4", M4, "(min, max, first, last), for line charts", "max-like"),
     AggregationEntry(
         "moment_sketch",
-        a.moment_sketch,
+        MomentSketch,
         "moments, and quantiles estimated from them",
         "sketch-like",
         note="Sums of powers merge up to rounding.",
     ),
     AggregationEntry(
         "bloom_filter",
-        a.bloom_filter,
+        BloomFilter,
         "which values may have occurred",
         "sketch-like",
         tutorial_name="Bloom filter",
     ),
     AggregationEntry(
         "count_min_sketch",
-        a.count_min_sketch,
+        CountMinSketch,
         "about how often a value occurs",
         "sketch-like",
         tutorial_name="CountMin",
     ),
     AggregationEntry(
         "approx_count_distinct",
-        a.approx_count_distinct,
+        ApproxCountDistinct,
         "about how many different values there are",
         "sketch-like",
         tutorial_name="HyperLogLog",
@@ -234,7 +243,7 @@ AGGREGATIONS: tuple[AggregationEntry, ...] = (
     ),
     AggregationEntry(
         "approx_percentile",
-        a.approx_percentile,
+        ApproxPercentile,
         "a value of about the given rank",
         "sketch-like",
         note=(
@@ -244,16 +253,16 @@ AGGREGATIONS: tuple[AggregationEntry, ...] = (
     ),
     AggregationEntry(
         "count_distinct",
-        a.count_distinct,
+        CountDistinct,
         "how many different values there are",
         "median-like",
         aliases=("nunique",),
     ),
-    AggregationEntry("mode", a.mode, "the most frequent value, the lowest among ties", "median-like"),
-    AggregationEntry("median", a.median, "the middle value", "median-like", tutorial_name="median"),
+    AggregationEntry("mode", Mode, "the most frequent value, the lowest among ties", "median-like"),
+    AggregationEntry("median", Median, "the middle value", "median-like", tutorial_name="median"),
     AggregationEntry(
         "percentile",
-        a.percentile,
+        Percentile,
         "the value at a fraction of the sorted values, interpolated",
         "median-like",
         aliases=("quantile",),
@@ -261,12 +270,12 @@ AGGREGATIONS: tuple[AggregationEntry, ...] = (
     ),
     AggregationEntry(
         "percentile_disc",
-        a.percentile_disc,
+        PercentileDisc,
         "one of the values, at a fraction of the sorted ones",
         "median-like",
     ),
     AggregationEntry(
-        "nth_smallest", a.nth_smallest, "the n-th smallest value", "median-like", tutorial_name="iᵗʰ-smallest"
+        "nth_smallest", NthSmallest, "the n-th smallest value", "median-like", tutorial_name="iᵗʰ-smallest"
     ),
 )
 

@@ -121,7 +121,7 @@ def _group_row(group: str) -> GroupRow:
         ]
         notes += [f"{e.name}: {e.note}"] if e.note else []
     marks = {p: _mark([_as_in_group(e, p) for e in entries]) for p in _TUTORIAL}
-    return GroupRow(group, ", ".join(named), **marks, notes=tuple(notes))  # type: ignore[arg-type]
+    return GroupRow(group, ", ".join(named), **marks, notes=tuple(notes))
 
 
 def _as_in_group(entry: AggregationEntry, name: str) -> bool:
