@@ -1,10 +1,11 @@
-"""B-Int: base intervals (Arasu and Widom, Resource Sharing in Continuous Sliding-Window Aggregates; Sliding-Window
-Aggregation Algorithms, section 4.7).
+"""B-Int: base intervals (Arasu and Widom, Resource Sharing in Continuous Sliding-Window Aggregates;
+Sliding-Window Aggregation Algorithms, section 4.7).
 
-One long window holds the partials of all base intervals in it, positions 2^l k to 2^l (k + 1) - 1 of the stream, in one
-ring per level; every shorter window is answered from the few that make it up. Rings of powers of two in one array are a
-tree with FlatFAT's numbering, in which a node is written when its last position arrives, and only if it begins in the
-window. Invariant: a node whose whole interval is in the window is the product of its positions; the others are empty.
+One long window holds the partials of all base intervals in it, positions 2^l k to 2^l (k + 1) - 1 of the
+stream, in one ring per level; every shorter window is answered from the few that make it up. Rings of
+powers of two in one array are a tree with FlatFAT's numbering, in which a node is written when its last
+position arrives, and only if it begins in the window. Invariant: a node whose whole interval is in the
+window is the product of its positions; the others are empty.
 """
 
 import operator
@@ -108,8 +109,8 @@ class BInt(Timed):
 
     __slots__ = ()
 
-    def insert(self, value: Any, time: Any = None) -> None:
-        """Add a value, younger than all others. Fewer than 1 combine on average, at most log2 of the capacity."""
+    def insert(self: Any, value: Any, time: Any = None) -> None:
+        """Add a value, younger than all others. Fewer than 1 combine on average, at most log2 capacity."""
         if self.end - self.front == self.most:
             raise InvalidInput(
                 f"insert: b_int shares one window of at most {self.most} values, and it is full. "
@@ -119,13 +120,13 @@ class BInt(Timed):
         if time is not None or self._times is not None:
             if self._place(time) < len(self._times):
                 raise IllegalPair(
-                    f"b_int needs values in the order of their times, and got {time!r} after {self.youngest!r}. "
-                    "Use fiba, which takes any order"
+                    f"b_int needs values in the order of their times, and got {time!r} after "
+                    f"{self.youngest!r}. Use fiba, which takes any order"
                 )
             self._times.append(time)
         self.functions["insert"](self, partial)
 
-    def evict(self, time: Any = None) -> None:
+    def evict(self: Any, time: Any = None) -> None:
         """Remove the oldest value; with a time, every value of that time or older. No combine."""
         if time is None and not len(self):
             raise InvalidInput("evict: the window of b_int is empty")
@@ -134,8 +135,8 @@ class BInt(Timed):
         if self._times and self._first() > len(self):
             del self._times[: self._first()]
 
-    def query_last(self, k: int, *argument: Any) -> Any:
-        """The aggregate of the youngest k values, or of all where fewer are held. At most 2 log2 k + 1 combines."""
+    def query_last(self: Any, k: int, *argument: Any) -> Any:
+        """The youngest k values, or all where fewer are held. At most 2 log2 k + 1 combines."""
         try:
             count = operator.index(k)
         except TypeError:
@@ -147,9 +148,9 @@ class BInt(Timed):
             self.functions["between"](self.tree, self.ring, first, self.end), *argument
         )
 
-    def _range(self, lo: int, hi: int) -> Any:
+    def _range(self: Any, lo: int, hi: int) -> Any:
         shift = self.front - self._first()
         return self.functions["between"](self.tree, self.ring, lo + shift, hi + shift)
 
 
-MIXINS = (BInt, Timed)
+MIXINS = (BInt,)

@@ -1,21 +1,23 @@
-"""The Reactive Aggregator (General Incremental Sliding-Window Aggregation, section 5): FlatFAT as a circular buffer that
-grows, shrinks and compacts.
+"""The Reactive Aggregator (General Incremental Sliding-Window Aggregation, section 5): FlatFAT as a
+circular buffer that grows, shrinks and compacts.
 
-Values are in the slots of positions `front` to `end` - 1, of which `holes` have been removed from the middle. Leaves are
-written at once; the nodes above them wait for the next query, which updates all m leaves that changed since the last one
-together: those of positions `clean_front` to `front` - 1 (evicted), `clean_end` to `end` - 1 (inserted), and `touched`
-(nodes in the middle). Invariant: an inner node that is above none of these is the product of its children, and empty
-slots hold the identity.
+Values are in the slots of positions `front` to `end` - 1, of which `holes` have been removed from the
+middle. Leaves are written at once; the nodes above them wait for the next query, which updates all m
+leaves that changed since the last one together: those of positions `clean_front` to `front` - 1 (evicted),
+`clean_end` to `end` - 1 (inserted), and `touched` (nodes in the middle). Invariant: an inner node that is
+above none of these is the product of its children, and empty slots hold the identity.
 
-A full buffer is doubled where more than 3/4 of it is used, and compacted otherwise; it is halved when less than 1/4 is
-used. So there are fewer than 8n partials, and a change costs O(1) amortised beside the update of its leaf.
+A full buffer is doubled where more than 3/4 of it is used, and compacted otherwise; it is halved when less
+than 1/4 is used. So there are fewer than 8n partials, and a change costs O(1) amortised beside the update
+of its leaf.
 """
 
 from bisect import bisect_left
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from slidewise.algorithms import flat_fat
-from slidewise.algorithms.flat_fat import around, climb, leaf, refresh
+from slidewise.algorithms.flat_fat import around, climb, leaf, refresh, write_parent
 from slidewise.errors import IllegalPair, InvalidInput
 from slidewise.templates.checking import agree
 from slidewise.templates.names import Array, IntArray, combine, grow, identity, shrink
@@ -39,7 +41,7 @@ class State(NamedTuple):
     #: the position from which slots may not be in the order of time; -1 where all are
     unordered: int
     tree: Array
-    # Beside a window whose values leave in order these stay empty: only the interpreted form has times and removals.
+    # Empty where values leave in order; only the interpreted form has times and removals.
     gone: IntArray
     touched: IntArray
     positions: IntArray
@@ -97,7 +99,7 @@ def remove(s, position):
 
 
 def query(s):
-    """An update of the m leaves that changed, then none or, where inverted, at most 2 log2 capacity - 1 combines."""
+    """An update of the m leaves that changed, and at most 2 log2 capacity - 1 combines where inverted."""
     flush(s)
     return around(s.tree, s.capacity, s.front, s.end)
 
@@ -112,9 +114,9 @@ def is_hole(s, position):
 
 # ---- lazy updates
 def flush(s):
-    """Update the nodes above the slots that changed at both ends, each once: at most m (1 + ceil(log2(capacity/m))).
+    """Update the nodes above the m slots that changed at both ends: at most m (1 + ceil(log2(capacity/m))).
 
-    The slots are two ranges of positions, a..b and c..d; so are their parents, modulo the width of each level.
+    The slots are two ranges of positions, a..b and c..d; so are their parents, modulo the width of a level.
     """
     a, b = s.clean_front, s.front - 1
     c, d = s.clean_end, s.end - 1
@@ -156,12 +158,13 @@ def update_range(tree, width, first, last):
 
 def climb_both(tree, u, v):
     """The nodes above two of one level, which may be the same: common ones once."""
-    while u != v:
+    a = tree[u]
+    b = tree[v]
+    while u >> 1 != v >> 1:
+        a = write_parent(tree, u, a)
+        b = write_parent(tree, v, b)
         u >>= 1
         v >>= 1
-        tree[u] = combine(tree[2 * u], tree[2 * u + 1])
-        if u != v:
-            tree[v] = combine(tree[2 * v], tree[2 * v + 1])
     climb(tree, u)
 
 
@@ -186,12 +189,10 @@ def shrink_if_sparse(s):
 
 
 def resize(s, capacity):
-    """Move all values into a tree of another capacity, without holes. O(capacity) moves; combines at the next query."""
+    """Move all values into a tree of another capacity, without holes. O(capacity), combines later."""
     if 2 * capacity > len(s.tree):
         grow(s.tree, 2 * capacity)
-    node = (
-        capacity  # leaves of the two trees do not overlap: one's are inner nodes of the other, or beyond it
-    )
+    node = capacity  # the leaves of one tree are inner nodes of the other, or beyond it: nothing overlaps
     for position in range(s.front, s.end):
         if not is_hole(s, position):
             s.tree[node] = s.tree[leaf(s, position)]
@@ -207,7 +208,7 @@ def resize(s, capacity):
 
 
 def compact(s):
-    """Close the holes. O(capacity) moves; combines at the next query."""
+    """Close the holes. O(capacity), combines later."""
     to = s.front
     for position in range(s.front, s.end):
         if not is_hole(s, position):
@@ -248,7 +249,7 @@ def check(s, partials):
         times = s._times[len(s._times) - size(s) :]
         assert len(s.positions) == len(s._times)
         assert sorted(positions) == live
-        assert all(not b < a for a, b in zip(times, times[1:], strict=False))
+        assert all(not b < a for a, b in pairwise(times))
         ordered = [p for p in positions if s.unordered < 0 or p < s.unordered]
         assert positions[: len(ordered)] == sorted(ordered)
         live = positions
@@ -260,15 +261,15 @@ def check(s, partials):
 class Reactive(Timed):
     """Values with times: late ones, ranges, and removal from the middle.
 
-    `_times` and `positions` are parallel and in the order of time. A late value takes the next slot like any other,
-    which is right for the whole window where combine commutes; the first query of a range after it puts the slots
-    back into the order of time.
+    `_times` and `positions` are parallel and in the order of time. A late value takes the next slot like any
+    other, which is right for the whole window where combine commutes; the first query of a range after it
+    puts the slots back into the order of time.
     """
 
     __slots__ = ()
 
-    def insert(self, value: Any, time: Any = None) -> None:
-        """Add a value. One leaf to update at the next query; for a late one also O(d) moves of its time, d younger.
+    def insert(self: Any, value: Any, time: Any = None) -> None:
+        """Add a value. One leaf to update at the next query; after d younger values also O(d) moves of times.
 
         Out of order only for commutative aggregations.
 
@@ -287,8 +288,9 @@ class Reactive(Timed):
         late = index < len(self._times)
         if late and not self.aggregation.commutative:
             raise IllegalPair(
-                f"reactive takes values out of order where the aggregation is commutative, and {self.aggregation.name} "
-                f"is not: got the time {time!r} after {self.youngest!r}. Use fiba, which takes any order"
+                f"reactive takes values out of order where the aggregation is commutative, and "
+                f"{self.aggregation.name} is not: got the time {time!r} after {self.youngest!r}. "
+                "Use fiba, which takes any order"
             )
         if late:
             first = self.positions[index]
@@ -299,10 +301,10 @@ class Reactive(Timed):
         self.functions["insert"](self, partial)
         self._follow(moves)
 
-    def evict(self, time: Any = None) -> None:
-        """Remove the oldest value; with a time, every value of that time or older. One leaf per value to update.
+    def evict(self: Any, time: Any = None) -> None:
+        """Remove the oldest value; with a time, every value of that time or older.
 
-        O(1) amortised beside the update at the next query.
+        O(1) amortised for each, and one leaf to update at the next query.
         """
         if time is not None:
             for _ in range(self._first(), self._up_to(time)):
@@ -314,33 +316,29 @@ class Reactive(Timed):
         else:
             self._remove(self._first())
 
-    def remove(self, time: Any) -> None:
-        """Remove the values of exactly this time, from anywhere in the window. One leaf per value to update.
+    def remove(self: Any, time: Any) -> None:
+        """Remove the values of exactly this time, from anywhere in the window.
 
-        O(log n) to find, O(d) moves of times, d younger ones.
+        O(log n) to find; where d values are younger, O(d) moves of times; one leaf to update for each.
         """
         lo, hi = self._between(time, time)
         if lo == hi:
-            held = (
-                f"held are times from {self.oldest!r} to {self.youngest!r}"
-                if len(self)
-                else "the window is empty"
-            )
-            raise InvalidInput(f"remove: there is no value with the time {time!r}; {held}")
+            held = f"times from {self.oldest!r} to {self.youngest!r}" if len(self) else "no values"
+            raise InvalidInput(f"remove: there is no value with the time {time!r}. Held are {held}")
         for _ in range(hi - lo):
             self._remove(self._up_to(time) - 1)
 
-    def query(self, *argument: Any, start: Any = None, end: Any = None) -> Any:
+    def query(self: Any, *argument: Any, start: Any = None, end: Any = None) -> Any:
         """The aggregate of all values: query(). Of those with start <= time <= end: query(start, end).
 
-        Updates the m leaves that changed since the last query in O(m + m log(n/m)), then O(log n) at most. The first
-        range after a late value also moves the d values that were younger than it.
+        Updates the m leaves that changed since the last query in O(m + m log(n/m)), then O(log n) at most.
+        The first range after a late value also moves the d values that are younger, in O(d log d).
         """
         if self.touched:
             self.functions["flush_touched"](self)
         return super().query(*argument, start=start, end=end)
 
-    def _range(self, lo: int, hi: int) -> Any:
+    def _range(self: Any, lo: int, hi: int) -> Any:
         if lo >= hi:
             return None
         if self.unordered >= 0:
@@ -349,7 +347,7 @@ class Reactive(Timed):
         first, last = self.positions[lo], self.positions[hi - 1]
         return self.functions["between"](self.tree, self.capacity, first, last + 1)
 
-    def _remove(self, index: int) -> None:
+    def _remove(self: Any, index: int) -> None:
         position = self.positions[index]
         if index > self._first():
             del self._times[index], self.positions[index]
@@ -357,8 +355,8 @@ class Reactive(Timed):
         self.functions["remove"](self, position)
         self._follow(moves)
 
-    def _follow(self, moves: int) -> None:
-        """Cut off the times of evicted values, and give positions anew where values have moved. O(1) amortised."""
+    def _follow(self: Any, moves: int) -> None:
+        """Cut off the times of evicted values; positions anew where values have moved. O(log n) amortised."""
         dead = self._first()
         if self.moves != moves or dead > len(self):
             del self._times[:dead], self.positions[:dead]
@@ -371,11 +369,10 @@ class Reactive(Timed):
                 self.unordered = self.front + sum(p < self.unordered for p in self.positions)
             self.positions = [ranks[p] for p in self.positions]
 
-    def _put_in_order(self) -> None:
-        """Move the d values at positions from `unordered` on into the order of time. O(d log d), and d leaves to update."""
-        first = bisect_left(
-            self.positions, self.unordered, self._first()
-        )  # all before it are at lower positions
+    def _put_in_order(self: Any) -> None:
+        """Move the d values from position `unordered` on into the order of time. O(d log d)."""
+        # All values at lower positions stand before those, in order.
+        first = bisect_left(self.positions, self.unordered, self._first())
         leaves = [flat_fat.leaf(self, p) for p in self.positions[first:]]
         partials = [self.tree[i] for i in leaves]
         self.positions[first:] = sorted(self.positions[first:])

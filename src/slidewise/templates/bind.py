@@ -8,19 +8,16 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
-#: The module that clones claim to come from. Cached machine code imports the module that defined it, which must be
-#: importable in every process; a user's module need not be.
+#: The module that clones claim to come from. Cached machine code imports the module that defined it, which
+#: must be importable in every process; a user's module need not be.
 HOME = __name__
 
 
 def functions_of(module: types.ModuleType) -> list[types.FunctionType]:
-    """The functions of a template: those of the templates that it USES, then its own, which win where names are equal."""
+    """The functions of a template: those of the templates that it USES, then its own, which win by name."""
     used = [f for other in getattr(module, "USES", ()) for f in functions_of(other)]
-    return used + [
-        f
-        for f in vars(module).values()
-        if isinstance(f, types.FunctionType) and f.__module__ == module.__name__
-    ]
+    functions = [f for f in vars(module).values() if isinstance(f, types.FunctionType)]
+    return used + [f for f in functions if f.__module__ == module.__name__]
 
 
 def bind(

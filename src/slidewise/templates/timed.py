@@ -1,34 +1,30 @@
 """Times that can be searched, for structures that answer ranges of time.
 
-`_times` is a list in the order of time. Its last len(self) entries belong to the values held; those of evicted values
-stand before them and are cut off when they are the larger part, so that an eviction is O(1) amortised and a list, which
-bisect searches in O(log n), can be a queue.
+`_times` is a list in the order of time. Its last len(self) entries belong to the values held; those of
+evicted values stand before them and are cut off when they are the larger part, so that an eviction is O(1)
+amortised and a list, which bisect searches in O(log n), can be a queue.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slidewise.errors import InvalidInput
 
-if TYPE_CHECKING:
-    from slidewise.templates.interpret import Swag as Base
-else:
-    Base = object
+# self is Any: what a mixin of a Swag works on is known only when the class is made.
 
 
-class Timed(Base):
-    """query(start, end), oldest and youngest, for structures with `_range(lo, hi)`: the partial of times lo to hi - 1."""
+class Timed:
+    """query(start, end), oldest, youngest; a structure adds _range(lo, hi), the partial of _times[lo:hi]."""
 
     __slots__ = ()
-    _times: list[Any] | None  # type: ignore[assignment]
 
-    def query(self, *argument: Any, start: Any = None, end: Any = None) -> Any:
-        """The aggregate of all values: query(). Of those with start <= time <= end: query(start, end), O(log n).
+    def query(self: Any, *argument: Any, start: Any = None, end: Any = None) -> Any:
+        """The aggregate of all values: query(). Of those with start <= time <= end: query(start, end).
 
-        Either end may be None: no bound. An argument of the aggregation's lower comes last: query(x), or
-        query(start, end, x).
+        O(log n). Either end may be None: no bound. An argument of the aggregation's lower comes last:
+        query(x), or query(start, end, x).
         """
         if len(argument) > 1:
             start, end, *rest = argument
@@ -39,36 +35,33 @@ class Timed(Base):
             partial = self._range(*self._between(start, end))
         return self.functions["lower"](partial, *argument)
 
-    def _range(self, lo: int, hi: int) -> Any:
-        raise NotImplementedError
-
     @property
-    def oldest(self) -> Any:
+    def oldest(self: Any) -> Any:
         """The time of the oldest value held; None where there is none."""
         return self._times[-len(self)] if self._times and len(self) else None
 
     @property
-    def youngest(self) -> Any:
+    def youngest(self: Any) -> Any:
         """The time of the youngest value held; None where there is none."""
         return self._times[-1] if self._times and len(self) else None
 
-    def _first(self) -> int:
+    def _first(self: Any) -> int:
         """Where in `_times` the oldest value's time is."""
         return len(self._times) - len(self) if self._times else 0
 
-    def _place(self, time: Any) -> int:
+    def _place(self: Any, time: Any) -> int:
         """Where in `_times` a new value's time goes: after all that are not greater. O(log n)."""
         if self._times is None:
             if len(self):
                 raise InvalidInput(
                     "the values held have no times: give a time with every insert, or with none"
                 )
-            self._times = []
+            self._times: list[Any] = []
         if time is None or time != time:
             raise InvalidInput(f"insert: a time that can be ordered is needed with every value, got {time!r}")
         return bisect_right(self._times, time, self._first())
 
-    def _up_to(self, time: Any) -> int:
+    def _up_to(self: Any, time: Any) -> int:
         """Where the times up to and including this one end. O(log n)."""
         if self._times is None:
             if len(self):
@@ -76,7 +69,7 @@ class Timed(Base):
             return 0
         return bisect_right(self._times, time, self._first())
 
-    def _between(self, start: Any, end: Any) -> tuple[int, int]:
+    def _between(self: Any, start: Any, end: Any) -> tuple[int, int]:
         """Where the times from start to end are, both included. O(log n)."""
         if start is not None and end is not None and start > end:
             raise InvalidInput(f"query: the range starts at {start!r}, after its end {end!r}. Swap the two")
