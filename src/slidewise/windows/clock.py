@@ -1,0 +1,129 @@
+"""Times as numbers along one axis: plain numbers as they are, datetimes in nanoseconds, dates in days.
+
+The first time that a clock reads decides its kind; every later one must be of the same kind.
+"""
+
+from __future__ import annotations
+
+import calendar
+import math
+from collections.abc import Iterable
+from datetime import date, datetime, timedelta, timezone, tzinfo
+from typing import Any, Literal
+
+from slidewise.errors import InvalidInput
+from slidewise.windows.durations import UNITS, CalendarDuration, Duration, Length, sign
+
+Kind = Literal["number", "datetime", "aware datetime", "datetime64", "date"]
+
+_EPOCH = datetime(1970, 1, 1)
+_EPOCH_UTC = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_EPOCH_DAY = date(1970, 1, 1).toordinal()
+_MICROSECOND = timedelta(microseconds=1)
+
+
+class Clock:
+    """Reads times of one kind as numbers, and writes numbers as times again."""
+
+    __slots__ = ("kind", "lengths", "what", "zone")
+
+    def __init__(self, what: str, lengths: Iterable[Length] = ()) -> None:
+        self.what = what
+        #: the lengths that will be measured with this clock, checked as soon as its kind is known
+        self.lengths = tuple(lengths)
+        self.kind: Kind | None = None
+        self.zone: tzinfo | None = None
+
+    def read(self, time: Any) -> Any:
+        """A time as a number. O(1)."""
+        kind = self.kind_of(time)
+        if kind != self.kind:
+            self._settle(kind, time)
+        if kind == "number":
+            return time.item() if hasattr(time, "item") else time
+        if kind == "date":
+            return time.toordinal() - _EPOCH_DAY
+        if kind == "datetime64":
+            return int(time.astype("datetime64[ns]").astype(int))
+        past = time - (_EPOCH if kind == "datetime" else _EPOCH_UTC)
+        return (past // _MICROSECOND) * 1000 + getattr(past, "nanoseconds", 0)
+
+    def write(self, x: Any) -> Any:
+        """A number along the axis as a time; datetimes in the zone of the first one read. O(1)."""
+        if self.kind == "number":
+            return x
+        if self.kind == "date":
+            return date.fromordinal(x + _EPOCH_DAY)
+        if self.kind == "datetime64":
+            import numpy as np
+
+            return np.datetime64(x, "ns")
+        if self.kind == "datetime":
+            return _EPOCH + timedelta(microseconds=x // 1000)
+        return (_EPOCH_UTC + timedelta(microseconds=x // 1000)).astimezone(self.zone)
+
+    def measure(self, length: Length) -> Any:
+        """A fixed length as a number along the axis. O(1)."""
+        if not isinstance(length, Duration):
+            return length
+        return length.nanoseconds // UNITS["d"] if self.kind == "date" else length.nanoseconds
+
+    def shift(self, x: Any, length: Length) -> Any:
+        """The place that lies `length` after x; by the calendar, the day is moved into the month. O(1)."""
+        if not isinstance(length, CalendarDuration):
+            return x + self.measure(length)
+        day, rest = (x, 0) if self.kind == "date" else divmod(x, UNITS["d"])
+        start = date.fromordinal(day + _EPOCH_DAY)
+        year, month = divmod(start.year * 12 + start.month - 1 + length.months, 12)
+        last = calendar.monthrange(year, month + 1)[1]
+        day = date(year, month + 1, min(start.day, last)).toordinal() - _EPOCH_DAY
+        return day if self.kind == "date" else day * UNITS["d"] + rest
+
+    def kind_of(self, time: Any) -> Kind:
+        """What a time is; what cannot be ordered is refused."""
+        if isinstance(time, datetime):
+            if time != time:  # pandas' NaT
+                raise InvalidInput(f"{self.what} is missing: {time!r} has no place in the order")
+            return "datetime" if time.tzinfo is None else "aware datetime"
+        if isinstance(time, date):
+            return "date"
+        if type(time).__name__ == "datetime64":
+            if time != time:
+                raise InvalidInput(f"{self.what} is missing: {time!r} has no place in the order")
+            return "datetime64"
+        plain = time.item() if hasattr(time, "item") else time
+        if isinstance(plain, bool) or not isinstance(plain, int | float):
+            raise InvalidInput(f"{self.what} is a number, a datetime or a date, got {time!r}")
+        if isinstance(plain, float) and not math.isfinite(plain):
+            raise InvalidInput(f"{self.what} must be finite, got {time!r}: it has no place in the order")
+        return "number"
+
+    def _settle(self, kind: Kind, time: Any) -> None:
+        """Take the kind of the first time; refuse lengths that do not go with it, and times of another kind."""
+        if self.kind is not None:
+            raise InvalidInput(
+                f"{self.what} was a {self.kind} before, and is a {kind} now: {time!r}. "
+                "All of them must be of one kind"
+            )
+        for length in self.lengths:
+            if not sign(length):
+                continue
+            if kind == "number":
+                if isinstance(length, Duration | CalendarDuration):
+                    raise InvalidInput(
+                        f"{self.what} is a plain number ({time!r}), and {length!r} is a length of time. "
+                        "Give the length as a number in the same unit, or give datetimes"
+                    )
+            elif not isinstance(length, Duration | CalendarDuration):
+                raise InvalidInput(
+                    f"{self.what} is a {kind} ({time!r}), and {length!r} is a plain number without a unit. "
+                    'Write the length with its unit, as in "10s"'
+                )
+            elif isinstance(length, Duration):
+                finest = {"date": "d", "datetime64": "ns"}.get(kind, "us")
+                if length.nanoseconds % UNITS[finest]:
+                    raise InvalidInput(
+                        f"{self.what} is a {kind}, whose finest unit is 1{finest}: {length!r} is no multiple of it"
+                    )
+        self.kind = kind
+        self.zone = getattr(time, "tzinfo", None)

@@ -1,0 +1,197 @@
+"""What a window computes: its aggregations, the algorithm of each, and the structures that hold their partials."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from slidewise.aggregations.base import PROPERTIES, Aggregation
+from slidewise.aggregations.over import Over
+from slidewise.aggregations.sums import Count
+from slidewise.algorithms import swag
+from slidewise.errors import IllegalPair, InvalidInput
+from slidewise.registry import algorithm as entry_of
+from slidewise.registry import legal_algorithms, require_legal
+from slidewise.registry.entries import AlgorithmEntry
+from slidewise.templates.interpret import Swag, optional_names
+
+if TYPE_CHECKING:
+    from slidewise.planner.choose import Situation
+
+_HOLISTIC = frozenset({"order_statistic", "distinct_values", "most_frequent"})
+
+
+def _same(partial: Any) -> Any:
+    return partial
+
+
+class OfPartials(Aggregation):
+    """An aggregation whose values are partials already: windows lift a row once, and insert slices of rows."""
+
+    def __init__(self, of: Aggregation) -> None:
+        self.name = of.name  # type: ignore[misc]
+        for name in (
+            *PROPERTIES,
+            "identity",
+            "empty",
+            "combine",
+            "lower",
+            "inverse",
+            "defined",
+            "dump",
+            "load",
+        ):
+            setattr(self, name, getattr(of, name))
+        self.lift, self.nulls = _same, "keep"  # type: ignore[method-assign, assignment]
+        self.columns = ()
+        self.parameters = {"of": of}
+
+
+class Measure:
+    """One aggregation of a window: how it reads a row, and which algorithm holds it."""
+
+    __slots__ = ("aggregation", "columns", "combine", "entry", "lift", "lower", "name", "options", "raw")
+
+    def __init__(
+        self, name: str | None, aggregation: Aggregation, entry: AlgorithmEntry, options: dict[str, Any]
+    ):
+        self.name = name
+        self.aggregation = aggregation
+        self.entry = entry
+        self.options = options
+        self.columns = aggregation.columns
+        #: the structure takes the values themselves, not partials
+        self.raw = bool(entry.needs & _HOLISTIC)
+        names = optional_names(aggregation)
+        self.lift, self.combine, self.lower = names["lift"], names["combine"], names["lower"]
+
+    def item(self, value: Any) -> Any:
+        """What is held of one row: its partial, or its value where the structure holds values. O(1)."""
+        if self.columns:
+            try:
+                arguments = [value[column] for column in self.columns]
+            except (KeyError, TypeError, IndexError):
+                raise missing_column(value, self.columns, repr(self.aggregation)) from None
+            value = arguments[0] if len(arguments) == 1 else tuple(arguments)
+        elif self.aggregation.arity > 1 and not (
+            isinstance(value, tuple | list) and len(value) == self.aggregation.arity
+        ):
+            raise InvalidInput(
+                f"{self.aggregation.name} takes {self.aggregation.arity} values per row: "
+                f"push a tuple of them, got {value!r}"
+            )
+        if self.raw:
+            return value
+        try:
+            return self.lift(value)
+        except (TypeError, ValueError, AttributeError) as error:
+            if isinstance(error, InvalidInput):
+                raise
+            raise InvalidInput(f"{self.aggregation!r} cannot take the value {value!r}: {error}") from error
+
+    def structure(self) -> Swag:
+        """A new structure for items."""
+        if self.raw:
+            return swag(self.entry.name, self.aggregation, **self.options)
+        return swag(self.entry.name, OfPartials(self.aggregation), **self.options)
+
+    @property
+    def mergeable(self) -> bool:
+        """Whether rows may be merged into slices before the structure sees them."""
+        return self.aggregation.associative and not self.raw
+
+    def fold(self, items: Any) -> Any:
+        """The result of some items, the oldest first. O(n) combines."""
+        if self.raw:
+            structure = self.structure()
+            for item in items:
+                structure.insert(item)
+            return structure.query()
+        total = None
+        for item in items:
+            total = self.combine(total, item)
+        return self.lower(total)
+
+
+def missing_column(row: Any, columns: tuple[str, ...], who: str) -> InvalidInput:
+    """The error for a row that lacks columns."""
+    if not isinstance(row, Mapping):
+        return InvalidInput(
+            f"{who} reads the column{'s' * (len(columns) > 1)} {', '.join(columns)} of a row: "
+            f"push a mapping such as a dict, got {row!r}"
+        )
+    lacking = [c for c in columns if c not in row]
+    return InvalidInput(
+        f"{who}: the row has no column {', '.join(lacking)}. It has: {', '.join(map(str, row))}"
+    )
+
+
+def named_aggregations(aggregations: Any) -> tuple[dict[str, Aggregation], bool]:
+    """The aggregations by name, and whether there is just one without a name."""
+    single = not isinstance(aggregations, Mapping)
+    given = {"": aggregations} if single else dict(aggregations)
+    if not given:
+        raise InvalidInput("Window: no aggregation is given")
+    named = {}
+    for name, aggregation in given.items():
+        if isinstance(aggregation, type) and issubclass(aggregation, Aggregation):
+            aggregation = aggregation()
+        if isinstance(aggregation, Over):
+            raise InvalidInput(
+                f"Window: {aggregation!r} brings its own window. Give {aggregation.aggregation!r}, "
+                "and the window as the second argument"
+            )
+        if not isinstance(aggregation, Aggregation):
+            raise InvalidInput(
+                f"Window takes an aggregation such as slidewise.max(), or a dict of them, got {aggregation!r}"
+            )
+        if not isinstance(name, str):
+            raise InvalidInput(f"Window: aggregations are named by strings, got {name!r}")
+        named[name] = aggregation
+    _check_columns(list(named.values()))
+    return named, single
+
+
+def _check_columns(aggregations: list[Aggregation]) -> None:
+    """All aggregations read columns, or all read the value itself; count() reads neither."""
+    readers = [a for a in aggregations if not isinstance(a, Count) or a.columns]
+    with_columns = [a for a in readers if a.columns]
+    without = [a for a in readers if not a.columns]
+    if with_columns and without:
+        raise InvalidInput(
+            f"Window: {with_columns[0]!r} reads a column and {without[0]!r} reads the whole value. "
+            "Name the columns of both, or of neither"
+        )
+    if len({a.arity for a in without}) > 1:
+        raise InvalidInput(
+            f"Window: {', '.join(map(repr, without))} take different numbers of values. Name their columns"
+        )
+
+
+def chosen(aggregation: Aggregation, name: str, situation: Situation) -> AlgorithmEntry:
+    """The entry of the algorithm to use: the planner's choice, or the one given by name if that is legal."""
+    from slidewise.planner.choose import choose
+
+    if name == "auto":
+        return entry_of(choose(aggregation, situation).algorithm)
+    entry = entry_of(name)
+    require_legal(entry, aggregation)
+    if situation.out_of_order and not _takes_any_order(entry, aggregation):
+        instead = [e.name for e in legal_algorithms(aggregation) if _takes_any_order(e, aggregation)]
+        raise IllegalPair(
+            f"{name} needs rows in order (it is not out of order), and this window inserts late rows or "
+            f"asks for frames that move back. Use {' or '.join(instead)}"
+        )
+    if {"range", "slide"} & set(entry.options):
+        raise IllegalPair(
+            f"{name} is made for one range and slide over columns, and a Window inserts and evicts row by row. "
+            "Use daba_lite here, or slidewise.rolling"
+        )
+    return entry
+
+
+def _takes_any_order(entry: AlgorithmEntry, aggregation: Aggregation) -> bool:
+    # reactive puts late values where there is room, which is right only where the order does not matter.
+    if entry.name == "reactive" and not aggregation.commutative:
+        return False
+    return (entry.out_of_order and entry.ranges) or entry.name == "recalculate"

@@ -1,0 +1,71 @@
+"""What all keys of a window share: the definition, the measures, and how results are put together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slidewise.windows.clock import Clock
+from slidewise.windows.definitions import Between, RowsWindow, TimeWindow, WindowDefinition
+from slidewise.windows.durations import Length
+from slidewise.windows.frames import Frame
+from slidewise.windows.measures import Measure
+from slidewise.windows.result import Result
+from slidewise.windows.rows import Reader
+from slidewise.windows.slides import Grid
+
+#: (when it is due along the axis of time, the result)
+Due = tuple[Any, Result]
+
+
+class Plan:
+    """The definition of a window, ready for use."""
+
+    __slots__ = (
+        "clock",
+        "definition",
+        "frame",
+        "grid",
+        "keep",
+        "least",
+        "measures",
+        "reader",
+        "revises",
+        "single",
+    )
+
+    def __init__(
+        self,
+        definition: WindowDefinition,
+        measures: list[Measure],
+        single: bool,
+        reader: Reader,
+        clock: Clock,
+        revises: bool = False,
+        keep: Length | None = None,
+    ) -> None:
+        self.definition = definition
+        self.measures = measures
+        #: one aggregation without a name
+        self.single = single
+        self.reader = reader
+        self.clock = clock
+        #: late rows change results that were emitted
+        self.revises = revises
+        #: how long a result may be revised; None: for ever
+        self.keep = keep
+        self.frame = frame_of(definition, clock)
+        every = definition.every
+        self.grid = Grid(clock, every.size, definition.offset) if isinstance(every, TimeWindow) else None
+        #: rows that a window must have seen before its first result
+        self.least = definition.min_rows if isinstance(definition, RowsWindow) else 1
+
+    def result(self, values: list[Any], key: Any, **where: Any) -> Result:
+        """A result over the values of all measures."""
+        if self.single:
+            return Result(values[0], key, **where)
+        return Result({m.name: v for m, v in zip(self.measures, values, strict=True)}, key, **where)
+
+
+def frame_of(definition: WindowDefinition, clock: Clock) -> Frame | None:
+    """The frame of a window that is measured along a coordinate; deltas and punctuations are not."""
+    return Frame(definition, clock) if isinstance(definition, RowsWindow | TimeWindow | Between) else None

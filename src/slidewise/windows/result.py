@@ -1,0 +1,45 @@
+"""A result of a window, as `push` returns it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Result:
+    """One result: what came out, and which rows of which key it is about.
+
+    >>> import slidewise as sw
+    >>> w = sw.Window({"peak": sw.max(), "n": sw.count()}, sw.rows(2))
+    >>> [result] = w.push(5, key="a")
+    >>> result
+    Result({'peak': 5, 'n': 1}, key='a', row=1)
+    >>> result["peak"]
+    5
+    """
+
+    #: the aggregate; a dict where the window has several aggregations by name
+    value: Any
+    key: Any = None
+    #: the time of the row that the result belongs to; the boundary, where the slide is by time
+    time: Any = None
+    #: the row that the result belongs to, counted from 1 in its key; None where the slide is by time
+    row: int | None = None
+    #: a hopping window is [start, end)
+    start: Any = None
+    end: Any = None
+    #: 0, and one more each time that late rows have changed this result
+    revision: int = 0
+
+    def __getitem__(self, name: str) -> Any:
+        """The value of one aggregation by name."""
+        return self.value[name]
+
+    def __repr__(self) -> str:
+        rest = [
+            f"{f.name}={getattr(self, f.name)!r}"
+            for f in fields(self)[1:]
+            if getattr(self, f.name) is not None and not (f.name == "revision" and self.revision == 0)
+        ]
+        return f"Result({', '.join([repr(self.value), *rest])})"

@@ -1,0 +1,41 @@
+"""How far time has come: which rows may still follow, and which are late."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+
+#: A time at which something is due, and whether rows of exactly that time must be complete too.
+Deadline = tuple[Any, bool]
+
+
+class Mark(NamedTuple):
+    """A point up to which the rows are complete; `inclusive` where no more rows of exactly that time follow."""
+
+    time: Any
+    inclusive: bool
+
+    def passed(self, time: Any) -> bool:
+        """Whether all rows of this time or earlier are there."""
+        return bool(time < self.time or (self.inclusive and time == self.time))
+
+    def reached(self, boundary: Any) -> bool:
+        """Whether all rows before the boundary are there."""
+        return bool(boundary <= self.time)
+
+    def meets(self, deadline: Deadline) -> bool:
+        """Whether what waits for this deadline is due."""
+        time, complete = deadline
+        return self.passed(time) if complete else self.reached(time)
+
+    @property
+    def ended(self) -> bool:
+        """Whether no row at all will follow."""
+        return bool(self.time == math.inf)
+
+
+#: before the first row
+BEGIN = Mark(-math.inf, False)
+#: after the last one
+END = Mark(math.inf, True)

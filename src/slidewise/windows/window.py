@@ -1,0 +1,261 @@
+"""Windows event by event: rows in, the results that are due out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from slidewise.aggregations.base import Aggregation
+from slidewise.errors import InvalidInput
+from slidewise.windows.agenda import Agenda
+from slidewise.windows.changes import alike
+from slidewise.windows.clock import Clock
+from slidewise.windows.definitions import Between, Frames, WindowDefinition
+from slidewise.windows.engine import Engine
+from slidewise.windows.order import Late, Order, checked_length
+from slidewise.windows.plan import Due, Plan
+from slidewise.windows.planning import engine_class, plan_for
+from slidewise.windows.result import Result
+from slidewise.windows.rows import Row, lengths_of
+from slidewise.windows.watermark import BEGIN, END, Mark
+
+__all__ = ["Result", "Window"]
+
+
+class Window:
+    """One or more aggregations over a window, event by event.
+
+    >>> import slidewise as sw
+    >>> w = sw.Window(sw.max(), sw.rows(3))
+    >>> [result.value for x in (5, 1, 2, 3) for result in w.push(x)]
+    [5, 5, 5, 3]
+
+    Several aggregations by name, of the columns of a row, per key:
+
+    >>> w = sw.Window({"peak": sw.max("temp"), "n": sw.count()}, sw.time(10), partition_by="sensor")
+    >>> w.push({"sensor": "a", "temp": 20.5}, time=1)      # a row of equal time may still come
+    []
+    >>> w.push({"sensor": "a", "temp": 19.0}, time=5)
+    [Result({'peak': 20.5, 'n': 1}, key='a', time=1, row=1)]
+    >>> w.flush()
+    [Result({'peak': 20.5, 'n': 2}, key='a', time=5, row=2)]
+
+    - `emit="changes"` gives only results that differ from the last of their key (CQL's IStream).
+    - `max_delay` holds rows back so long, and takes them in the order of time. `late` says what becomes of rows that
+      come later still: "error", "drop" (`window.dropped` counts them), or "revise": the results that they change
+      are given again, with a higher revision; `keep` bounds how far back.
+    - `algorithm` is "auto", or a name from `sw.algorithms()`.
+    """
+
+    def __init__(
+        self,
+        aggregation: Aggregation | type[Aggregation] | Mapping[str, Aggregation | type[Aggregation]],
+        window: WindowDefinition,
+        partition_by: str | Iterable[str] | None = None,
+        emit: Literal["every", "changes"] = "every",
+        max_delay: Any = None,
+        late: Late = "error",
+        keep: Any = None,
+        algorithm: str = "auto",
+    ) -> None:
+        _check(window, emit, late, keep)
+        delay, kept = checked_length(max_delay, "max_delay"), checked_length(keep, "keep")
+        clock = Clock("the time", lengths_of(window, delay, kept))
+        self.window = window
+        self.emit = emit
+        self._plan: Plan = plan_for(
+            aggregation, window, clock, partition_by, revises=late == "revise", keep=kept, algorithm=algorithm
+        )
+        self._engine: type[Engine] = engine_class(window, self._plan.frame, self._plan.revises)
+        self._order = Order(clock, delay, late, kept)
+        self._agenda = Agenda()
+        self._engines: dict[Any, Engine] = {}
+        #: the last value of each key, where only changes are emitted
+        self._last: dict[Any, Any] = {}
+        #: whether rows have times; None before the first row
+        self._timed = True if _needs_time(window) or delay is not None or late == "revise" else None
+        self._flushed = False
+
+    # ---- rows in, results out
+    def push(self, value: Any, time: Any = None, key: Any = None) -> list[Result]:
+        """Take a row, and give the results now due: of this row, and of earlier ones that waited.
+
+        The value is what the aggregation takes: a plain value, a tuple where it takes several, or a mapping where
+        columns are named. A bad row is refused before anything has changed. O(1) per row with daba_lite, and
+        O(log) of the rows held back and of the keys that wait.
+        """
+        if self._flushed:
+            raise InvalidInput("push: the window was flushed, which ends its stream. Make a new Window")
+        row = self._plan.reader.read(value, key)
+        timed = self._check_time(time)
+        out: list[Due] = []
+        if not timed:
+            self._timed = False
+            self._engine_of(row.key).insert(row, BEGIN, out)
+            return self._results(out)
+        row.time, row.stamp = self._plan.clock.read(time), time
+        self._timed = True
+        if self._order.is_late(row):
+            if self._order.accept_late(row):
+                engine = self._engine_of(row.key)
+                engine.revise(row, self._order.mark, out)
+                self._agenda.set(row.key, engine.deadline())
+            return self._results(out)
+        for ready in self._order.take(row):
+            self._enter(ready, out)
+        self._close(self._order.mark, out)
+        return self._results(out)
+
+    def advance(self, time: Any) -> list[Result]:
+        """Say that no row of this time or earlier will follow, for any key; gives the results that waited for it.
+
+        >>> import slidewise as sw
+        >>> w = sw.Window(sw.sum(), sw.time(60, every=60))
+        >>> w.push(1.5, time=10, key="a")
+        []
+        >>> w.advance(60)
+        [Result(1.5, key='a', time=60, start=0, end=60)]
+        """
+        if self._flushed:
+            return []
+        if self._timed is False:
+            raise InvalidInput(f"advance: the rows of this window have no times, got {time!r}. Use flush()")
+        at = self._plan.clock.read(time)
+        self._timed = True
+        return self._move(Mark(at, True))
+
+    def flush(self) -> list[Result]:
+        """Say that no row will follow; gives all results that still wait.
+
+        Slides that are not complete give none: every=k at rows k, 2k, ... only, and a punctuation only where one
+        came. A window by time is complete at the end.
+        """
+        if self._flushed:
+            return []
+        self._flushed = True
+        return self._move(END)
+
+    # ---- about the state
+    @property
+    def dropped(self) -> int:
+        """How many late rows were left out."""
+        return self._order.dropped
+
+    @property
+    def watermark(self) -> Any:
+        """The time up to which the rows are complete; None before the first row."""
+        mark = self._order.mark
+        return None if mark is BEGIN or mark.ended else self._plan.clock.write(mark.time)
+
+    def partials(self) -> int:
+        """How many partials stand for the rows held, over all keys and aggregations.
+
+        Rows that are combined into slices on arrival count once per slice. An algorithm's own extra (the last column
+        of `sw.algorithms()`) is not counted.
+        """
+        held = len(self._order.held) * len(self._plan.measures)
+        return held + sum(engine.partials() for engine in self._engines.values())
+
+    @property
+    def algorithms(self) -> dict[str, str]:
+        """The algorithm of each aggregation, by name."""
+        return {m.name or m.aggregation.name: m.entry.name for m in self._plan.measures}
+
+    def __repr__(self) -> str:
+        measures = self._plan.measures
+        shown = measures[0].aggregation if self._plan.single else {m.name: m.aggregation for m in measures}
+        return f"Window({shown!r}, {self.window!r})"
+
+    # ---- steps
+    def _check_time(self, time: Any) -> bool:
+        if time is None and self._timed:
+            raise InvalidInput(
+                f"push: {self.window!r} here needs the time of every row: push(value, time=...)"
+            )
+        if time is not None and self._timed is False:
+            raise InvalidInput(
+                f"push: the rows before had no times, and this one has {time!r}. Give all or none"
+            )
+        return time is not None
+
+    def _engine_of(self, key: Any) -> Engine:
+        engine = self._engines.get(key)
+        if engine is None:
+            engine = self._engines[key] = self._engine(self._plan, key)
+        return engine
+
+    def _enter(self, row: Row, out: list[Due]) -> None:
+        """Give the next row in order to its key; what is due before it comes first."""
+        mark = Mark(row.time, False)
+        self._close(mark, out)
+        engine = self._engine_of(row.key)
+        engine.insert(row, mark, out)
+        self._agenda.set(row.key, engine.deadline())
+
+    def _close(self, mark: Mark, out: list[Due]) -> None:
+        """Time has come to `mark`: every key gives what is due."""
+        for key in self._agenda.due(mark):
+            engine = self._engines[key]
+            engine.release(mark, out)
+            if engine.idle:
+                del self._engines[key]
+            else:
+                self._agenda.set(key, engine.deadline())
+
+    def _move(self, mark: Mark) -> list[Result]:
+        out: list[Due] = []
+        for row in self._order.advance(mark):
+            self._enter(row, out)
+        self._close(self._order.mark, out)
+        if mark.ended:
+            for engine in self._engines.values():
+                engine.release(END, out)
+        return self._results(out)
+
+    def _results(self, out: list[Due]) -> list[Result]:
+        """The results in the order in which they were due, or only those that are news."""
+        if len(out) > 1 and self._timed and len(self._engines) != 1:
+            out.sort(key=lambda entry: entry[0])
+        if self.emit == "every":
+            return [result for _, result in out]
+        return [result for _, result in out if self._is_news(result)]
+
+    def _is_news(self, result: Result) -> bool:
+        if result.key in self._last and alike(self._last[result.key], result.value):
+            return False
+        self._last[result.key] = result.value
+        return True
+
+
+def _needs_time(window: WindowDefinition) -> bool:
+    peers = isinstance(window, Between) and window.exclude in ("group", "ties")
+    return peers or window.size_kind in ("time", "range", "groups") or window.slide_kind == "time"
+
+
+def _check(window: Any, emit: Any, late: Any, keep: Any) -> None:
+    """Refuse what cannot be meant."""
+    if not isinstance(window, WindowDefinition):
+        raise InvalidInput(f'Window takes a window such as slidewise.rows(100) or time("1h"), got {window!r}')
+    if isinstance(window, Frames):
+        raise InvalidInput("Window: frames(start, end) are row numbers of a column. Use slidewise.rolling")
+    if emit not in ("every", "changes"):
+        raise InvalidInput(f'Window: emit is "every" or "changes", got {emit!r}')
+    if late not in ("error", "drop", "revise"):
+        raise InvalidInput(f'Window: late is "error", "drop" or "revise", got {late!r}')
+    if late != "revise":
+        if keep is not None:
+            raise InvalidInput(
+                f'Window: keep= bounds what late="revise" keeps, got keep={keep!r} with late={late!r}'
+            )
+        return
+    if emit == "changes":
+        raise InvalidInput(
+            'Window: emit="changes" compares with the last result, which late="revise" may change afterwards. '
+            "Use one of the two"
+        )
+    kinds = {window.size_kind, window.slide_kind} & {"delta", "punctuation"}
+    if kinds:
+        raise InvalidInput(
+            f'Window: late="revise" needs results that stay apart when a row comes in between, and those of '
+            f'{window!r} do not: a late row moves every {" and ".join(sorted(kinds))} after it. Use late="drop"'
+        )
