@@ -43,24 +43,24 @@ _WIDTHS = {"b": 1, "h": 2, "i": 4, "q": 8}  # of integers in bulk
 _NAN = struct.pack("<d", math.nan)
 
 
-def encode(value: Any) -> bytes:
-    """The value as bytes.
+def encode(value: Any, reduce: Callable[[Any], Any] | None = None) -> bytes:
+    """The value as bytes; `reduce` gives a simpler value for what has no form of its own.
 
     >>> encode([1, 2.5, ("a", None)])
     b'[\\x03\\xc1d\\x00\\x00\\x00\\x00\\x00\\x00\\x04@(\\x02s\\x01aN'
     """
-    out = bytearray()
-    _write(out, value, 0)
-    return bytes(out)
+    writer = _Writer(reduce)
+    writer.value(value, 0)
+    return bytes(writer.out)
 
 
-def decode(data: bytes) -> Any:
-    """What encode() wrote.
+def decode(data: bytes, revive: Callable[[Any], Any] | None = None) -> Any:
+    """What encode() wrote; `revive` is called with what `reduce` gave, in the same order.
 
     >>> decode(encode({"n": 3, "seen": {1, 2}, "mean": float("nan")}))
     {'n': 3, 'seen': {1, 2}, 'mean': nan}
     """
-    reader = _Reader(data)
+    reader = _Reader(data, revive)
     try:
         value = reader.value(0)
     except StateError:
@@ -105,78 +105,94 @@ _REDUCED: dict[type, tuple[bytes, Callable[[Any], Any], Callable[[Any], Any]]] =
 _SEQUENCES = b"([<>q"
 
 
-# ---- writing
-def _write(out: bytearray, value: Any, depth: int) -> None:
-    kind = type(value)
-    if kind is int:
-        if value in _SMALL:
-            out.append(192 + value)
-        else:
-            raw = value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
-            _write_sized(out, b"i", raw)
-    elif kind is float:
-        out += b"d" + struct.pack("<d", value)
-    elif kind is str:
-        _write_sized(out, b"s", value.encode("utf-8", "surrogatepass"))
-    elif value is None or kind is bool:
-        out += _SINGLE[value]
-    elif kind is bytes:
-        _write_sized(out, b"b", value)
-    elif kind is dict:
-        out += b"{"
-        _write_items(out, list(value), depth)
-        _write_items(out, list(value.values()), depth)
-    elif kind in _REDUCED:
-        tag, simpler, _ = _REDUCED[kind]
-        out += tag
-        (_write_items if tag in _SEQUENCES else _write)(out, simpler(value), depth)
-    elif kind.__module__ == "numpy" and hasattr(value, "dtype"):
-        out += b"a" if kind.__name__ == "ndarray" else b"v"
-        _write(out, _array_parts(value), depth)
-    else:
-        raise StateError(
-            f"cannot save a value of the type {kind.__module__}.{kind.__qualname__}: {value!r:.60}. "
-            "Define dump(partial) and load(plain) on the aggregation, which turn its partials into plain "
-            "values (numbers, texts, bytes, times, tuples, lists, dicts, sets, arrays) and back"
-        )
-
-
-def _write_size(out: bytearray, n: int) -> None:
-    while n > 127:
-        out.append(n & 127 | 128)
-        n >>= 7
-    out.append(n)
-
-
-def _write_sized(out: bytearray, tag: bytes, raw: bytes) -> None:
-    out += tag
-    _write_size(out, len(raw))
-    out += raw
-
-
-def _write_items(out: bytearray, items: Sequence[Any], depth: int) -> None:
-    """Items of one type in bulk: floats and integers as in memory, tuples of one length column by column."""
+def deeper(depth: int) -> int:
+    """One level more, up to a limit that is reached before Python's own."""
     if depth == MAX_DEPTH:
         raise StateError(
-            f"cannot save a value nested more than {MAX_DEPTH} deep, or within itself. "
+            f"a value is nested more than {MAX_DEPTH} deep, or within itself. "
             "Define dump(partial) and load(plain) on the aggregation, with a flatter form"
         )
-    _write_size(out, len(items))
-    if len(items) >= BULK:
-        kinds = set(map(type, items))
-        code = "d" if kinds == {float} else _narrowest(items) if kinds == {int} else ""
-        if code:
-            out += code.encode() + struct.pack(f"<{len(items)}{code}", *items)
-            return
-        if kinds == {tuple} and len(set(map(len, items))) == 1 and items[0]:
-            out += b"("
-            _write_size(out, len(items[0]))
-            for column in zip(*items, strict=True):
-                _write_items(out, column, depth + 1)
-            return
-        out += b"*"
-    for item in items:
-        _write(out, item, depth + 1)
+    return depth + 1
+
+
+# ---- writing
+class _Writer:
+    """The bytes so far."""
+
+    def __init__(self, reduce: Callable[[Any], Any] | None) -> None:
+        self.out, self.reduce = bytearray(), reduce
+
+    def value(self, value: Any, depth: int) -> None:
+        out, kind = self.out, type(value)
+        if kind is int:
+            if value in _SMALL:
+                out.append(192 + value)
+            else:
+                self.sized(b"i", value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True))
+        elif kind is float:
+            out += b"d" + struct.pack("<d", value)
+        elif kind is str:
+            self.sized(b"s", value.encode("utf-8", "surrogatepass"))
+        elif value is None or kind is bool:
+            out += _SINGLE[value]
+        elif kind is bytes:
+            self.sized(b"b", value)
+        elif kind is dict:
+            out += b"{"
+            self.items(list(value), deeper(depth))
+            self.items(list(value.values()), deeper(depth))
+        elif kind in _REDUCED:
+            tag, simpler, _ = _REDUCED[kind]
+            out += tag
+            (self.items if tag in _SEQUENCES else self.value)(simpler(value), deeper(depth))
+        elif kind.__module__ == "numpy" and hasattr(value, "dtype"):
+            out += b"a" if kind.__name__ == "ndarray" else b"v"
+            self.value(_array_parts(value), deeper(depth))
+        elif self.reduce is not None:
+            out += b"o"
+            self.value(self.reduce(value), deeper(depth))
+        else:
+            raise cannot_save(value)
+
+    def size(self, n: int) -> None:
+        while n > 127:
+            self.out.append(n & 127 | 128)
+            n >>= 7
+        self.out.append(n)
+
+    def sized(self, tag: bytes, raw: bytes) -> None:
+        self.out += tag
+        self.size(len(raw))
+        self.out += raw
+
+    def items(self, items: Sequence[Any], depth: int) -> None:
+        """Items of one type in bulk: numbers as in memory, tuples of one length column by column."""
+        self.size(len(items))
+        if len(items) >= BULK:
+            kinds = set(map(type, items))
+            code = "d" if kinds == {float} else _narrowest(items) if kinds == {int} else ""
+            if code:
+                self.out += code.encode() + struct.pack(f"<{len(items)}{code}", *items)
+                return
+            if kinds == {tuple} and len(set(map(len, items))) == 1 and items[0]:
+                self.out += b"("
+                self.size(len(items[0]))
+                for column in zip(*items, strict=True):
+                    self.items(column, deeper(depth))
+                return
+            self.out += b"*"
+        for item in items:
+            self.value(item, depth)
+
+
+def cannot_save(value: Any) -> StateError:
+    """The error for a value that has no form in bytes."""
+    kind = type(value)
+    return StateError(
+        f"cannot save a value of the type {kind.__module__}.{kind.__qualname__}: {value!r:.60}. "
+        "Define dump(partial) and load(plain) on the aggregation, which turn its partials into plain "
+        "values (numbers, texts, bytes, times, tuples, lists, dicts, sets, arrays) and back"
+    )
 
 
 def _narrowest(integers: Sequence[int]) -> str:
@@ -215,8 +231,8 @@ _FROM_SIMPLER = {tag: back for tag, _, back in _REDUCED.values()}
 class _Reader:
     """Bytes, and how far they are read."""
 
-    def __init__(self, data: bytes) -> None:
-        self.data, self.position = data, 0
+    def __init__(self, data: bytes, revive: Callable[[Any], Any] | None) -> None:
+        self.data, self.position, self.revive = data, 0, revive
 
     @property
     def left(self) -> int:
@@ -254,17 +270,17 @@ class _Reader:
         if tag == b"b":
             return self.take(self.size())
         if tag == b"{":
-            return dict(zip(self.items(depth), self.items(depth), strict=True))
+            return dict(zip(self.items(deeper(depth)), self.items(deeper(depth)), strict=True))
         if tag in _FROM_SIMPLER:
-            return _FROM_SIMPLER[tag](self.items(depth) if tag in _SEQUENCES else self.value(depth + 1))
+            return _FROM_SIMPLER[tag]((self.items if tag in _SEQUENCES else self.value)(deeper(depth)))
         if tag in (b"a", b"v"):
-            array = _array(self.value(depth + 1))
+            array = _array(self.value(deeper(depth)))
             return array if tag == b"a" else array[()]
+        if tag == b"o" and self.revive is not None:
+            return self.revive(self.value(deeper(depth)))
         raise StateError(f"saved state is damaged: there is no type with the tag {tag!r}")
 
     def items(self, depth: int) -> list[Any]:
-        if depth >= MAX_DEPTH:
-            raise StateError(f"saved state is damaged: values nested more than {MAX_DEPTH} deep")
         n = self.size()
         if n > self.left:  # every item takes a byte or more
             raise StateError(f"saved state is truncated: {n} items are announced, {self.left} bytes are left")
@@ -273,13 +289,13 @@ class _Reader:
             if code == "d" or code in _WIDTHS:
                 return self.numbers(code, n)
             if code == "(":
-                columns = [self.items(depth + 1) for _ in range(self.size())]
+                columns = [self.items(deeper(depth)) for _ in range(self.size())]
                 if {len(c) for c in columns} != {n}:
                     raise StateError("saved state is damaged: rows of different lengths")
                 return list(zip(*columns, strict=True))
             if code != "*":
                 raise StateError(f"saved state is damaged: there is no layout {code!r}")
-        return [self.value(depth + 1) for _ in range(n)]
+        return [self.value(depth) for _ in range(n)]
 
     def numbers(self, code: str, n: int) -> list[Any]:
         numbers = list(struct.unpack(f"<{n}{code}", self.take(n * _WIDTHS.get(code, 8))))

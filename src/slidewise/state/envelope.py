@@ -10,6 +10,7 @@ that hostile bytes can do no harm is the codec's business.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from typing import Any
 
 from slidewise.errors import StateError
@@ -21,14 +22,16 @@ VERSION = 1
 _CHECKSUM = 16
 
 
-def seal(kind: str, definition: Definition, payload: Any) -> bytes:
-    """Plain values as the saved state of a definition."""
-    body = codec.encode((kind, fingerprint(definition), definition, codec.encode(payload)))
+def seal(
+    kind: str, definition: Definition, payload: Any, reduce: Callable[[Any], Any] | None = None
+) -> bytes:
+    """Plain values as the saved state of a definition; `reduce` as in codec.encode."""
+    body = codec.encode((kind, fingerprint(definition), definition, codec.encode(payload, reduce)))
     sealed = MAGIC + bytes([VERSION]) + body
     return sealed + _checksum(sealed)
 
 
-def unseal(data: bytes, kind: str, definition: Definition) -> Any:
+def unseal(data: bytes, kind: str, definition: Definition, revive: Callable[[Any], Any] | None = None) -> Any:
     """The plain values again; refused unless they are whole, of this kind and of this definition."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise StateError(f"from_bytes takes the bytes that to_bytes() gave, got {type(data).__name__}")
@@ -59,7 +62,7 @@ def unseal(data: bytes, kind: str, definition: Definition) -> Any:
             f"this state is of another definition: {differences(saved, definition)}. "
             "Load it with the definition that saved it"
         )
-    return codec.decode(payload)
+    return codec.decode(payload, revive)
 
 
 def _body(data: bytes) -> tuple[str, bytes, Definition, bytes]:
