@@ -1,1 +1,88 @@
-"""Sliding-window aggregation."""
+"""Sliding-window aggregation for Python and Spark.
+
+One definition of an aggregate and a window, run with the best algorithm the literature knows: event by event, over
+columns, over Spark DataFrames and over Spark streams.
+
+>>> import slidewise as sw
+>>> w = sw.Window(sw.max(), sw.rows(3))
+>>> [result.value for x in (5, 1, 2, 3) for result in w.push(x)]
+[5, 5, 5, 3]
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from slidewise import aggregations as _aggregations
+from slidewise.aggregations import *  # noqa: F403
+from slidewise.aggregations.base import Aggregation
+from slidewise.algorithms import swag
+from slidewise.errors import (
+    CompileFallback,
+    IllegalPair,
+    InvalidInput,
+    LateRow,
+    LawBroken,
+    SlidewiseError,
+    StateError,
+)
+from slidewise.laws import check_aggregation
+from slidewise.planner.explain import explain
+
+# These two functions have the names of subpackages, which stay importable as `from slidewise.algorithms import ...`.
+from slidewise.planner.tables import aggregations, algorithms
+from slidewise.windows.definitions import (
+    UNBOUNDED,
+    col,
+    delta,
+    frames,
+    groups_between,
+    punctuation,
+    range_between,
+    rows,
+    rows_between,
+    time,
+)
+from slidewise.windows.window import Result, Window
+
+if TYPE_CHECKING:
+    from slidewise.columns.rolling import rolling
+
+__version__ = "0.1.0"
+
+__all__ = [
+    *_aggregations.__all__,
+    "UNBOUNDED",
+    "Aggregation",
+    "CompileFallback",
+    "IllegalPair",
+    "InvalidInput",
+    "LateRow",
+    "LawBroken",
+    "Result",
+    "SlidewiseError",
+    "StateError",
+    "Window",
+    "aggregations",
+    "algorithms",
+    "check_aggregation",
+    "col",
+    "delta",
+    "explain",
+    "frames",
+    "groups_between",
+    "punctuation",
+    "range_between",
+    "rolling",
+    "rows",
+    "rows_between",
+    "swag",
+    "time",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """What needs NumPy loads on first use; what needs numba or pyspark loads only when it runs."""
+    if name == "rolling":
+        from slidewise.columns.rolling import rolling
+
+        return rolling
+    raise AttributeError(f"module 'slidewise' has no attribute {name!r}")
