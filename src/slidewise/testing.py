@@ -427,7 +427,7 @@ def _text(operation: tuple[Any, ...]) -> str:
         return f"insert({arguments[0]!r}, time={arguments[1]!r})"
     if kind == "fixed":
         value, early = arguments
-        return f"insert({value!r})" + " after a slide has left, where the window is full" * early
+        return f"insert({value!r})" + (" after a slide has left, where the window is full" if early else "")
     if kind == "evict_time":
         return f"evict(time={arguments[0]!r})"
     name = "query" if kind == "range" else kind
