@@ -114,13 +114,13 @@ def assert_same(got, expected):
 
 @pytest.mark.parametrize("op", AGGREGATIONS, ids=lambda op: op.name)
 class TestAgainstRecalculation:
-    @pytest.mark.parametrize("n", [1, 2, 3, 7, 16, 49, 50, 51, 1000])
     @pytest.mark.parametrize("rows", [0, 1, 2, 50, 97])
-    def test_run_rows(self, op, rows, n):
-        x = column(op, rows)
-        start = [max(0, i - n + 1) for i in range(rows)]
-        got = run(sba.run_rows, op, x, 2 * max(1, min(n, rows)) + 2, n)
-        assert_same(got, recalculated(op, x, start, range(1, rows + 1)))
+    def test_run_rows(self, op, rows):
+        for n in (1, 2, 3, 7, 16, 49, 50, 51, 1000):
+            x = column(op, rows)
+            start = [max(0, i - n + 1) for i in range(rows)]
+            got = run(sba.run_rows, op, x, 2 * max(1, min(n, rows)) + 2, n)
+            assert_same(got, recalculated(op, x, start, range(1, rows + 1)))
 
     @pytest.mark.parametrize("seed", range(6))
     def test_run_frames(self, op, seed):
@@ -133,9 +133,7 @@ class TestAgainstRecalculation:
         if seed % 2:  # mostly frames that are not empty
             end = np.minimum(end + rows // 3, rows)
         longest = max(1, int((end - start).max()))
-        assert_same(
-            run(sba.run_frames, op, x, longest, start, end, results=frames), recalculated(op, x, start, end)
-        )
+        assert_same(run(sba.run_frames, op, x, longest, start, end, results=frames), recalculated(op, x, start, end))
 
     @pytest.mark.parametrize("n", [1, 2, 5, 8, 10, 33, 120])
     def test_run_frames_of_rows_before_and_after(self, op, n):
