@@ -41,6 +41,8 @@ class State(NamedTuple):
     count: int
     next: int  # the position of the next value without a time
     timed: int
+    skip: int  # slots at the start of the left finger's leaf whose entries have left
+    suffixes: Array  # of the left finger's leaf: the product of its entries from each one on, then the parent's
     # per node
     parents: IntArray
     first: IntArray
@@ -56,6 +58,7 @@ class State(NamedTuple):
 
 def setup(s):
     s.free = NONE
+    grow(s.suffixes, WIDTH)
     s.root = s.left = s.right = new_node(s)
     s.parents[s.root] = NONE
     s.kinds[s.root] = ROOT
@@ -71,7 +74,7 @@ def setup_compiled(s, identity, capacity):
 def sizes(capacity):
     nodes = capacity // (ARITY - 1) + 2
     per_node = dict.fromkeys(("parents", "first", "counts", "kinds", "stale", "aggregates"), nodes)
-    return per_node | dict.fromkeys(("times", "values", "after"), nodes * WIDTH)
+    return per_node | dict.fromkeys(("times", "values", "after"), nodes * WIDTH) | {"suffixes": WIDTH}
 
 
 # ---- the window
@@ -114,29 +117,35 @@ def append_last(s, time, v):
 
 
 def evict(s):
-    """The oldest: amortised O(1), at most 2 ARITY - 2 combines where no node is merged."""
+    """The oldest: amortised O(1), no combine where the leaf stays long enough."""
     leaf = s.left
-    n = s.counts[leaf] - 1
-    if n < ARITY - 1:
+    k = s.skip + 1
+    if s.counts[leaf] - k < ARITY - 1 or leaf == s.root:
+        tidy(s)
         remove_from_leaf(s, leaf, 0)
         return
-    # One pass moves the entries and folds them.
     s.count -= 1
-    s.counts[leaf] = n
-    times, values = s.times, s.values
-    base = leaf * WIDTH
-    total = values[base + 1]
-    times[base] = times[base + 1]
-    values[base] = total
-    for i in range(base + 1, base + n):
-        v = values[i + 1]
-        times[i] = times[i + 1]
-        values[i] = v
-        total = combine(total, v)
-    clear_entry(s, base + n)
-    if s.kinds[leaf] == LEFT and s.kinds[s.parents[leaf]] == LEFT:
-        total = combine(total, s.aggregates[s.parents[leaf]])
-    s.aggregates[leaf] = total
+    s.skip = k
+    clear_entry(s, leaf * WIDTH + k - 1)
+    s.suffixes[k - 1] = identity
+    s.aggregates[leaf] = s.suffixes[k]
+
+
+def tidy(s):
+    """Move the entries of the left finger's leaf to its start: evictions only skip them. Called by all that reads them."""
+    if s.skip > 0:
+        skip, s.skip = s.skip, 0
+        base = s.left * WIDTH
+        n = s.counts[s.left] - skip
+        s.counts[s.left] = n
+        times, values, suffixes = s.times, s.values, s.suffixes
+        for k in range(n):
+            times[base + k] = times[base + k + skip]
+            values[base + k] = values[base + k + skip]
+            suffixes[k] = suffixes[k + skip]
+        for k in range(n, n + skip):
+            clear_entry(s, base + k)
+            suffixes[k] = identity
 
 
 def query(s):
@@ -151,7 +160,7 @@ def size(s):
 
 
 def oldest(s):
-    return s.times[s.left * WIDTH]
+    return s.times[s.left * WIDTH + s.skip]
 
 
 def youngest(s):
@@ -161,6 +170,7 @@ def youngest(s):
 # ---- searching
 def locate(s, time):
     """The leaf and the index behind every entry up to `time`, from the finger on its side: O(log d) steps."""
+    tidy(s)
     if time < s.times[s.root * WIDTH]:
         node = s.left
         while s.kinds[node] != ROOT and not time < s.times[s.parents[node] * WIDTH]:
@@ -178,6 +188,7 @@ def locate(s, time):
 
 def find(s, time):
     """The node and the index of the oldest entry of this time; NONE where there is none. O(log n) steps."""
+    tidy(s)
     found, index = NONE, 0
     node = s.root
     while node != NONE:
@@ -225,6 +236,7 @@ def rank(s, parent, node):
 # ---- ranges
 def product(s, start, end):
     """The product of the entries of these times, both included: O(log n)."""
+    tidy(s)
     node = s.root
     i = entries_before(s, node, start)
     j = entries_up_to(s, node, end)
@@ -318,9 +330,10 @@ def settle(s, node, left, right):
         node = s.parents[node]
     if s.kinds[node] == ROOT:
         refresh(s, node)
-        if left:
+        inner = s.first[node] != NONE
+        if left and inner:
             refresh_left(s, s.first[node])
-        if right:
+        if right and inner:
             refresh_right(s, child(s, node, s.counts[node]))
     elif s.kinds[node] == LEFT:
         refresh_left(s, node)
@@ -329,15 +342,33 @@ def settle(s, node, left, right):
 
 
 def refresh_left(s, node):
-    while node != NONE:
+    while s.first[node] != NONE:
         refresh(s, node)
         node = s.first[node]
+    tidy(s)
+    values, suffixes = s.values, s.suffixes
+    parent = s.parents[node]
+    n = s.counts[node]
+    total = identity
+    if s.kinds[parent] == LEFT:
+        total = s.aggregates[parent]
+    for k in range(n - 1, -1, -1):
+        total = combine(values[node * WIDTH + k], total)
+        suffixes[k] = total
+    for k in range(n, WIDTH):
+        suffixes[k] = identity
+    s.aggregates[node] = total
 
 
 def refresh_right(s, node):
     while node != NONE:
         refresh(s, node)
         node = child(s, node, s.counts[node])
+
+
+def clear_suffixes(s):
+    for k in range(WIDTH):
+        s.suffixes[k] = identity
 
 
 # ---- nodes and entries
@@ -531,6 +562,8 @@ def lower_root(s):
     s.root = s.first[old]
     s.kinds[s.root] = ROOT
     s.parents[s.root] = NONE
+    if s.first[s.root] == NONE:
+        clear_suffixes(s)
     free_node(s, old)
     return s.root
 
@@ -576,7 +609,9 @@ def evict_up_to(s, time):
     """
     if s.count == 0 or time < oldest(s):
         return
+    tidy(s)
     if not time < youngest(s):
+        clear_suffixes(s)
         s.count -= free_below(s, s.root)
         s.root = s.left = s.right = new_node(s)
         s.kinds[s.root] = ROOT
@@ -604,7 +639,7 @@ def evict_up_to(s, time):
             join(s, node, 0, a, b, WIDTH - 1)
         node = a
     top, _, again = rebalance(s, changed)
-    settle(s, top, True, (right or again) and s.first[s.root] != NONE)
+    settle(s, top, True, right or again)
 
 
 def cut(s, node, time):
@@ -670,6 +705,18 @@ def freshen(s, node):
 
 # ---- the invariant
 def check(s, partials):
+    if s.skip:
+        assert s.left != s.root and s.counts[s.left] - s.skip >= ARITY - 1
+        hidden = s.values[s.left * WIDTH : s.left * WIDTH + s.skip] + s.suffixes[: s.skip]
+        assert all(p is None for p in hidden), "a slot keeps a partial alive"
+        tidy(s)
+    suffixes = [None] * WIDTH
+    if s.left != s.root:
+        parent, base = s.parents[s.left], s.left * WIDTH
+        total = s.aggregates[parent] if s.kinds[parent] == LEFT else None
+        for k in range(s.counts[s.left] - 1, -1, -1):
+            total = suffixes[k] = combine(s.values[base + k], total)
+    assert s.suffixes == suffixes
     entries = []
     nodes = set()
     depths = set()
