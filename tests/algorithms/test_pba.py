@@ -101,10 +101,10 @@ def test_the_main_thread_goes_on_while_the_second_one_works():
             structure.insert(value)
         assert structure.query() == "abcdefghij"
         assert len(threads()) == 1
-        threading.Timer(0.05, go.set).start()
         structure.evict()
         structure.insert("k")
         assert not go.is_set()
+        threading.Timer(0.05, go.set).start()
         assert structure.query() == "bcdefghijk"  # waits
         assert go.is_set()
 
