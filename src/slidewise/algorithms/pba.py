@@ -199,7 +199,7 @@ def rolling_pba(op, partial, values, n, out, valid):
     per_job = 2 * max(1, JOB_ROWS // (2 * n))
     size = min(per_job, chunks + chunks % 2) * (n + 1)
     buffers = (np.empty(size, partial), np.empty(size, partial))
-    left = kernel(run_left, sba, op, partial, (buffers[0], values, n, 0, 0))
+    left = kernel(run_left, None, op, partial, (buffers[0], values, n, 0, 0))
     merge = kernel(run_merge, sba, op, partial, (buffers[0], values, n, 0, 0, out, valid))
     if left is None or merge is None:
         return False
