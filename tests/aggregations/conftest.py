@@ -37,11 +37,22 @@ def _jitted(function, done):
 
 def _compiled_fold(aggregation, columns, longest=None):
     """The same by numba, from the identity and to it; "interpreted" where there is no such form."""
-    import numba
-
     variant = aggregation.compiled(columns, longest or len(columns[0]))
     if variant is None:
         return "interpreted"
+    key = (repr(aggregation), repr(variant.identity), tuple(c.dtype for c in columns))
+    if key not in _RUNNERS:
+        _RUNNERS[key] = _runner(variant, columns)
+    has_result, result = _RUNNERS[key](columns, len(columns[0]))
+    return result if has_result else None
+
+
+_RUNNERS = {}
+
+
+def _runner(variant, columns):
+    import numba
+
     done = {}
     lift, combine, lower, defined = (
         _jitted(f, done) for f in (variant.lift, variant.combine, variant.lower, variant.defined)
@@ -62,8 +73,7 @@ def run(columns, n):
 """
     names = {"lift": lift, "combine": combine, "lower": lower, "defined": defined, "identity": identity}
     exec(source, names)
-    has_result, result = numba.njit(names["run"], error_model="numpy")(columns, len(columns[0]))
-    return result if has_result else None
+    return numba.njit(names["run"], error_model="numpy")
 
 
 @pytest.fixture

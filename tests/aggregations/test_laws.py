@@ -24,9 +24,7 @@ ARGUMENTS = {
 BUILT_IN = [entry.cls(*ARGUMENTS.get(entry.name, ())) for entry in AGGREGATIONS]
 
 # Within a few orders of magnitude: rounding of fourth powers is no broken law.
-floats = st.floats(0.125, 8, width=16).flatmap(lambda x: st.sampled_from([x, -x])) | st.sampled_from(
-    [0.0, -0.0]
-)
+floats = st.floats(0.125, 8, width=16).flatmap(lambda x: st.sampled_from([x, -x])) | st.sampled_from([0.0, -0.0])
 numbers = floats | st.integers(-9, 9)
 special = st.sampled_from([math.nan, math.inf, -math.inf])
 SAMPLES = {"string_agg": st.text(max_size=3), "bool_and": st.booleans(), "bool_or": st.booleans()}

@@ -90,9 +90,7 @@ def test_percentiles(q, seed, fold):
     assert fold(sw.percentile(q), rows) == pytest.approx(np.quantile(rows, q))
     assert fold(sw.percentile_disc(q), rows) == np.quantile(rows, q, method="inverted_cdf")
     assert fold(sw.percentile_disc(q, method="paper"), rows) == ordered[math.floor(q * (len(rows) - 1))]
-    assert fold(sw.percentile(q, method="paper"), rows) == pytest.approx(
-        np.quantile(rows, q, method="midpoint")
-    )
+    assert fold(sw.percentile(q, method="paper"), rows) == pytest.approx(np.quantile(rows, q, method="midpoint"))
     assert fold(sw.percentile(0.5), rows, q) == fold(sw.percentile(q), rows)
 
 
@@ -144,9 +142,7 @@ def test_variance_far_from_zero(fold):
 
 def test_geomean_does_not_overflow(fold):
     assert fold(sw.geomean(), [1e300] * 100) == pytest.approx(1e300)
-    assert fold(sw.geomean(), [1.7976931348623157e308] * 7) == pytest.approx(
-        1.7976931348623157e308, rel=1e-12
-    )
+    assert fold(sw.geomean(), [1.7976931348623157e308] * 7) == pytest.approx(1.7976931348623157e308, rel=1e-12)
     assert fold(sw.geomean(), [4.0, 0.0]) == 0.0
     assert math.isnan(fold(sw.geomean(), [4.0, -1.0]))
 

@@ -109,9 +109,7 @@ class StringAgg(Aggregation):
 
     def lift(text):
         if not isinstance(text, str):
-            raise InvalidInput(
-                f"string_agg: values must be text, got {text!r}. Convert the column to text first"
-            )
+            raise InvalidInput(f"string_agg: values must be text, got {text!r}. Convert the column to text first")
         return text
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:

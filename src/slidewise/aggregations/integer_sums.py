@@ -55,9 +55,7 @@ def inverse_halves(total, oldest):
 def lower_halves(s):
     high = s[0] + (s[1] >> 32)
     if high < -2147483648 or high > 2147483647:
-        raise OverflowError(
-            "sum: the sum of a frame leaves 64-bit integers; convert the column to float or decimal"
-        )
+        raise OverflowError("sum: the sum of a frame leaves 64-bit integers; convert the column to float or decimal")
     return high * HALF + (s[1] & LOW)
 
 

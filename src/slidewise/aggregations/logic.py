@@ -17,9 +17,7 @@ def _truth(x: Any, name: str) -> bool:
     if hasattr(x, "item"):
         x = x.item()
     if not isinstance(x, bool):
-        raise InvalidInput(
-            f"{name}: values must be booleans, got {x!r}. Compare the column with something first"
-        )
+        raise InvalidInput(f"{name}: values must be booleans, got {x!r}. Compare the column with something first")
     return x
 
 

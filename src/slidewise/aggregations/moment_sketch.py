@@ -70,9 +70,7 @@ def _written_out(order: int) -> dict[str, Any]:
     powers = range(1, order + 1)
     source = ["def lift(x):", "    x1 = x * 1.0", "    y1 = log(x1)"]
     source += [f"    x{k} = x{k - 1} * x1; y{k} = y{k - 1} * y1" for k in powers if k > 1]
-    source += [
-        f"    return (1, x1, x1, {', '.join(f'x{k}' for k in powers)}, {', '.join(f'y{k}' for k in powers)})"
-    ]
+    source += [f"    return (1, x1, x1, {', '.join(f'x{k}' for k in powers)}, {', '.join(f'y{k}' for k in powers)})"]
     sums = ", ".join(f"a[{i}] + b[{i}]" for i in range(3, 3 + 2 * order))
     source += ["def combine(a, b):"]
     source += [f"    return (a[0] + b[0], smaller(a[1], b[1]), larger(a[2], b[2]), {sums})"]

@@ -82,9 +82,7 @@ class NthValue(Aggregation):
     keeps_type = True
     nulls = "keep"
 
-    def __init__(
-        self, column: str | int | None = None, n: int | None = None, ignore_nulls: bool = False
-    ) -> None:
+    def __init__(self, column: str | int | None = None, n: int | None = None, ignore_nulls: bool = False) -> None:
         if n is None and not isinstance(column, str):  # nth_value(2): a number cannot be a column
             column, n = None, column
         if n is None:

@@ -76,9 +76,7 @@ class OrderStatistic(Aggregation):
 
     def __init__(self, *columns: str, **parameters: Any) -> None:
         super().__init__(*columns, **parameters)
-        self.lower = lambda s, *x: self.select(
-            len(s[0]) + s[1], lambda k: s[0][k] if k < len(s[0]) else NAN, *x
-        )
+        self.lower = lambda s, *x: self.select(len(s[0]) + s[1], lambda k: s[0][k] if k < len(s[0]) else NAN, *x)
 
     def lift(x):
         x = plain(x)
@@ -138,9 +136,7 @@ class Percentile(OrderStatistic):
         if method not in self.rules:
             raise InvalidInput(f'{self.name}: method must be "spark" or "paper", got {method!r}')
         self.rule = self.rules[method]
-        super().__init__(
-            *given(column), fraction=self.fraction, **({"method": method} if method != "spark" else {})
-        )
+        super().__init__(*given(column), fraction=self.fraction, **({"method": method} if method != "spark" else {}))
 
     def position(self, n: int, x: Any = None) -> tuple[int, float]:
         return self.rule(n, self.fraction if x is None else checked_fraction(self.name, x))

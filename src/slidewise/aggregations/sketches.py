@@ -161,9 +161,7 @@ class ApproxPercentile(_Sketch):
     name = "approx_percentile"
     unary_lower = False
 
-    def __init__(
-        self, column: str | float | None = None, fraction: float | None = None, accuracy: int = 10000
-    ) -> None:
+    def __init__(self, column: str | float | None = None, fraction: float | None = None, accuracy: int = 10000) -> None:
         column, q = column_and_fraction("approx_percentile", column, fraction)
         accuracy = whole("approx_percentile", "accuracy", accuracy, most=20000)
         super().__init__(*given(column), fraction=q, accuracy=accuracy)

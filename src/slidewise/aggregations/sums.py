@@ -109,8 +109,7 @@ class Sum(OneColumn):
     def lower(s):
         if type(s) is int and not INT64_MIN <= s <= INT64_MAX:
             raise OverflowError(
-                f"sum: the sum of a frame, {s}, leaves 64-bit integers; "
-                "convert the column to float or decimal"
+                f"sum: the sum of a frame, {s}, leaves 64-bit integers; convert the column to float or decimal"
             )
         return s
 

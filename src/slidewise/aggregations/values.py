@@ -46,9 +46,7 @@ def plain(x: Any) -> Any:
 
 def stable_hash(x: Any) -> int:
     """64 bits that are the same in every process, unlike hash()."""
-    return int.from_bytes(
-        hashlib.blake2b(f"{type(x).__name__}:{x!r}".encode(), digest_size=8).digest(), "little"
-    )
+    return int.from_bytes(hashlib.blake2b(f"{type(x).__name__}:{x!r}".encode(), digest_size=8).digest(), "little")
 
 
 def sketch_key(x: Any) -> int | str:
@@ -65,10 +63,7 @@ def sketch_key(x: Any) -> int | str:
 
 def numeric(columns: tuple[np.ndarray, ...], kinds: str = "iuf") -> bool:
     """Whether numba can take these columns as numbers (kinds: b, i, u, f as in NumPy; no half floats)."""
-    return all(
-        c.dtype.kind in kinds and not (c.dtype.kind == "f" and c.dtype.itemsize not in (4, 8))
-        for c in columns
-    )
+    return all(c.dtype.kind in kinds and not (c.dtype.kind == "f" and c.dtype.itemsize not in (4, 8)) for c in columns)
 
 
 def zero(dtype: np.dtype) -> Any:
