@@ -1,7 +1,8 @@
 """How the kernels of this folder are compiled: on first use, and kept on disk.
 
-numba's cache looks at the file of a kernel, not at the files of what it calls. The digest of the whole folder is
-therefore a part of every kernel's name: where one line changes, none of the old machine code is found.
+numba's cache looks at the file of a kernel, not at the files of what it calls. The digest of the whole
+folder is therefore a part of every kernel's name: where one line changes, none of the old machine code is
+found.
 """
 
 from hashlib import sha256

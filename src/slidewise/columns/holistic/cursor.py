@@ -1,7 +1,7 @@
 """The k-th smallest of a moving frame: a bitset over the ranks of a chunk, and a cursor on its k-th bit.
 
-A row that enters or leaves flips the bit of its rank, and the cursor moves by as many set bits as the answer's rank
-has changed among them: for a frame that slides by one row, one at most.
+A row that enters or leaves flips the bit of its rank, and the cursor moves by as many set bits as the
+answer's rank has changed among them: for a frame that slides by one row, one at most.
 """
 
 from numba import int64, uint64
@@ -49,8 +49,8 @@ def select(bits, k):
 
 @kernel
 def slide(ranks, n, w, ordered, bits, k, pair, low, high):
-    """Rows w to n - 1 of a chunk, each with the w - 1 before it: low[t - w] is the k-th smallest key, and high[t - w]
-    the one after it where `pair`. Starts from rows 0 to w - 1 in bits. 5 ns a row.
+    """Rows w to n - 1 of a chunk, each with the w - 1 before it: low[t - w] is the k-th smallest key, and
+    high[t - w] the one after it where `pair`. Starts from rows 0 to w - 1 in bits. 5 ns a row.
 
     Returns the first row that is not done: less than n where the bits around the cursor were too sparse.
     """
@@ -158,8 +158,8 @@ def moved(bits, summary, p, below, k):
 
 @kernel
 def follow(start, end, offset, ranks, ordered, bits, summary, fraction, method, low, high, share):
-    """Frames whose bounds never move back, over a chunk that begins at row `offset`; bits and summary are zero on
-    entry. 10 ns a row, and the cursor's way where sizes change."""
+    """Frames whose bounds never move back, over a chunk that begins at row `offset`; bits and summary are
+    zero on entry. 10 ns a row, and the cursor's way where sizes change."""
     p, below = ZERO, 0
     first = last = start[0] - offset
     for t in range(start.size):

@@ -1,7 +1,8 @@
 """Values as 64-bit integers in the same order, and back.
 
-Every kernel here works on keys, so that it is compiled once and not per type. An integer is its own key. The bits of a
-float are turned so that they ascend below zero too; all NaNs have one key, above infinity, and -0.0 has that of 0.0.
+Every kernel here works on keys, so that it is compiled once and not per type. An integer is its own key.
+The bits of a float are turned so that they ascend below zero too; all NaNs have one key, above infinity,
+and -0.0 has that of 0.0.
 """
 
 import numpy as np
@@ -38,7 +39,7 @@ def floats_of_keys(keys, values):
 
 @kernel
 def interpolate(low, high, share, out):
-    """out[i] lies share[i] of the way from low[i] to high[i]; equal neighbours, infinite ones too, are kept as they are."""
+    """out[i] lies share[i] of the way from low[i] to high[i]; of two equal neighbours it is just that value."""
     for i in range(low.size):
         s = share[i]
         a = low[i]

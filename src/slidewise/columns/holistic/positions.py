@@ -4,7 +4,7 @@ import math
 
 from slidewise.columns.holistic.compiling import helper
 
-METHODS = ("continuous", "discrete", "continuous_as_paper", "discrete_as_paper", "nth_smallest")
+#: in the order of holistic.METHODS
 CONTINUOUS, DISCRETE, CONTINUOUS_AS_PAPER, DISCRETE_AS_PAPER, NTH_SMALLEST = range(5)
 
 
@@ -12,7 +12,7 @@ CONTINUOUS, DISCRETE, CONTINUOUS_AS_PAPER, DISCRETE_AS_PAPER, NTH_SMALLEST = ran
 def position(n, fraction, method):
     """The rank from 0 and the share of the way to the next value, of n >= 1 values."""
     if method == DISCRETE:
-        return max(0, int(math.ceil(fraction * n)) - 1), 0.0
+        return max(0, math.ceil(fraction * n) - 1), 0.0
     if method == NTH_SMALLEST:
         return int(fraction) - 1, 0.0
     exact = fraction * (n - 1)

@@ -1,7 +1,8 @@
-"""Quantiles of frames whose bounds never move back: time windows, windows of rows with nulls left out, growing frames.
+"""Quantiles of frames whose bounds never move back: time windows, windows of rows with nulls left out,
+growing frames.
 
-As quantile_rows, with chunks that are cut where the union of their frames has become four times the first of them, and
-a cursor for frames of changing size.
+As quantile_sliding, with chunks that are cut where the union of their frames has become four times the
+first of them, and a cursor for frames of changing size.
 """
 
 import numpy as np
@@ -9,10 +10,8 @@ import numpy as np
 from slidewise.columns.holistic.bits import ZERO
 from slidewise.columns.holistic.compiling import kernel
 from slidewise.columns.holistic.cursor import follow
+from slidewise.columns.holistic.frames import chunk_stop
 from slidewise.columns.holistic.ranks import first_passes, next_passes, rank, workspace
-
-#: rows that a chunk has at least, where frames are short
-FEWEST = 4096
 
 
 @kernel
@@ -24,14 +23,11 @@ def monotone_quantile(keys, start, end, fraction, method, low, high, share):
     ordered = np.empty(0, np.int64)
     bits = np.empty(0, np.uint64)
     summary = np.empty(0, np.uint64)
-    passes, badness = first_passes(FEWEST), 0
+    passes, badness = first_passes(0), 0
     i = 0
     while i < n:
         offset = start[i]
-        most = max(FEWEST, 4 * (end[i] - offset))
-        stop = i + 1
-        while stop < n and end[stop] - offset <= most and stop - i < most:
-            stop += 1
+        stop = chunk_stop(start, end, i)
         rows = end[stop - 1] - offset
         if rows > room:
             room = rows + rows // 4

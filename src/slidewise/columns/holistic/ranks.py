@@ -1,8 +1,9 @@
 """Ranks of a chunk of keys: each row's place in the order by (key, row).
 
-A key's leading bits and the row number are packed into one word and sorted by a radix sort of two to five passes over
-the top digits; an insertion sort repairs what the digits left out. Where that would be long, all 64 bits are sorted.
-On 16,000 uniform floats two passes and the repair cost 8 ns per key; sorting by comparisons costs 60 to 80.
+A key's leading bits and the row number are packed into one word and sorted by a radix sort of two to five
+passes over the top digits; an insertion sort repairs what the digits left out. Where that would be long,
+all 64 bits are sorted. On 16,000 uniform floats two passes and the repair cost 8 ns per key; sorting by
+comparisons costs 60 to 80.
 """
 
 import numpy as np
@@ -38,7 +39,8 @@ def first_passes(n):
 def next_passes(passes, disorder, n, badness):
     """The passes for the next chunk, from the disorder that the last one had left, and a running badness.
 
-    Badness is 64 for a move per key. One bad chunk among good ones does not count: a pass costs every chunk 2 ns a key.
+    Badness is 64 for a move per key. One bad chunk among good ones does not count: a pass costs every chunk
+    2 ns a key.
     """
     seen = min(1024, 64 * disorder // n)
     badness += (seen - badness) // (4 if seen > badness else 8)
@@ -49,7 +51,7 @@ def next_passes(passes, disorder, n, badness):
 
 @kernel
 def rank(keys, passes, work):
-    """Fill work's ranks and order; returns the number of moves that the repair took. O(n) for keys without long repairs."""
+    """Fill work's ranks and order; returns the moves that the repair took. O(n)."""
     words, other, histogram, ranks, order = work
     n = keys.size
     lowest = highest = keys[0]
@@ -69,7 +71,9 @@ def rank(keys, passes, work):
             order[place] = i
         return 0
     width = 64 - int64(leading_zeros(uint64(highest) - uint64(lowest)))
-    same = min(int64(trailing_zeros(uint64(varying))), width)  # low bits that are equal everywhere: whole numbers as floats
+    same = min(
+        int64(trailing_zeros(uint64(varying))), width
+    )  # low bits that are equal everywhere: whole numbers as floats
     width -= same
     row_bits = 64 - int64(leading_zeros(uint64(n - 1)))
     lost = max(0, width + row_bits - 64)  # low bits for which a word has no room

@@ -1,8 +1,9 @@
 """The wavelet matrix: the k-th smallest of any stretch of numbers, in one step per bit.
 
-Level h splits the numbers by one bit, from the highest: those with a zero come first, in their order. A level is kept
-as words of 64 bits, each beside the count of ones before it, so that a rank is one memory access. Queries are answered
-level by level, all of them before the next level: the accesses of different queries overlap.
+Level h splits the numbers by one bit, from the highest: those with a zero come first, in their order. A
+level is kept as words of 64 bits, each beside the count of ones before it, so that a rank is one memory
+access. Queries are answered level by level, all of them before the next level: the accesses of different
+queries overlap.
 """
 
 from numba import int64, uint32, uint64
@@ -22,8 +23,8 @@ def levels_for(n):
 
 @kernel
 def build(numbers, n, levels, matrix, zeros, spare):
-    """The matrix of n numbers, which are destroyed. matrix[h, 2 j] is word j of level h, matrix[h, 2 j + 1] the ones
-    before it, zeros[h] the zeros of the level. O(n levels)."""
+    """The matrix of n numbers, which are destroyed. matrix[h, 2 j] is word j of level h, matrix[h, 2 j + 1]
+    the ones before it, zeros[h] the zeros of the level. O(n levels)."""
     for h in range(levels):
         shift = uint32(levels - 1 - h)
         level = matrix[h]

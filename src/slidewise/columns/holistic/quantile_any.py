@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from slidewise.columns.holistic.compiling import helper, kernel
+from slidewise.columns.holistic.compiling import kernel
+from slidewise.columns.holistic.frames import covered
 from slidewise.columns.holistic.positions import position
 from slidewise.columns.holistic.ranks import first_passes, rank, workspace
 from slidewise.columns.holistic.wavelet import build, levels_for, select
@@ -11,18 +12,6 @@ from slidewise.columns.holistic.wavelet import build, levels_for, select
 def block_frames(longest):
     """How many frames to answer together: enough to pay for the rows that two blocks share."""
     return max(4096, 4 * longest) if longest <= 16_384 else 1 << 18
-
-
-@helper
-def covered(start, end, rows, most):
-    """The rows that some frames cover; all of them where that is far more than the frames, so that it is built once."""
-    first, last = rows, 0
-    for i in range(start.size):
-        if start[i] < end[i]:
-            first, last = min(first, start[i]), max(last, end[i])
-    if last - first > most:
-        return 0, rows
-    return first, last
 
 
 @kernel
@@ -68,7 +57,7 @@ def ranked(keys, levels, matrix, zeros):
 def answer(
     start, end, offset, fraction, method, matrix, zeros, levels, ordered, queries, low, high, share
 ):  # fmt: skip
-    """The frames of one block. Only those with values are asked for, and the next value only where shares call for it."""
+    """The frames of one block: those with values are asked for, and the next value only where a share calls for it."""
     a, b, k, a2, b2, k2 = queries[0], queries[1], queries[2], queries[3], queries[4], queries[5]
     asked = pairs = 0
     for i in range(start.size):

@@ -1,7 +1,8 @@
 """Quantiles of the last w rows: chunks are ranked, and a cursor follows the window through each.
 
-A chunk is w old rows and many new ones, few enough to stay in cache: every row is ranked once, and the w rows between
-two chunks once more. The chunk sizes of chunk_rows are those that were fastest on uniform data.
+A chunk is w old rows and many new ones, few enough to stay in cache: every row is ranked once, and the w
+rows between two chunks once more. The chunk sizes of chunk_rows are those that were fastest on uniform
+data.
 """
 
 import numpy as np
@@ -27,7 +28,8 @@ def chunk_rows(w):
 
 @kernel
 def sliding_quantile(keys, w, chunk, k, fraction, method, share, low, high):
-    """low[i] is the k-th smallest key of rows i - w + 1 to i, for i >= w, and high[i] the next one where share > 0.
+    """low[i] is the k-th smallest key of rows i - w + 1 to i, for i >= w, and high[i] the next one where
+    share > 0.
 
     O(n) expected: 10 to 20 ns a row.
     """

@@ -1,0 +1,101 @@
+"""Count distinct, by the last row of each value. codes - lowest are numbers below `size`, one for each value.
+
+A row that enters is new if the last row of its value lies before the frame; one that leaves takes its value
+along if it still is that value's last row. No counts are kept.
+"""
+
+import numpy as np
+from numba import int64, uint64
+
+from slidewise.columns.holistic.bits import LAST, ONE, ones
+from slidewise.columns.holistic.compiling import kernel
+
+
+@kernel
+def sliding_distinct(codes, lowest, size, w, out):
+    """The last w rows. O(1) a row: 2 ns."""
+    last = np.full(size, -1 - w, np.int64)
+    distinct = 0
+    for i in range(codes.size):
+        if i >= w:
+            distinct -= int64(last[codes[i - w] - lowest] == i - w)
+        code = codes[i] - lowest
+        distinct += int64(last[code] <= i - w)
+        last[code] = i
+        out[i] = distinct
+
+
+@kernel
+def monotone_distinct(codes, lowest, size, start, end, out):
+    """Frames whose bounds never move back. O(1) a row that enters or leaves."""
+    last = np.full(size, -1, np.int64)
+    distinct = first = row = 0
+    for t in range(start.size):
+        if row < start[t] and first == row:  # a gap between two frames
+            first = row = start[t]
+        while row < end[t]:
+            code = codes[row] - lowest
+            distinct += int64(last[code] < first)
+            last[code] = row
+            row += 1
+        while first < start[t]:
+            distinct -= int64(last[codes[first] - lowest] == first)
+            first += 1
+        out[t] = distinct
+
+
+@kernel
+def any_distinct(codes, lowest, size, start, end, out):
+    """Any frames, in the order of their ends: a bitmap marks the last row of each value so far, and the
+    marks from start[t] on are counted, by words, by blocks of 1024 rows and of 65536. 8 to 60 ns a
+    frame."""
+    n = codes.size
+    last = np.full(size, -1, np.int64)
+    marks = np.zeros((n >> 6) + 2, np.uint64)
+    blocks, large = np.zeros((n >> 10) + 2, np.int64), np.zeros((n >> 16) + 2, np.int64)
+    row = 0
+    for t in by_end(end, n):
+        while row < end[t]:
+            flip(marks, blocks, large, row, 1)
+            code = codes[row] - lowest
+            if last[code] >= 0:
+                flip(marks, blocks, large, last[code], -1)
+            last[code] = row
+            row += 1
+        out[t] = marks_between(marks, blocks, large, start[t], end[t]) if start[t] < end[t] else 0
+
+
+@kernel
+def by_end(end, n):
+    """The frames in the order of their ends, which lie between 0 and n. O(frames + n)."""
+    place = np.zeros(n + 2, np.int64)
+    for t in range(end.size):
+        place[end[t] + 1] += 1
+    for j in range(n + 1):
+        place[j + 1] += place[j]
+    order = np.empty(end.size, np.int64)
+    for t in range(end.size):
+        order[place[end[t]]] = t
+        place[end[t]] += 1
+    return order
+
+
+@kernel
+def flip(marks, blocks, large, row, change):
+    marks[row >> 6] ^= ONE << (uint64(row) & LAST)
+    blocks[row >> 10] += change
+    large[row >> 16] += change
+
+
+@kernel
+def marks_between(marks, blocks, large, start, end):
+    """The marks from row start on, where none is at `end` or after."""
+    word, block, group = start >> 6, (start >> 10) + 1, (start >> 16) + 1
+    count = int64(ones(marks[word] >> (uint64(start) & LAST)))
+    for j in range(word + 1, min(block << 4, (end + 63) >> 6)):
+        count += int64(ones(marks[j]))
+    for j in range(block, min(group << 6, (end + 1023) >> 10)):
+        count += blocks[j]
+    for j in range(group, (end + 65535) >> 16):
+        count += large[j]
+    return count

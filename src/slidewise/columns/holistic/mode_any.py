@@ -1,0 +1,102 @@
+"""The mode of any frames, ties to the lowest value: a table of the modes of all stretches of whole pieces,
+about sqrt(2 w) rows each, up to the longest frame; the rows at a frame's edges, before its first whole
+piece and after its last, may each beat the table's answer, which their values' lists of rows tell without
+counting. O(sqrt w) a frame.
+"""
+
+import numpy as np
+
+from slidewise.columns.holistic.compiling import kernel
+from slidewise.columns.holistic.frames import covered
+from slidewise.columns.holistic.mode_sliding import codes_of_order
+from slidewise.columns.holistic.ranks import first_passes, rank, workspace
+
+
+@kernel
+def any_mode(keys, start, end, longest, block, out):
+    """66 ns a frame of 16 rows, 380 of 1000."""
+    n = start.size
+    piece = max(8, int(np.sqrt(2.0 * longest)))
+    first, last = 0, -1
+    codes = key_of = rows = index = np.empty(0, np.int64)
+    begins = np.empty(0, np.int64)
+    table = np.empty((1, 1, 2), np.int64)
+    for i in range(0, n, block):
+        stop = min(n, i + block)
+        a, b = covered(start[i:stop], end[i:stop], keys.size, 16 * block)
+        if a < b and not (first <= a and b <= last):
+            first, last = a, b
+            codes, key_of = np.empty(b - a, np.int64), np.empty(b - a, np.int64)
+            rows, index = np.empty(b - a, np.int64), np.empty(b - a, np.int64)
+            begins = lists_of_rows(keys[a:b], codes, key_of, rows, index)
+            table = np.empty(((b - a) // piece + 1, longest // piece + 1, 2), np.int64)
+            modes_of_pieces(codes, begins.size - 1, piece, table)
+        for t in range(i, stop):
+            out[t] = 0
+            if start[t] < end[t]:
+                code = mode_of(codes, rows, index, begins, table, piece, start[t] - first, end[t] - first)
+                out[t] = key_of[code]
+
+
+@kernel
+def lists_of_rows(keys, codes, key_of, rows, index):
+    """Codes of the keys in order; the rows of code c are rows[begins[c]] to rows[begins[c + 1] - 1], and
+    index[t] is the place of row t among them. Returns begins."""
+    n = keys.size
+    work = workspace(n)
+    rank(keys, first_passes(n), work)
+    size = codes_of_order(keys, work[4], codes, key_of)
+    begins = np.full(size + 1, n)
+    for p in range(n - 1, -1, -1):  # the order by (key, row) is the lists, one after another
+        row = work[4][p]
+        rows[p], index[row] = row, p
+        begins[codes[row]] = p
+    return begins
+
+
+@kernel
+def modes_of_pieces(codes, size, piece, table):
+    """table[s, k] is the mode of pieces s to s + k, and how often it occurs there."""
+    counts = np.zeros(size, np.int64)
+    for s in range(table.shape[0]):
+        mode, most = -1, 0
+        for k in range(min(table.shape[0] - s, table.shape[1])):
+            for t in range((s + k) * piece, min(codes.size, (s + k + 1) * piece)):
+                code = codes[t]
+                count = counts[code] + 1
+                counts[code] = count
+                if count > most or (count == most and code < mode):
+                    mode, most = code, count
+            table[s, k, 0], table[s, k, 1] = mode, most
+        for t in range(s * piece, min(codes.size, (s + table.shape[1]) * piece)):
+            counts[codes[t]] = 0
+
+
+@kernel
+def mode_of(codes, rows, index, begins, table, piece, start, end):
+    """The lowest of the most frequent codes of rows start to end - 1."""
+    s, e = (start + piece - 1) // piece, end // piece
+    mode, most = -1, 0
+    left, right = end, end
+    if s < e:
+        mode, most = table[s, e - 1 - s, 0], table[s, e - 1 - s, 1]
+        left, right = s * piece, e * piece
+    for t in range(start, left):  # where t is the first row of its code, the list says how many follow in the frame
+        code, p = codes[t], index[t]
+        stop = begins[code + 1]
+        if p + most < stop and rows[p + most] < end:
+            while p + most < stop and rows[p + most] < end:
+                most += 1
+            mode = code
+        elif code < mode and p + most - 1 < stop and rows[p + most - 1] < end:
+            mode = code
+    for t in range(right, end):  # where it is the last, how many come before it
+        code, p = codes[t], index[t]
+        begin = begins[code]
+        if p - most >= begin and rows[p - most] >= start:
+            while p - most >= begin and rows[p - most] >= start:
+                most += 1
+            mode = code
+        elif code < mode and p - most + 1 >= begin and rows[p - most + 1] >= start:
+            mode = code
+    return mode

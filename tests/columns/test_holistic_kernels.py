@@ -1,0 +1,292 @@
+"""The compiled holistic kernels, against sorting and counting every frame."""
+
+import math
+import os
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from slidewise.aggregations.ranks import NthSmallest, Percentile, PercentileDisc
+from slidewise.columns import holistic
+from slidewise.errors import InvalidInput
+
+pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="kernels need numba")
+
+N = 900
+
+
+def data(kind, n=N):
+    rng = np.random.default_rng(len(kind) + n)
+    special = [np.nan, -np.nan, 0.0, -0.0, np.inf, -np.inf, 1.0, 1e-300, -2.5]
+    return {
+        "uniform": lambda: rng.random(n),
+        "normal": lambda: rng.normal(size=n),
+        "sorted": lambda: np.sort(rng.random(n)),
+        "falling": lambda: -np.sort(rng.random(n)),
+        "few": lambda: rng.integers(-2, 3, n).astype(float),
+        "walk": lambda: rng.normal(size=n).cumsum(),
+        "constant": lambda: np.full(n, 3.5),
+        "special": lambda: rng.choice(special, n),
+        "nan": lambda: np.full(n, np.nan),
+        "two levels": lambda: np.where(rng.random(n) < 0.5, -1e300, 1e300) + rng.random(n),
+        "close": lambda: np.where(rng.random(n) < 0.01, 1e308, 1 + rng.integers(0, 1000, n) * 2.0**-52),
+        "integers": lambda: rng.integers(-(2**62), 2**62, n),
+        "codes": lambda: rng.integers(0, 40, n),
+        "large": lambda: 2**53 + rng.integers(0, 4, n),
+        "extreme": lambda: rng.choice([-(2**63), 2**63 - 1, 0, 1], n),
+    }[kind]()
+
+
+KINDS = (
+    "uniform", "normal", "sorted", "falling", "few", "walk", "constant", "special", "nan", "two levels", "close",
+    "integers", "codes", "large", "extreme",
+)  # fmt: skip
+
+
+def frames(kind, n):
+    rng = np.random.default_rng(n)
+    rows = np.arange(n)
+    if kind == "time":
+        times = np.cumsum(rng.exponential(1.0, n))
+        return np.searchsorted(times, times - 20.0), rows + 1
+    if kind == "centred":
+        return np.maximum(0, rows - 9), np.minimum(n, rows + 7)
+    if kind == "growing":
+        return np.zeros(n, np.int64), rows + 1
+    if kind == "gaps":  # empty frames, frames far apart
+        start = np.sort(rng.integers(0, n + 1, 60))
+        return start, np.maximum.accumulate(np.minimum(n, start + rng.integers(0, 4, 60)))
+    if kind == "mod prime":
+        return np.maximum(0, rows - (rows * 7919) % 97), np.minimum(n, rows + 1 + (rows * 104729) % 83)
+    if kind == "anywhere":
+        return rng.integers(0, n + 1, n), rng.integers(0, n + 1, n)
+    raise AssertionError(kind)
+
+
+FRAMES = ("time", "centred", "growing", "gaps", "mod prime", "anywhere")
+
+
+def trailing(n, w):
+    return [max(0, i - w + 1) for i in range(n)], list(range(1, n + 1))
+
+
+def expected_quantile(frame, rule):
+    """By sorting, with the rules of the aggregations; np.sort puts NaN last."""
+    ordered = np.sort(frame).tolist()
+    return rule.select(len(ordered), lambda k: ordered[k])
+
+
+RULES = {
+    ("continuous", 0.5): Percentile(0.5),
+    ("continuous", 0.9): Percentile(0.9),
+    ("continuous", 0.0): Percentile(0.0),
+    ("continuous", 1.0): Percentile(1.0),
+    ("discrete", 0.5): PercentileDisc(0.5),
+    ("discrete", 0.31): PercentileDisc(0.31),
+    ("continuous_as_paper", 0.25): Percentile(0.25, method="paper"),
+    ("discrete_as_paper", 0.75): PercentileDisc(0.75, method="paper"),
+    ("nth_smallest", 3): NthSmallest(3),
+}
+
+
+def check(result, values, start, end, expected):
+    out, valid = result
+    assert len(out) == len(valid) == len(start)
+    for i, (a, b) in enumerate(zip(start, end, strict=True)):
+        want = expected(values[a:b]) if a < b else None
+        assert valid[i] == (want is not None), (i, a, b)
+        if want is not None:
+            got = out[i].item()
+            assert type(got) is type(want)
+            assert got == want or (got != got and want != want), (i, got, want, values[a:b])
+
+
+# ---- quantile
+@pytest.mark.parametrize("kind", KINDS)
+def test_quantiles_of_rows(kind):
+    values = data(kind)
+    for (method, q), rule in RULES.items():
+        for w in (1, 2, 3, 16, 101):
+            start, end = trailing(N, w)
+            sample = [i for i in range(N) if i < 2 * w + 5 or i % 7 == 0]
+            result = tuple(r[sample] for r in holistic.quantile_rows(values, w, q, method))
+            bounds = [start[i] for i in sample], [end[i] for i in sample]
+            check(result, values, *bounds, lambda f, rule=rule: expected_quantile(f, rule))
+
+
+@pytest.mark.parametrize("kind", ["few", "special", "integers"])
+def test_quantiles_of_all_small_sizes_and_windows(kind):
+    for n in range(9):
+        values = data(kind, n)
+        for w in range(1, 11):
+            for (method, q), rule in RULES.items():
+                result = holistic.quantile_rows(values, w, q, method)
+                check(result, values, *trailing(n, w), lambda f, rule=rule: expected_quantile(f, rule))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("moves", FRAMES)
+def test_quantiles_of_frames(kind, moves):
+    values = data(kind, 300)
+    start, end = frames(moves, 300)
+    for (method, q), rule in RULES.items():
+        result = holistic.quantile(values, start, end, q, method)
+        check(result, values, start, end, lambda f, rule=rule: expected_quantile(f, rule))
+
+
+@pytest.mark.parametrize("kind", ["uniform", "two levels", "walk", "few", "sorted"])
+@pytest.mark.parametrize("w", [1, 5, 64, 200])
+def test_chunks_of_any_size_give_the_same(kind, w):
+    from slidewise.columns.holistic.quantile_sliding import sliding_quantile
+
+    values = data(kind, 3000)
+    keys = holistic._keys(values)
+    for chunk in (w + 1, w + 64, 2 * w + 7, 5000):
+        low, high = np.zeros((2, 3000), np.int64)
+        k = (w - 1) // 2
+        sliding_quantile(keys, w, chunk, k, 0.5, 0, 0.5 if w % 2 == 0 else 0.0, low, high)
+        windows = np.sort(np.lib.stride_tricks.sliding_window_view(keys, w)[1:], axis=1)
+        assert np.array_equal(low[w:], windows[:, k])
+        if w % 2 == 0:
+            assert np.array_equal(high[w:], windows[:, k + 1])
+
+
+def test_a_sparse_bitset_falls_back_to_the_summary():
+    """Two values far apart in rank, in turn: the cursor jumps over the whole chunk with every row."""
+    n, w = 40_000, 101
+    rng = np.random.default_rng(0)
+    values = rng.random(n) + np.where(np.arange(n) % (2 * w) < w, 0, 10.0)
+    values[::2] = 20.0 * (np.arange(n // 2) % 2)
+    out = holistic.quantile_rows(values, w, 0.5)[0]
+    windows = np.lib.stride_tricks.sliding_window_view(values, w)
+    assert np.array_equal(out[w - 1 :], np.median(windows, axis=1))
+
+
+def test_any_frames_over_many_blocks_and_all_rows():
+    rng = np.random.default_rng(2)
+    n, rows = 20_000, 50_000
+    values = rng.integers(0, 1000, rows)
+    start = rng.integers(0, rows, n)
+    for reach in (30, 3000):
+        end = np.minimum(rows, start + rng.integers(0, reach, n))
+        low, valid = holistic.quantile(values, start, end, 0.5, "discrete")
+        counts = holistic.count_distinct(values, start, end)[0]
+        modes = holistic.mode(values, start, end)[0]
+        assert np.array_equal(valid, end > start)
+        for i in rng.integers(0, n, 300):
+            frame = np.sort(values[start[i] : end[i]])
+            assert counts[i] == len(np.unique(frame))
+            if valid[i]:
+                assert low[i] == frame[max(0, math.ceil(len(frame) / 2) - 1)]
+                assert modes[i] == expected_mode(frame)
+
+
+# ---- count distinct and mode
+def expected_distinct(frame):
+    return len(np.unique(frame))  # all NaNs are one
+
+
+def expected_mode(frame):
+    values, counts = np.unique(frame, return_counts=True)
+    return values[np.argmax(counts)].item()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_distinct_values_and_modes_of_rows(kind):
+    values = data(kind)
+    for w in (1, 2, 7, 101, 5000):
+        bounds = trailing(N, w)
+        check(holistic.count_distinct_rows(values, w), values, *bounds, expected_distinct)
+        check(holistic.mode_rows(values, w), values, *bounds, expected_mode)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("moves", FRAMES)
+def test_distinct_values_and_modes_of_frames(kind, moves):
+    values = data(kind, 400)
+    start, end = frames(moves, 400)
+    check(holistic.mode(values, start, end), values, start, end, expected_mode)
+    counts, valid = holistic.count_distinct(values, start, end)
+    assert valid.all()
+    assert counts.tolist() == [expected_distinct(values[a:b]) for a, b in zip(start, end, strict=True)]
+
+
+def test_distinct_values_where_the_hash_table_grows():
+    values = np.random.default_rng(0).permutation(20_000) * 1e-3
+    values = np.concatenate((values, values))
+    start, end = [0, 5, 30_000], [40_000, 15_000, 40_000]
+    assert holistic.count_distinct(values, start, end)[0].tolist() == [20_000, 14_995, 10_000]
+
+
+def test_distinct_values_across_all_levels_of_the_bitmap():
+    n = 200_000
+    values = np.arange(n) % 150_000
+    start = np.array([0, 1, 63, 64, 1023, 1024, 65_535, 65_536, 131_072, 199_999, 70_000, 100])
+    end = np.array([n, n, 64, 66, n, 3000, 65_536, 131_073, n, n, 70_000, 40])
+    expected = [len(np.unique(values[a:b])) for a, b in zip(start, end, strict=True)]
+    assert holistic.count_distinct(values, start, end)[0].tolist() == expected
+
+
+def test_modes_with_many_codes_search_through_groups():
+    """Every code in turn, so that the mode ties with all others and leaves with every row."""
+    for size in (40, 3000):
+        values = np.arange(4 * size)[::-1] % size
+        out = holistic.mode_rows(values, size + size // 2)[0]
+        window = Counter()
+        for i, v in enumerate(values.tolist()):
+            window[v] += 1
+            if i >= size + size // 2:
+                window[int(values[i - size - size // 2])] -= 1
+            if i % 97 == 0:
+                most = max(window.values())
+                assert out[i] == min(v for v, c in window.items() if c == most)
+
+
+# ---- ranks
+@pytest.mark.parametrize("kind", (*KINDS, "outliers"))
+def test_ranks_are_those_of_a_stable_sort(kind):
+    from slidewise.columns.holistic.ranks import rank, workspace
+
+    for n in (1, 2, 63, 1000, 5000):
+        if kind == "outliers":  # the leading digits tell nothing: all bits must be sorted
+            keys = np.random.default_rng(n).permutation(n)
+            keys[: min(2, n - 1)] = [-(2**63), 2**63 - 1][: min(2, n - 1)]
+        else:
+            keys = holistic._keys(data(kind, n))
+        expected = np.argsort(keys, kind="stable")
+        for passes in range(1, 6):
+            work = workspace(n)
+            rank(keys, passes, work)
+            assert np.array_equal(work[4], expected)
+            assert np.array_equal(work[3][expected], np.arange(n))
+
+
+# ---- input
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x: holistic.quantile_rows(x.astype(np.float32), 3, 0.5), "float64 or int64 values, got float32"),
+        (lambda x: holistic.quantile_rows(x, 0, 0.5), "at least one row, got 0"),
+        (lambda x: holistic.quantile_rows(x, 3, 1.5), "between 0 and 1, got 1.5"),
+        (lambda x: holistic.quantile_rows(x, 3, math.nan), "between 0 and 1"),
+        (lambda x: holistic.quantile_rows(x, 3, 0, "nth_smallest"), "from 1 on, got 0"),
+        (lambda x: holistic.quantile_rows(x, 3, 0.5, "exact"), "one of continuous, .* got 'exact'"),
+        (lambda x: holistic.quantile(x, [0], [6], 0.5), "between 0 and the 5 rows"),
+        (lambda x: holistic.count_distinct(x, [-1], [3]), "between 0 and the 5 rows"),
+        (lambda x: holistic.mode(x, [0, 1], [3]), "2 starts and 1 ends"),
+    ],
+)
+def test_bad_input_is_refused(call, message):
+    with pytest.raises(InvalidInput, match=message):
+        call(np.arange(5.0))
+
+
+def test_input_is_left_as_it_was():
+    for values in (data("special"), data("codes")):
+        before = values.copy()
+        values.flags.writeable = False
+        holistic.quantile_rows(values, 10, 0.5)
+        holistic.count_distinct_rows(values, 10)
+        holistic.mode_rows(values, 10)
+        assert np.array_equal(values.view(np.int64), before.view(np.int64))
