@@ -146,7 +146,7 @@ def _written_out(kind: str, bits: int, hashes: int) -> dict[str, Any]:
     source += ["    step = mix(p) | one"]
     for i in rounds:
         source += [f"    r = p % bits; w{i} = r >> u6; b{i} = one << (r & u63); p = p + step"]
-    # Products, not conditions: 64 branches take numba five times as long to compile
+    # Products, not conditions: 1.1 s to compile instead of 1.9 s for 64 branches
     chosen = [" | ".join(f"b{i} * uint64(w{i} == k{w})" for i in rounds) for w in words]
     source += [f"    return ({', '.join(chosen)},)"]
     source += ["def combine(a, b):", f"    return ({', '.join(f'a[{w}] | b[{w}]' for w in words)},)"]
