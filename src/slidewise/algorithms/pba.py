@@ -21,12 +21,13 @@ from typing import Any
 import numpy as np
 
 from slidewise.algorithms import sba
-from slidewise.algorithms.sba import FixedWindow, State, cumulate_slots, emit
+from slidewise.algorithms.sba import FixedWindow, State, cumulate_slots, emit, run_frames, run_slides
 from slidewise.templates.compile import kernel
 from slidewise.templates.interpret import Swag
 from slidewise.templates.names import combine, identity, lift, zipped
 
-__all__ = ["MIXINS", "USES", "State", "rolling_pba"]
+# Frames that are not the last n rows have no chunks of one size to work ahead on: they run as in SBA.
+__all__ = ["MIXINS", "USES", "State", "rolling_pba", "run_frames", "run_slides"]
 
 USES = (sba,)
 
