@@ -94,8 +94,7 @@ AGGREGATIONS: tuple[AggregationEntry, ...] = (
         paper_name="GeometricMean",
         decomposition=Decomposition("T", "{n:Int, Π:T}", "T", "n=1, Π=v", "n=a.n+b.n, Π=a.Π*b.Π", "ⁿ√Π"),
         note=(
-            "A product overflows: ours keeps the sum of logarithms, whose inverse is not exact, and a zero "
-            "has none."
+            "A product overflows: ours keeps the sum of logarithms, whose inverse is not exact, and a zero has none."
         ),
     ),
     AggregationEntry(
@@ -124,9 +123,7 @@ AGGREGATIONS: tuple[AggregationEntry, ...] = (
     AggregationEntry("var_pop", VarPop, "the population variance", "sum-like", note=_STABLE),
     AggregationEntry("skewness", Skewness, "the population skewness", "sum-like", note=_STABLE),
     AggregationEntry("kurtosis", Kurtosis, "the excess kurtosis of the population", "sum-like", note=_STABLE),
-    AggregationEntry(
-        "covar_samp", CovarSamp, "the sample covariance of two columns", "sum-like", note=_STABLE
-    ),
+    AggregationEntry("covar_samp", CovarSamp, "the sample covariance of two columns", "sum-like", note=_STABLE),
     AggregationEntry("corr", Corr, "Pearson's correlation of two columns", "sum-like", note=_STABLE),
     AggregationEntry(
         "max_count",
@@ -135,9 +132,7 @@ AGGREGATIONS: tuple[AggregationEntry, ...] = (
         "max-like",
         paper_name="MaxCount",
         tutorial_name="maxCount",
-        decomposition=Decomposition(
-            "T", "{n:Int, max:T}", "Int", "n=1, max=v", "pick higher or add if equal", "n"
-        ),
+        decomposition=Decomposition("T", "{n:Int, max:T}", "Int", "n=1, max=v", "pick higher or add if equal", "n"),
     ),
     AggregationEntry(
         "min_count",
@@ -145,9 +140,7 @@ AGGREGATIONS: tuple[AggregationEntry, ...] = (
         "how many rows have the smallest value",
         "max-like",
         paper_name="MinCount",
-        decomposition=Decomposition(
-            "T", "{n:Int, min:T}", "Int", "n=1, min=v", "pick lower or add if equal", "n"
-        ),
+        decomposition=Decomposition("T", "{n:Int, min:T}", "Int", "n=1, min=v", "pick lower or add if equal", "n"),
     ),
     AggregationEntry(
         "max_by",
@@ -247,8 +240,7 @@ AGGREGATIONS: tuple[AggregationEntry, ...] = (
         "a value of about the given rank",
         "sketch-like",
         note=(
-            "Merging drops values at random: the laws hold exactly up to the sketch's size, within its error "
-            "beyond."
+            "Merging drops values at random: the laws hold exactly up to the sketch's size, within its error beyond."
         ),
     ),
     AggregationEntry(

@@ -62,9 +62,7 @@ def reactive_table_1() -> list[DecompositionRow]:
         d = entry.decomposition
         assert d is not None, entry.name
         rows.append(
-            DecompositionRow(
-                entry.paper_name, d.input, d.partial, d.output, d.lift, d.combine, d.lower, entry.note
-            )
+            DecompositionRow(entry.paper_name, d.input, d.partial, d.output, d.lift, d.combine, d.lower, entry.note)
         )
     return rows
 
@@ -115,10 +113,7 @@ def _group_row(group: str) -> GroupRow:
     named = sorted((e.tutorial_name for e in entries if e.tutorial_name), key=_TUTORIAL_ORDER.index)
     notes = []
     for e in entries:
-        notes += [
-            f"{e.name}: {'' if getattr(e.cls, p) else 'not '}{p}, since {why}"
-            for p, why in e.departures.items()
-        ]
+        notes += [f"{e.name}: {'' if getattr(e.cls, p) else 'not '}{p}, since {why}" for p, why in e.departures.items()]
         notes += [f"{e.name}: {e.note}"] if e.note else []
     marks = {p: _mark([_as_in_group(e, p) for e in entries]) for p in _TUTORIAL}
     return GroupRow(group, ", ".join(named), **marks, notes=tuple(notes))
