@@ -99,7 +99,7 @@ def test_what_cannot_be_meant_is_refused():
         s.query(1, 2)
     s.insert(2)
     with pytest.raises(
-        sw.InvalidInput, match="at most 2 values, and it is full. Evict first, or make it with a capacity"
+        sw.InvalidInput, match=r"at most 2 values, and it is full. Evict first, or make it with a capacity"
     ):
         s.insert(3)
     for k in (-1, 3, 1.5, None):
@@ -115,7 +115,7 @@ def test_times_go_forward():
     s = sw.swag("b_int", sw.sum(), capacity=8)
     s.insert(1, time=5)
     s.insert(2, time=5)
-    with pytest.raises(sw.IllegalPair, match="got 4 after 5. Use fiba"):
+    with pytest.raises(sw.IllegalPair, match=r"got 4 after 5. Use fiba"):
         s.insert(3, time=4)
     s.check([1, 2])
     assert s.query(5, 5) == 3

@@ -132,7 +132,7 @@ def test_what_cannot_be_meant_is_refused():
     with pytest.raises(sw.InvalidInput, match="location 2 is given more than once"):
         s.update([(2, 1), (2, 3)])
     s.new([1, 2])
-    with pytest.raises(sw.InvalidInput, match="all 2 slots .* reactive, which grows"):
+    with pytest.raises(sw.InvalidInput, match=r"all 2 slots .* reactive, which grows"):
         s.insert(3)
     assert (s.query(), len(s)) == (3, 2)
     for capacity in (0, -1, 2.0, None):

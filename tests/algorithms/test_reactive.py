@@ -238,7 +238,7 @@ def test_removals_are_one_update_too():
 
 def test_out_of_order_needs_a_commutative_aggregation():
     s = window_of("ab")
-    with pytest.raises(sw.IllegalPair, match="commutative, and Concat is not: got the time 0 after 1. Use fiba"):
+    with pytest.raises(sw.IllegalPair, match=r"commutative, and Concat is not: got the time 0 after 1. Use fiba"):
         s.insert("c", time=0)
     s.insert("c", time=1)
     assert s.query() == "abc"
@@ -277,7 +277,7 @@ def test_what_cannot_be_meant_is_refused():
             operation()
     assert (s.query(), len(s)) == (1, 1)
     timed = window_of("abc")
-    with pytest.raises(sw.InvalidInput, match="no value with the time 1.5. Held are times from 0 to 2"):
+    with pytest.raises(sw.InvalidInput, match=r"no value with the time 1.5. Held are times from 0 to 2"):
         timed.remove(time=1.5)
     with pytest.raises(sw.InvalidInput, match="starts at 2, after its end 1"):
         timed.query(2, 1)

@@ -11,7 +11,7 @@ from slidewise.aggregations.ranks import NthSmallest, Percentile, PercentileDisc
 from slidewise.columns import holistic
 from slidewise.errors import InvalidInput
 
-pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="kernels need numba")
+needs_compiler = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="calls a kernel")
 
 N = 900
 
@@ -135,6 +135,7 @@ def test_quantiles_of_frames(kind, moves):
         check(result, values, start, end, lambda f, rule=rule: expected_quantile(f, rule))
 
 
+@needs_compiler
 @pytest.mark.parametrize("kind", ["uniform", "two levels", "walk", "few", "sorted"])
 @pytest.mark.parametrize("w", [1, 5, 64, 200])
 def test_chunks_of_any_size_give_the_same(kind, w):
@@ -152,6 +153,7 @@ def test_chunks_of_any_size_give_the_same(kind, w):
             assert np.array_equal(high[w:], windows[:, k + 1])
 
 
+@needs_compiler  # too many rows for anything else
 def test_a_sparse_bitset_falls_back_to_the_summary():
     """Two values far apart in rank, in turn: the cursor jumps over the whole chunk with every row."""
     n, w = 40_000, 101
@@ -163,6 +165,7 @@ def test_a_sparse_bitset_falls_back_to_the_summary():
     assert np.array_equal(out[w - 1 :], np.median(windows, axis=1))
 
 
+@needs_compiler  # too many rows for anything else
 def test_any_frames_over_many_blocks_and_all_rows():
     rng = np.random.default_rng(2)
     n, rows = 20_000, 50_000
@@ -219,6 +222,7 @@ def test_distinct_values_where_the_hash_table_grows():
     assert holistic.count_distinct(values, start, end)[0].tolist() == [20_000, 14_995, 10_000]
 
 
+@needs_compiler  # too many rows for anything else
 def test_distinct_values_across_all_levels_of_the_bitmap():
     n = 200_000
     values = np.arange(n) % 150_000
@@ -244,6 +248,7 @@ def test_modes_with_many_codes_search_through_groups():
 
 
 # ---- ranks
+@needs_compiler
 @pytest.mark.parametrize("kind", (*KINDS, "outliers"))
 def test_ranks_are_those_of_a_stable_sort(kind):
     from slidewise.columns.holistic.ranks import rank, workspace
@@ -290,3 +295,27 @@ def test_input_is_left_as_it_was():
         holistic.count_distinct_rows(values, 10)
         holistic.mode_rows(values, 10)
         assert np.array_equal(values.view(np.int64), before.view(np.int64))
+
+
+def test_without_the_compiler_the_results_are_the_same(monkeypatch):
+    import numba
+
+    cases = []
+    for kind in ("special", "codes", "large"):
+        values = data(kind, 120)
+        for moves in ("time", "anywhere"):
+            bounds = frames(moves, 120)
+            cases += [lambda v=values, b=bounds, r=r: holistic.quantile(v, *b, r[1], r[0]) for r in RULES]
+            cases += [
+                lambda v=values, b=bounds: holistic.count_distinct(v, *b),
+                lambda v=values, b=bounds: holistic.mode(v, *b),
+            ]
+        cases += [lambda v=values: holistic.quantile_rows(v, 7, 0.5), lambda v=values: holistic.mode_rows(v, 7)]
+        cases += [lambda v=values: holistic.count_distinct_rows(v, 7)]
+    compiled = [case() for case in cases]
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+    for case, (out, valid) in zip(cases, compiled, strict=True):
+        again, valid_again = case()
+        assert again.dtype == out.dtype
+        assert np.array_equal(valid, valid_again)
+        assert np.array_equal(again[valid], out[valid], equal_nan=out.dtype.kind == "f")

@@ -14,7 +14,7 @@ from slidewise.registry import algorithm as algorithm_entry
 from slidewise.registry import require_legal
 from slidewise.registry.entries import AlgorithmEntry
 from slidewise.templates import fifo, fold
-from slidewise.templates.bind import bind
+from slidewise.templates.bind import bind, functions_of
 from slidewise.templates.compile import kernel, new_state, partial_dtype, result_dtype
 from slidewise.templates.interpret import optional_names, run_interpreted, swag_class
 from slidewise.windows.bounds import Frames
@@ -82,17 +82,32 @@ def _run_fold(c: _Compiler, columns: Columns, frames: Frames, out: np.ndarray, v
 
 def _run_sba(c: _Compiler, columns: Columns, frames: Frames, out: np.ndarray, valid: np.ndarray) -> bool:
     if frames.trailing is not None:
-        return c.call(c.module.run_rows, c.work(2 * frames.longest + 2), columns, frames.longest, out, valid)
+        return c.call(c.module.run_rows, c.work(2 * max(1, frames.longest) + 2), columns, frames.longest, out, valid)
     return c.call(c.module.run_frames, c.work(frames.longest), columns, frames.start, frames.end, out, valid)
 
 
+def _run_pba(c: _Compiler, columns: Columns, frames: Frames, out: np.ndarray, valid: np.ndarray) -> bool:
+    if frames.trailing is None:
+        return _run_sba(c, columns, frames, out, valid)
+    done: bool = c.module.rolling_pba(c.op, c.partial, columns, frames.longest, out, valid)
+    return done
+
+
 def _run_flat_fat(c: _Compiler, columns: Columns, frames: Frames, out: np.ndarray, valid: np.ndarray) -> bool:
-    leaves = 1 << max(0, len(columns[0]) - 1).bit_length()
-    return c.call(c.module.run_frames, c.work(2 * leaves), columns, frames.start, frames.end, out, valid)
+    return c.call(c.module.run_frames, c.work(_tree_size(columns)), columns, frames.start, frames.end, out, valid)
+
+
+def _tree_size(columns: Columns) -> int:
+    return 2 << max(0, len(columns[0]) - 1).bit_length()
 
 
 _Runner = Callable[[_Compiler, Columns, Frames, np.ndarray, np.ndarray], bool]
-_RUNNERS: dict[str, _Runner] = {"recalculate": _run_fold, "sba": _run_sba, "flat_fat": _run_flat_fat}
+_RUNNERS: dict[str, _Runner] = {
+    "recalculate": _run_fold,
+    "sba": _run_sba,
+    "pba": _run_pba,
+    "flat_fat": _run_flat_fat,
+}
 
 
 # ---- interpreted
@@ -102,18 +117,34 @@ def _interpreted(
     lists = [c.tolist() for c in columns]
     rows = lists[0] if aggregation.arity == 1 else list(zip(*lists, strict=True))
     start, end = frames.start.tolist(), frames.end.tolist()
-    if entry.name in ("recalculate", "flat_fat", "sba", "pba") or not frames.monotone:
-        results = _fold_interpreted(aggregation, rows, start, end)
+    if entry.name == "recalculate":
+        results = _drive(aggregation, [fold.run], "run", (), rows, start, end)
+    elif entry.name == "flat_fat":
+        tree = [None] * _tree_size(columns)
+        results = _drive(aggregation, functions_of(entry.module), "run_frames", (tree,), rows, start, end)
+    elif entry.name in ("sba", "pba"):
+        work = [None] * max(1, frames.longest)
+        results = _drive(aggregation, functions_of(algorithm_entry("sba").module), "run_frames", (work,), rows, start, end)
     else:
-        results = list(run_interpreted(swag_class(entry, aggregation)(), rows, start, end))
+        options = {"capacity": frames.longest + 1} if "capacity" in entry.options else {}
+        results = list(run_interpreted(swag_class(entry, aggregation)(**options), rows, start, end))
     return _as_arrays(results)
 
 
-def _fold_interpreted(aggregation: Aggregation, rows: list[Any], start: list[int], end: list[int]) -> list[Any]:
+def _drive(
+    aggregation: Aggregation,
+    functions: list[FunctionType],
+    driver: str,
+    work: tuple[Any, ...],
+    rows: list[Any],
+    start: list[int],
+    end: list[int],
+) -> list[Any]:
+    """The results of a driver over Python objects; lower itself gives None where there is no result."""
     names = optional_names(aggregation)
-    names |= {"zipped": lambda x: x, "defined": lambda total: True}
+    names |= {"zipped": lambda x: x, "defined": lambda total: True, "always_defined": False}
     out = [aggregation.empty] * len(start)
-    bind([fold.run], names)["run"]([(row,) for row in rows], start, end, out, [False] * len(start))
+    bind(functions, names)[driver](*work, [(row,) for row in rows], start, end, out, [False] * len(start))
     return out
 
 

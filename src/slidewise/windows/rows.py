@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from slidewise.aggregations.values import NAN
 from slidewise.errors import InvalidInput
 from slidewise.windows.clock import Clock
 from slidewise.windows.definitions import Between, Column, DeltaWindow, PunctuationWindow, WindowDefinition
 from slidewise.windows.durations import Length, length
 from slidewise.windows.measures import Measure, missing_column
-
-_NAN = float("nan")
 
 
 class Row:
@@ -101,17 +100,13 @@ class Reader:
 
     def _columns(self) -> tuple[str, ...]:
         keys = (self.partition_by,) if isinstance(self.partition_by, str) else tuple(self.partition_by or ())
-        return tuple(
-            dict.fromkeys((*keys, *self.definition.columns, *(c for m in self.measures for c in m.columns)))
-        )
+        return tuple(dict.fromkeys((*keys, *self.definition.columns, *(c for m in self.measures for c in m.columns))))
 
     def _key(self, value: Any, key: Any) -> Any:
         if self.partition_by is None:
             key = _one_nan(key)
         elif key is not None:
-            raise InvalidInput(
-                f"push: the key comes from partition_by={self.partition_by!r}, got key={key!r} as well"
-            )
+            raise InvalidInput(f"push: the key comes from partition_by={self.partition_by!r}, got key={key!r} as well")
         elif isinstance(self.partition_by, str):
             key = _one_nan(_cell(value, self.partition_by, "partition_by"))
         else:
@@ -119,9 +114,7 @@ class Reader:
         try:
             hash(key)
         except TypeError:
-            raise InvalidInput(
-                f"push: a key must be hashable, got {key!r}. Use a tuple instead of a list"
-            ) from None
+            raise InvalidInput(f"push: a key must be hashable, got {key!r}. Use a tuple instead of a list") from None
         return key
 
     def _offset(self, bound: Any, value: Any) -> Any:
@@ -147,7 +140,7 @@ def _cell(row: Mapping[str, Any], column: str, who: str) -> Any:
 
 def _one_nan(key: Any) -> Any:
     """All NaNs are one value, and so one key."""
-    return _NAN if isinstance(key, float) and key != key else key
+    return NAN if isinstance(key, float) and key != key else key
 
 
 def _delta_clock(definition: WindowDefinition | None) -> Clock | None:

@@ -7,39 +7,104 @@ through their own state. Only the classes listed here are ever made, and none of
 
 from __future__ import annotations
 
+import hashlib
 from collections import deque
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from slidewise.state import codec, definition
+from slidewise.errors import StateError
+from slidewise.state import codec, envelope
+from slidewise.state import definition as definitions
 from slidewise.templates.interpret import Swag
 from slidewise.windows import holders, kept, sliced, slides, sliding, slots, trailing
+from slidewise.windows.agenda import Agenda
 from slidewise.windows.clock import Clock
+from slidewise.windows.definitions import PunctuationWindow
 from slidewise.windows.durations import CalendarDuration, Duration
 from slidewise.windows.plan import Plan
-from slidewise.windows.result import Result
 from slidewise.windows.rows import Row
-from slidewise.windows.watermark import Mark
+from slidewise.windows.watermark import BEGIN, Mark
 
-#: objects with a state of their own
+if TYPE_CHECKING:
+    from slidewise.windows.window import Window
+
 _CLASSES: dict[str, type] = {
     c.__name__: c
     for c in (
-        Row, kept.Kept, sliced.Hopping, sliced.SlicedRows, sliding.Sliding, trailing.Trailing,
+        Row, Agenda, kept.Kept, sliced.Hopping, sliced.SlicedRows, sliding.Sliding, trailing.Trailing,
         trailing.LastRows, trailing.SincePunctuation, trailing.WithinDelta,
         slides.EachRow, slides.EveryCount, slides.EveryDelta, slides.EveryPunctuation,
         slots.BoundarySlots, slots.CountSlots, slots.HoppingSlots, slots.RowSlots,
         holders.RangeHolder, holders.RowHolder, holders.RunningHolder, holders.SliceHolder,
     )
 }  # fmt: skip
-#: objects that are nothing but their fields
-_VALUES: dict[str, tuple[type, tuple[str, ...]]] = {
-    "Mark": (Mark, Mark._fields),
-    "Result": (Result, tuple(Result.__dataclass_fields__)),
-    "Duration": (Duration, ("nanoseconds",)),
-    "CalendarDuration": (CalendarDuration, ("months",)),
-}
+#: a row's own offsets, where the bounds of frames are columns
+_LENGTHS = {"Duration": (Duration, "nanoseconds"), "CalendarDuration": (CalendarDuration, "months")}
 #: slots that hold one partial per measure
 _PARTIALS = {"Row": "items", "RunningHolder": "totals", "SliceHolder": "open"}
+
+
+def save(window: Window) -> bytes:
+    """The state of a window. O(state)."""
+    order = window._order
+    payload = (
+        {name: (clock.kind, clock.zone) for name, clock in _clocks(window._plan).items()},
+        (tuple(order.mark), order.newest, order.dropped, order.entries, order.held),
+        window._agenda,
+        window._engines,
+        window._last,
+        (window._timed, window._flushed),
+    )
+    return envelope.seal("window", _definition(window), payload, Objects(window._plan).reduce)
+
+
+def load(window: Window, data: bytes) -> None:
+    """Take over a state, in a new window. O(state)."""
+    payload = envelope.unseal(data, "window", _definition(window), Objects(window._plan).revive)
+    order = window._order
+    try:
+        clocks, ordered, window._agenda, window._engines, window._last, flags = payload
+        for name, clock in _clocks(window._plan).items():
+            clock.kind, clock.zone = clocks[name]
+        mark, order.newest, order.dropped, order.entries, order.held = ordered
+        order.mark = BEGIN if mark == BEGIN else Mark(*mark)
+        window._timed, window._flushed = flags
+    except Exception as error:  # of the right definition, and yet not what save() gave
+        raise StateError(f"saved state is damaged: {error!r}") from error
+
+
+def _definition(window: Window) -> dict[str, str]:
+    """What the state belongs to, in words."""
+    found = {"window": repr(window.window)}
+    for part in (window.window, window.window.every):
+        if isinstance(part, PunctuationWindow):
+            found["predicate"] = found.get("predicate", "") + definitions.words(part.predicate)
+    for m in window._plan.measures:
+        of = definitions.of_swag(m.entry, m.aggregation, m.options, m.structure().fields)
+        found |= {f"{part} of {m.name}" if m.name else part: text for part, text in of.items()}
+    return found | {
+        "partition_by": definitions.words(window._plan.reader.partition_by),
+        "emit": window.emit,
+        "max_delay": definitions.words(window._order.max_delay),
+        "late": window._order.late,
+        "keep": definitions.words(window._order.keep),
+        "layout of rows": _layout(),
+    }
+
+
+def _layout() -> str:
+    """A digest of the classes and their slots: state is only read by versions that agree on them."""
+    text = repr([(name, _slots(cls)) for name, cls in _CLASSES.items()])
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def _slots(cls: type) -> list[str]:
+    return [slot for c in reversed(cls.__mro__) for slot in c.__dict__.get("__slots__", ())]
+
+
+def _clocks(plan: Plan) -> dict[str, Clock]:
+    """The clocks of a window, which learn from the first time that they read."""
+    found = {"order": plan.clock, "size": plan.reader.size_clock, "slide": plan.reader.slide_clock}
+    return {name: clock for name, clock in found.items() if clock is not None}
 
 
 class Objects:
@@ -53,7 +118,7 @@ class Objects:
             "reader": plan.reader,
             "frame": plan.frame,
             "grid": plan.grid,
-            **{f"{name} clock": clock for name, clock in clocks(plan).items()},
+            **{f"{name} clock": clock for name, clock in _clocks(plan).items()},
             **{f"measure {k}": measure for k, measure in enumerate(plan.measures)},
         }
         self.names = {id(anchor): name for name, anchor in self.anchors.items() if anchor is not None}
@@ -65,7 +130,7 @@ class Objects:
 
     # ---- to plain values
     def reduce(self, x: Any) -> Any:
-        """An object as plain values: a name, the number of one met before, or (number, class, slots)."""
+        """An object as plain values: an anchor's name, the number of one met before, or (number, class, slots)."""
         if id(x) in self.names:
             return self.names[id(x)]
         if id(x) in self.numbers:
@@ -81,8 +146,8 @@ class Objects:
                 name,
                 tuple(self._plain(name, slot, getattr(x, slot)) for slot in _slots(type(x))),
             )
-        if name in _VALUES and type(x) is _VALUES[name][0]:
-            return (number, name, tuple(getattr(x, field) for field in _VALUES[name][1]))
+        if name in _LENGTHS and type(x) is _LENGTHS[name][0]:
+            return (number, name, getattr(x, _LENGTHS[name][1]))
         raise codec.cannot_save(x)
 
     def _measure_of(self, swag: Swag) -> int:
@@ -90,8 +155,7 @@ class Objects:
         return next(
             k
             for k, blank in enumerate(self.blank)
-            if (blank.entry, blank.aggregation, blank._options)
-            == (swag.entry, swag.aggregation, swag._options)
+            if (blank.entry, blank.aggregation, blank._options) == (swag.entry, swag.aggregation, swag._options)
         )
 
     def _plain(self, name: str, slot: str, value: Any) -> Any:
@@ -121,8 +185,8 @@ class Objects:
             x: Any = self.measures[measure].structure()
             x._times = times
             x._restore(state)
-        elif name in _VALUES:
-            x = _VALUES[name][0](*values)
+        elif name in _LENGTHS:
+            x = _LENGTHS[name][0](values)
         else:
             x = object.__new__(_CLASSES[name])
             for slot, value in zip(_slots(type(x)), values, strict=True):
@@ -136,18 +200,3 @@ class Objects:
         if (name, slot) == ("WithinDelta", "rows"):
             return deque((number, self._each(items, "load")) for number, items in value)
         return value
-
-
-def _slots(cls: type) -> list[str]:
-    return [slot for c in reversed(cls.__mro__) for slot in c.__dict__.get("__slots__", ())]
-
-
-def layout() -> str:
-    """The classes and their slots, as text: state is only read by versions that agree on them."""
-    return definition.words({name: ", ".join(_slots(cls)) for name, cls in _CLASSES.items()})
-
-
-def clocks(plan: Plan) -> dict[str, Clock]:
-    """The clocks of a window, which learn from the first time that they read."""
-    found = {"order": plan.clock, "size": plan.reader.size_clock, "slide": plan.reader.slide_clock}
-    return {name: clock for name, clock in found.items() if clock is not None}

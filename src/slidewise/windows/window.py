@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.errors import InvalidInput
+from slidewise.windows import saving
 from slidewise.windows.agenda import Agenda
 from slidewise.windows.changes import alike
 from slidewise.windows.clock import Clock
@@ -63,6 +64,7 @@ class Window:
         clock = Clock("the time", lengths_of(window, delay, kept))
         self.window = window
         self.emit = emit
+        self._algorithm = algorithm
         self._plan: Plan = plan_for(
             aggregation, window, clock, partition_by, revises=late == "revise", keep=kept, algorithm=algorithm
         )
@@ -161,21 +163,53 @@ class Window:
         """The algorithm of each aggregation, by name."""
         return {m.name or m.aggregation.name: m.entry.name for m in self._plan.measures}
 
-    def __repr__(self) -> str:
+    # ---- state as bytes
+    def to_bytes(self) -> bytes:
+        """The whole state: versioned, with a checksum and the fingerprint of this definition. O(state).
+
+        >>> import slidewise as sw
+        >>> w = sw.Window(sw.max(), sw.rows(2))
+        >>> w.push(5)
+        [Result(5, row=1)]
+        >>> later = sw.Window(sw.max(), sw.rows(2)).from_bytes(w.to_bytes())
+        >>> later.push(3)
+        [Result(5, row=2)]
+        """
+        return saving.save(self)
+
+    def from_bytes(self, data: bytes) -> Window:
+        """A new window of this definition with the state that to_bytes() gave; this one is left alone.
+
+        Damaged bytes, and those of another definition or a newer version, are refused with a StateError.
+        """
+        new = Window(
+            self._aggregations,
+            self.window,
+            partition_by=self._plan.reader.partition_by,
+            emit=self.emit,
+            max_delay=self._order.max_delay,
+            late=self._order.late,
+            keep=self._order.keep,
+            algorithm=self._algorithm,
+        )
+        saving.load(new, data)
+        return new
+
+    @property
+    def _aggregations(self) -> Any:
+        """The aggregation, or all by name, as they were given."""
         measures = self._plan.measures
-        shown = measures[0].aggregation if self._plan.single else {m.name: m.aggregation for m in measures}
-        return f"Window({shown!r}, {self.window!r})"
+        return measures[0].aggregation if self._plan.single else {m.name: m.aggregation for m in measures}
+
+    def __repr__(self) -> str:
+        return f"Window({self._aggregations!r}, {self.window!r})"
 
     # ---- steps
     def _check_time(self, time: Any) -> bool:
         if time is None and self._timed:
-            raise InvalidInput(
-                f"push: {self.window!r} here needs the time of every row: push(value, time=...)"
-            )
+            raise InvalidInput(f"push: {self.window!r} here needs the time of every row: push(value, time=...)")
         if time is not None and self._timed is False:
-            raise InvalidInput(
-                f"push: the rows before had no times, and this one has {time!r}. Give all or none"
-            )
+            raise InvalidInput(f"push: the rows before had no times, and this one has {time!r}. Give all or none")
         return time is not None
 
     def _engine_of(self, key: Any) -> Engine:
@@ -244,9 +278,7 @@ def _check(window: Any, emit: Any, late: Any, keep: Any) -> None:
         raise InvalidInput(f'Window: late is "error", "drop" or "revise", got {late!r}')
     if late != "revise":
         if keep is not None:
-            raise InvalidInput(
-                f'Window: keep= bounds what late="revise" keeps, got keep={keep!r} with late={late!r}'
-            )
+            raise InvalidInput(f'Window: keep= bounds what late="revise" keeps, got keep={keep!r} with late={late!r}')
         return
     if emit == "changes":
         raise InvalidInput(

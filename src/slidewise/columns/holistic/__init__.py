@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from slidewise.columns.holistic import interpreted
 from slidewise.errors import InvalidInput
 
 Result = tuple[np.ndarray, np.ndarray]
@@ -33,16 +34,15 @@ def quantile_rows(values: np.ndarray, n: int, fraction: float, method: str = "co
     array([5., 3., 4., 2.])
     """
     values, n = _checked(values), min(_size(n), len(values))
-    first = np.zeros(n, np.int64)
-    if n == len(values):
-        return quantile(values, first, np.arange(1, n + 1), fraction, method)
+    code = _method(method, fraction)
+    if n == len(values) or _uncompiled():
+        return quantile(values, *_trailing(len(values), n), fraction, method)
     from slidewise.columns.holistic.positions import position
     from slidewise.columns.holistic.quantile_monotone import monotone_quantile
     from slidewise.columns.holistic.quantile_sliding import chunk_rows, sliding_quantile
 
-    code = _method(method, fraction)
     keys, low, high, share = _columns(values, len(values))
-    monotone_quantile(keys[:n], first, np.arange(1, n + 1), float(fraction), code, low[:n], high[:n], share[:n])
+    monotone_quantile(keys[:n], *_trailing(n, n), float(fraction), code, low[:n], high[:n], share[:n])
     k, share[n:] = position(n, float(fraction), code)
     if k < n:
         sliding_quantile(keys, n, chunk_rows(n), k, float(fraction), code, share[-1], low, high)
@@ -65,11 +65,13 @@ def quantile(
     >>> quantile(np.array([5, 1, 4, 2]), np.array([0, 2, 1]), np.array([4, 2, 4]), 0.5, "discrete")
     (array([2, 0, 2]), array([ True, False,  True]))
     """
+    values, start, end = _checked(values), *_bounds(start, end, len(values))
+    code = _method(method, fraction)
+    if _uncompiled():
+        return interpreted.quantile(values, start, end, fraction, method)
     from slidewise.columns.holistic.quantile_any import any_quantile, block_frames
     from slidewise.columns.holistic.quantile_monotone import monotone_quantile
 
-    values, start, end = _checked(values), *_bounds(start, end, len(values))
-    code = _method(method, fraction)
     keys, low, high, share = _columns(values, len(start))
     if _monotone(start, end):
         monotone_quantile(keys, start, end, float(fraction), code, low, high, share)
@@ -105,9 +107,11 @@ def count_distinct_rows(values: np.ndarray, n: int) -> Result:
     >>> count_distinct_rows(np.array([3, 4, 3, 2, 7, 2]), 4)[0]
     array([1, 2, 2, 3, 4, 3])
     """
+    values, n = _checked(values), _size(n)
+    if _uncompiled():
+        return count_distinct(values, *_trailing(len(values), n))
     from slidewise.columns.holistic.distinct import sliding_distinct
 
-    values, n = _checked(values), _size(n)
     out = np.empty(len(values), np.int64)
     sliding_distinct(*_codes(values), min(n, len(values)), out)
     return out, np.ones(len(out), bool)
@@ -121,9 +125,11 @@ def count_distinct(values: np.ndarray, start: np.ndarray, end: np.ndarray) -> Re
     >>> count_distinct(np.array([0.0, -0.0, np.nan, np.nan]), np.array([0, 1, 2]), np.array([4, 2, 2]))[0]
     array([2, 1, 0])
     """
+    values, start, end = _checked(values), *_bounds(start, end, len(values))
+    if _uncompiled():
+        return interpreted.count_distinct(values, start, end)
     from slidewise.columns.holistic.distinct import any_distinct, monotone_distinct
 
-    values, start, end = _checked(values), *_bounds(start, end, len(values))
     out = np.empty(len(start), np.int64)
     kernel = monotone_distinct if _monotone(start, end) else any_distinct
     kernel(*_codes(values), start, end, out)
@@ -140,8 +146,7 @@ def mode_rows(values: np.ndarray, n: int) -> Result:
     >>> mode_rows(np.array([3, 1, 1, 3, 2]), 3)[0]
     array([3, 1, 1, 1, 1])
     """
-    end = np.arange(1, len(values) + 1)
-    return mode(values, np.maximum(end - _size(n), 0), end)
+    return mode(values, *_trailing(len(values), _size(n)))
 
 
 def mode(values: np.ndarray, start: np.ndarray, end: np.ndarray) -> Result:
@@ -153,10 +158,12 @@ def mode(values: np.ndarray, start: np.ndarray, end: np.ndarray) -> Result:
     >>> mode(np.array([3, 1, 1, 3, 2]), np.array([0, 3, 0]), np.array([4, 3, 1]))
     (array([1, 0, 3]), array([ True, False,  True]))
     """
+    values, start, end = _checked(values), *_bounds(start, end, len(values))
+    if _uncompiled():
+        return interpreted.mode(values, start, end)
     from slidewise.columns.holistic.mode_any import any_mode
     from slidewise.columns.holistic.mode_sliding import dense_mode, monotone_mode
 
-    values, start, end = _checked(values), *_bounds(start, end, len(values))
     longest = int(np.max(end - start, initial=0))
     out = np.empty(len(start), np.int64)
     dense = _dense(values, _FEW)
@@ -217,6 +224,18 @@ def _values(keys: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 # ---- input
+def _uncompiled() -> bool:
+    import numba
+
+    return bool(numba.config.DISABLE_JIT)
+
+
+def _trailing(rows: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The bounds of every row and the n - 1 rows before it."""
+    end = np.arange(1, rows + 1)
+    return np.maximum(end - n, 0), end
+
+
 def _checked(values: np.ndarray) -> np.ndarray:
     if values.dtype not in (np.dtype(np.float64), np.dtype(np.int64)):
         raise InvalidInput(f"these kernels take float64 or int64 values, got {values.dtype}: encode them first")
