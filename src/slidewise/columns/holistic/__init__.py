@@ -225,9 +225,9 @@ def _values(keys: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 # ---- input
 def _uncompiled() -> bool:
-    import numba
+    from numba import config
 
-    return bool(numba.config.DISABLE_JIT)
+    return bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
 
 
 def _trailing(rows: int, n: int) -> tuple[np.ndarray, np.ndarray]:
