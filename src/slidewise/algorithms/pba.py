@@ -31,8 +31,8 @@ __all__ = ["MIXINS", "USES", "State", "rolling_pba", "run_frames", "run_slides"]
 
 USES = (sba,)
 
-#  Rows in one job of the second thread, or more: handing a job over takes some 20 us, which is 20,000 rows'
-# time.
+#: Rows in one job of the second thread, or more. Handing a job over and waiting for it takes 12 to 35 us (median 22
+#: on a busy machine), as long as 20,000 rows.
 JOB_ROWS = 1 << 17
 
 
