@@ -200,7 +200,8 @@ class Kept(Engine):
             return None
         if frame.unit == "range":
             return (frame.clock.shift(row.time, end), not frame.open_end)
-        return (self.groups[-1], True)
+        last = bisect_left(self.groups, row.time) + end == len(self.groups) - 1
+        return (self.groups[-1], True) if last else None
 
     # ---- what a late row may concern, and what nothing concerns any more
     def neighbours(self, row: Row, index: int) -> range:

@@ -234,7 +234,9 @@ class Window:
             if engine.idle:
                 del self._engines[key]
             else:
-                self._agenda.set(key, engine.deadline())
+                deadline = engine.deadline()
+                waits_for_rows = deadline is not None and mark.meets(deadline)
+                self._agenda.set(key, None if waits_for_rows else deadline)
 
     def _move(self, mark: Mark) -> list[Result]:
         out: list[Due] = []
