@@ -34,7 +34,7 @@ CAPACITY = 40
 LARGEST_WINDOW = 45
 
 
-class AlgorithmBroken(SlidewiseError, AssertionError):  # noqa: N818
+class AlgorithmBroken(SlidewiseError, AssertionError):
     """An algorithm that differs from recalculation; the message has the operations that show it."""
 
 

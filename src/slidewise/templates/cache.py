@@ -47,8 +47,10 @@ def private_directory() -> str:
         return ""
 
 
-def prune(directory: str, most: int = MOST_ENTRIES) -> None:
+def prune(directory: str | None, most: int = MOST_ENTRIES) -> None:
     """Delete the older half of our entries where there are more than `most`; numba itself never deletes any."""
+    if directory is None:  # compiled without a cache, since no place takes one
+        return
     try:
         entries = [(p.stat().st_mtime, p) for p in Path(directory).glob(f"{HOME.rpartition('.')[2]}.*.nb[ci]")]
         if len(entries) > most:
