@@ -82,7 +82,7 @@ def test_min_of_nothing_but_nan(compiled_fold):
 
 
 @pytest.mark.parametrize("bits", [1024, 1000])
-def test_bloom_filter_sets_the_same_bits(bits):
+def test_bloom_filter_sets_the_same_bits(bits, compiled_fold):
     import numba
 
     values = [0.0, -0.0, 1.0, -3.0, 0.1, -2.5e-300, 5e-324, 1e300, 2.0**62, 2.0**63, -(2.0**63)]
