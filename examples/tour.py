@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -21,6 +20,7 @@ import slidewise as sw
 class Vwap(sw.Aggregation):
     identity = (0.0, 0.0)
     commutative = True
+
     # fmt: off
     def lift(price, size): return (price * size, size)
     def combine(a, b):     return (a[0] + b[0], a[1] + b[1])
@@ -49,12 +49,15 @@ def moving_window() -> RenderableType:
     n = 4
     lines = []
     for i, largest in enumerate(sw.rolling(x, sw.max(), sw.rows(n))):
-        line = Text()
+        first = max(0, i - n + 1)
+        line = Text(" ")
         for j, value in enumerate(x):
-            inside = i - n < j <= i
-            style = "bold black on yellow" if inside and value == largest else "black on cyan" if inside else "dim"
-            line.append(f" {value} ", style)
-        lines.append(line.append(f"   {largest}", "bold"))
+            inside = first <= j <= i
+            best = "bold yellow" if value == largest else "cyan"
+            line.append("[" if j == first else " ", "cyan")
+            line.append(f"{value}", best if inside else "dim")
+            line.append("]" if j == i else " ", "cyan")
+        lines.append(line.append("   max ", "dim").append(f"{largest}", "bold yellow"))
     code = "sw.rolling(x, sw.max(), sw.rows(4))"
     return panel("1  A window moves over an array", Text(code, "green"), Text(), *lines)
 
@@ -74,23 +77,24 @@ def three_windows() -> RenderableType:
         table.add_row(f"{time}", f"{value:.0f}", *(", ".join(f"{r.value:.4g}" for r in rs) for rs in results))
     last = [w.flush() for w in windows.values()]
     table.add_row("end", "", *(", ".join(f"{r.value:.4g}" for r in rs) for rs in last), style="dim")
-    code = "for r in window.push(value, time=t): ..."
-    return panel("2  One stream, three windows, event by event", Text(code, "green"), table)
+    code = "for result in window.push(value, time=t): ..."
+    note = "Within 10 s a row waits until time moves on: another of its time may come."
+    return panel("2  One stream, three windows, event by event", Text(code, "green"), table, Text(note, "dim"))
 
 
 # ---- 3
 def your_own() -> RenderableType:
     """An aggregation of one's own, and its laws checked."""
-    lines = [line for line in inspect.getsource(Vwap).splitlines() if "# fmt" not in line]
+    lines = [line for line in inspect.getsource(Vwap).splitlines() if line.strip() and "# fmt" not in line]
     report = sw.check_aggregation(Vwap, [(10.0, 1.0), (20.0, 3.0), (12.5, 2.0)])
     s = sw.swag("daba_lite", Vwap())
     for trade in ((10.0, 1.0), (20.0, 3.0)):
         s.insert(trade)
+    code = Syntax("\n".join(lines), "python", theme="ansi_dark", background_color="default")
     return panel(
         "3  Your own aggregation: three functions, and what is true of them",
-        Syntax("\n".join(lines), "python", theme="ansi_dark", background_color="default"),
-        Text(f"\n{report}", "dim"),
-        Text.assemble("10.0 x 1 and 20.0 x 3 give a price of ", (f"{s.query()}", "bold yellow")),
+        *beside(code, Text(f"{report}", "dim"), 3, 2),
+        Text.assemble("1 at 10.0 and 3 at 20.0 have the price ", (f"{s.query()}", "bold yellow")),
     )
 
 
@@ -120,17 +124,17 @@ def side_by_side(n: int = 1000) -> RenderableType:
             "recalculate", "reactive", "b_int", "fiba", "two_stacks_lite", "daba_lite", "flat_fit", "slick_deque",
         )
     }  # fmt: skip
+    worst = {}
     for name, s in structures.items():
-        average, most = calls_per_slide(s, n, slides=2 * n)
-        bar = "█" * max(1, round(8 * math.log2(1 + average) / 2))
+        average, worst[name] = calls_per_slide(s, n, slides=2 * n)
+        bar = "█" * max(1, round(3 * math.log2(1 + average)))
         style = "bold yellow" if name == "daba_lite" else ""
-        table.add_row(Text(name, style), f"{average:,.1f}", Text(bar, "cyan"), Text(f"{most:,}", style))
-    return panel(
-        f"4  The algorithms side by side: calls of combine, counted at n = {n:,}",
-        table,
-        Text("Bars are logarithmic. daba_lite is not the cheapest on average: it is the one that never stalls,", "dim"),
-        Text("where two_stacks_lite now and then walks over its whole window in one slide.", "dim"),
+        table.add_row(Text(name, style), f"{average:,.1f}", Text(bar, "cyan"), Text(f"{worst[name]:,}", style))
+    note = (
+        f"Bars are logarithmic. two_stacks_lite stalls for {worst['two_stacks_lite']:,} calls when it flips; "
+        f"daba_lite never makes more than {worst['daba_lite']} in one slide."
     )
+    return panel(f"4  The algorithms side by side: calls of combine, counted at n = {n:,}", table, Text(note, "dim"))
 
 
 # ---- 5
@@ -157,10 +161,8 @@ def out_of_order() -> RenderableType:
 # ---- 6
 def why() -> RenderableType:
     """The planner's choice, with its reason."""
-    return panel("6  Why this algorithm?", Text("print(sw.explain(sw.max(), sw.rows(1000)))", "green"), EXPLAINED)
-
-
-EXPLAINED = sw.explain(sw.max(), sw.rows(1000))
+    code = "sw.explain(sw.max(), sw.rows(1000))"
+    return panel("6  Why this algorithm?", Text(code, "green"), sw.explain(sw.max(), sw.rows(1000)))
 
 
 # ---- 7
@@ -195,23 +197,25 @@ def plain_table(*columns: str) -> Table:
     return table
 
 
-def beside(console: Console, left: RenderableType, right: RenderableType) -> Iterable[RenderableType]:
-    """Two panels next to each other where there is room."""
-    if console.width < 110:
+def beside(left: RenderableType, right: RenderableType, *ratio: int) -> list[RenderableType]:
+    """Two things next to each other in these shares where there is room, else one below the other."""
+    if CONSOLE.width < 110:
         return [left, right]
     grid = Table.grid(expand=True)
-    grid.add_column(ratio=2)
-    grid.add_column(ratio=3)
+    for share in ratio:
+        grid.add_column(ratio=share)
     grid.add_row(left, right)
     return [grid]
 
 
+CONSOLE = Console()
+
+
 def main() -> None:
-    console = Console()
-    console.print(Text("slidewise", "bold") + Text("  sliding-window aggregation, a tour", "dim"))
-    console.print(*beside(console, moving_window(), three_windows()), sep="\n")
+    CONSOLE.print(Text("slidewise", "bold") + Text("  sliding-window aggregation, a tour", "dim"))
+    CONSOLE.print(*beside(moving_window(), three_windows(), 2, 3), sep="\n")
     for stop in (your_own, side_by_side, out_of_order, why, to_bytes_and_back):
-        console.print(stop())
+        CONSOLE.print(stop())
 
 
 if __name__ == "__main__":
