@@ -11,8 +11,8 @@ class Timed:
     def insert(self, value, time=None):
         """Add a value at its time, after others of the same time; without a time, after all others.
 
-        Amortised O(log d), d the distance to the nearer end of the window: O(1) in order. Values without times have their
-        positions in the stream as times, 0 for the first.
+        Amortised O(log d), d the distance to the nearer end of the window: O(1) in order. Values without times
+        have their positions in the stream as times, 0 for the first.
 
         >>> import slidewise as sw
         >>> s = sw.swag("fiba", sw.max())
@@ -32,21 +32,22 @@ class Timed:
         """Remove the oldest value, amortised O(1); with a time, every value of that time or older, as bulk_evict."""
         if time is not None:
             self.bulk_evict(time)
-        elif self.count == 0:
+        elif self.held == 0:
             raise InvalidInput(f"evict: the window of {self.entry.name} is empty")
         else:
             self.functions["evict"](self)
 
     def remove(self, time):
         """Remove the value of exactly this time, the oldest one where there are several: amortised O(log n)."""
-        if self.count:
+        if self.held:
             _require_ordered(self, "remove", time)
             node, k = self.functions["find"](self, time)
             if node >= 0:
                 self.functions["remove"](self, node, k)
                 return
         raise InvalidInput(
-            f"remove: no value of time {time!r} is held. evict(time={time!r}) removes what is of that time or older, if any"
+            f"remove: no value of time {time!r} is held. "
+            f"evict(time={time!r}) removes all that is of that time or older, if there is any"
         )
 
     def query(self, *arguments):
@@ -58,7 +59,7 @@ class Timed:
         if len(arguments) < 2:
             return lower(self.functions["query"](self), *arguments)
         start, end, *argument = arguments
-        if self.count == 0:
+        if self.held == 0:
             return lower(None, *argument)
         _require_ordered(self, "query", start)
         _require_ordered(self, "query", end)
@@ -86,31 +87,29 @@ class Timed:
             try:
                 lifted.sort(key=lambda entry: entry[0])
             except TypeError as error:
-                raise InvalidInput(
-                    f"bulk_insert: the times of one window must have one order, and {error}"
-                ) from None
+                raise InvalidInput(f"bulk_insert: the times of one window must have one order, and {error}") from None
             _choose_clock(self, True)
             self.functions["insert_many"](self, lifted)
 
     def bulk_evict(self, time):
         """Remove every value of this time or older: O(log n) combines, however many leave."""
-        if self.count:
+        if self.held:
             _require_ordered(self, "evict", time)
             self.functions["evict_up_to"](self, time)
 
     @property
     def oldest(self):
         """The time of the oldest value held; None where there is none."""
-        return self.functions["oldest"](self) if self.count else None
+        return self.functions["oldest"](self) if self.held else None
 
     @property
     def youngest(self):
         """The time of the youngest value held; None where there is none."""
-        return self.functions["youngest"](self) if self.count else None
+        return self.functions["youngest"](self) if self.held else None
 
 
 def _choose_clock(swag, timed):
-    if swag.count == 0:
+    if swag.held == 0:
         swag.timed = int(timed)
     elif swag.timed != timed:
         held, given = ("have times", "has none") if swag.timed else ("have no times", "has one")
@@ -122,7 +121,7 @@ def _choose_clock(swag, timed):
 def _require_ordered(swag, operation, time):
     """Refuse a time that has no place among those held, before anything changes."""
     try:
-        if time == time and (swag.count == 0 or time < swag.youngest or not time < swag.youngest):
+        if time == time and (swag.held == 0 or time < swag.youngest or not time < swag.youngest):
             return
         reason = "it is not equal to itself"
     except TypeError as error:

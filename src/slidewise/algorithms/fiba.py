@@ -19,13 +19,14 @@ Entries of equal time stay apart, in the order in which they came. Entry k of a 
 node * WIDTH + k of the flat arrays; the child before all entries is first[node].
 """
 
+import itertools
 from typing import NamedTuple
 
 from slidewise.algorithms._fiba_times import Timed
 from slidewise.templates.checking import agree
 from slidewise.templates.names import Array, IntArray, combine, grow, identity
 
-ARITY = 4  # children of a node, at least; at most twice as many
+ARITY = 8  # children of a node, at least; at most twice as many
 WIDTH = 2 * ARITY  # entries of a node while it overflows
 
 NONE = -1
@@ -38,7 +39,7 @@ class State(NamedTuple):
     right: int
     free: int  # nodes given back, linked through parents
     used: int  # nodes ever taken
-    count: int
+    held: int
     next: int  # the position of the next value without a time
     timed: int
     skip: int  # slots at the start of the left finger's leaf whose entries have left
@@ -86,11 +87,11 @@ def insert(s, v):
 
 def insert_timed(s, time, v):
     """Amortised O(log d), d the distance to the nearer end."""
-    if s.count == 0 or not time < youngest(s):
+    if s.held == 0 or not time < youngest(s):
         append_last(s, time, v)
     else:
         leaf, k = locate(s, time)
-        s.count += 1
+        s.held += 1
         top, left, right = place(s, leaf, k, time, v)
         settle(s, top, left, right)
 
@@ -98,7 +99,7 @@ def insert_timed(s, time, v):
 def append_last(s, time, v):
     leaf = s.right
     k = s.counts[leaf]
-    s.count += 1
+    s.held += 1
     if k < WIDTH - 1:
         s.times[leaf * WIDTH + k] = time
         s.values[leaf * WIDTH + k] = v
@@ -124,7 +125,7 @@ def evict(s):
         tidy(s)
         remove_from_leaf(s, leaf, 0)
         return
-    s.count -= 1
+    s.held -= 1
     s.skip = k
     clear_entry(s, leaf * WIDTH + k - 1)
     s.suffixes[k - 1] = identity
@@ -132,7 +133,7 @@ def evict(s):
 
 
 def tidy(s):
-    """Move the entries of the left finger's leaf to its start: evictions only skip them. Called by all that reads them."""
+    """Move the entries of the left finger's leaf to its start: evictions only skip them. For all that reads entries."""
     if s.skip > 0:
         skip, s.skip = s.skip, 0
         base = s.left * WIDTH
@@ -156,7 +157,7 @@ def query(s):
 
 
 def size(s):
-    return s.count
+    return s.held
 
 
 def oldest(s):
@@ -298,7 +299,7 @@ def refresh(s, node):
     total = identity
     if kind == RIGHT and s.kinds[parent] == RIGHT:
         total = aggregates[parent]
-    if inner and (kind == RIGHT or kind == INNER):
+    if inner and kind in (RIGHT, INNER):
         total = combine(total, aggregates[s.first[node]])
     if inner:
         for k in range(base, last):
@@ -308,7 +309,7 @@ def refresh(s, node):
             total = combine(total, values[k])
     if base <= last:
         total = combine(total, values[last])
-    if inner and (kind == LEFT or kind == INNER):
+    if inner and kind in (LEFT, INNER):
         total = combine(total, aggregates[after[last]])
     if kind == LEFT and s.kinds[parent] == LEFT:
         total = combine(total, aggregates[parent])
@@ -451,7 +452,7 @@ def clear_entry(s, i):
 
 # ---- growing
 def place(s, node, k, time, v):
-    """Put an entry before entry k of a leaf, and split nodes that overflow. What remains to do is settle()'s arguments."""
+    """Put an entry before entry k of a leaf, and split nodes that overflow; returns the arguments of settle()."""
     put_entry(s, node, k, time, v, NONE)
     left = right = False
     while s.counts[node] == WIDTH:
@@ -529,14 +530,14 @@ def remove(s, node, k):
 
 
 def remove_from_leaf(s, leaf, k):
-    s.count -= 1
+    s.held -= 1
     drop_entry(s, leaf, k)
     top, left, right = rebalance(s, leaf)
     settle(s, top, left, right)
 
 
 def rebalance(s, node):
-    """Give nodes that are too short entries of a neighbour, or merge the two. What remains to do is settle()'s arguments."""
+    """Give a node that is too short entries of a neighbour, or merge the two; returns the arguments of settle()."""
     left = right = False
     while s.counts[node] < ARITY - 1 and s.kinds[node] != ROOT:
         parent = s.parents[node]
@@ -607,12 +608,12 @@ def evict_up_to(s, time):
 
     The slots of the k values that leave are cleared, since none may stay alive: O(k), without a combine.
     """
-    if s.count == 0 or time < oldest(s):
+    if s.held == 0 or time < oldest(s):
         return
     tidy(s)
     if not time < youngest(s):
         clear_suffixes(s)
-        s.count -= free_below(s, s.root)
+        s.held -= free_below(s, s.root)
         s.root = s.left = s.right = new_node(s)
         s.kinds[s.root] = ROOT
         s.parents[s.root] = NONE
@@ -629,7 +630,7 @@ def evict_up_to(s, time):
     while s.counts[s.root] == 0 and s.first[s.root] != NONE:
         top = lower_root(s)
         right = True
-    # Downwards, so that a short node always has a neighbour: each gets one entry more than it needs, for its child to take.
+    # Downwards, so that a short node always has a neighbour: it gets an entry to spare, for its child to take.
     node = top if s.kinds[top] == ROOT else s.parents[top]
     changed = node
     while s.first[node] != NONE:
@@ -649,12 +650,12 @@ def cut(s, node, time):
         for i in range(k):
             below = child(s, node, i)
             if below != NONE:
-                s.count -= free_below(s, below)
+                s.held -= free_below(s, below)
         if k > 0:
             s.first[node] = child(s, node, k)
             for _ in range(k):
                 drop_entry(s, node, 0)
-            s.count -= k
+            s.held -= k
         if s.kinds[node] != ROOT:
             s.kinds[node] = LEFT
         s.left = node
@@ -677,7 +678,7 @@ def insert_many(s, entries):
     """Entries in the order of their times: each finds its place in O(log d) steps, and then every node on their paths
     computes its aggregate once."""
     for time, v in entries:
-        if s.count == 0 or not time < youngest(s):
+        if s.held == 0 or not time < youngest(s):
             leaf, k = s.right, s.counts[s.right]
         else:
             leaf, k = locate(s, time)
@@ -685,7 +686,7 @@ def insert_many(s, entries):
         while node != NONE and not s.stale[node]:
             s.stale[node] = 1
             node = s.parents[node]
-        s.count += 1
+        s.held += 1
         place(s, leaf, k, time, v)
     freshen(s, s.root)
     if s.first[s.root] != NONE:
@@ -736,9 +737,7 @@ def check(s, partials):
         for k in range(n + 1):
             at_left, at_right = k == 0 and kind in (ROOT, LEFT), k == n and kind in (ROOT, RIGHT)
             if inner:
-                below = visit(
-                    child(s, node, k), node, LEFT if at_left else RIGHT if at_right else INNER, depth + 1
-                )
+                below = visit(child(s, node, k), node, LEFT if at_left else RIGHT if at_right else INNER, depth + 1)
                 whole = combine(whole, below)
                 if not at_left and not at_right:
                     middle = combine(middle, below)
@@ -763,8 +762,8 @@ def check(s, partials):
         leaf = child(s, leaf, s.counts[leaf])
     assert s.right == leaf
     times = [time for time, _ in entries]
-    assert not any(b < a for a, b in zip(times, times[1:], strict=False))
-    assert s.count == len(entries)
+    assert not any(b < a for a, b in itertools.pairwise(times))
+    assert s.held == len(entries)
     free = s.free
     while free != NONE:
         assert free not in nodes and s.aggregates[free] is None
