@@ -52,9 +52,7 @@ def insert(s, v):
     s.end += 1
     first = s.end - 2
     length = 2
-    while (
-        node & 1 and node > 1 and first >= s.front
-    ):  # the last position of its parent, which is in the window
+    while node & 1 and node > 1 and first >= s.front:  # it ends its parent, which begins in the window
         node >>= 1
         s.tree[node] = combine(s.tree[2 * node], s.tree[2 * node + 1])
         first -= length
@@ -144,9 +142,7 @@ class BInt(Timed):
         if not 0 <= count <= self.most:
             raise InvalidInput(f"query_last: a window has from 0 to {self.most} values here, got {k!r}")
         first = max(self.front, self.end - count)
-        return self.functions["lower"](
-            self.functions["between"](self.tree, self.ring, first, self.end), *argument
-        )
+        return self.functions["lower"](self.functions["between"](self.tree, self.ring, first, self.end), *argument)
 
     def _range(self: Any, lo: int, hi: int) -> Any:
         shift = self.front - self._first()

@@ -277,15 +277,11 @@ class FlatFAT:
         slots = [self._slot("update", location) for location, _ in pairs]
         if len(set(slots)) < len(slots):
             twice = next(slot for k, slot in enumerate(slots) if slot in slots[:k])
-            raise InvalidInput(
-                f"update: location {twice + 1} is given more than once. Give every location one value"
-            )
+            raise InvalidInput(f"update: location {twice + 1} is given more than once. Give every location one value")
         partials = [self.functions["lift"](value) for _, value in pairs]
         end = max((self.front + (slot - self.front) % self.capacity + 1 for slot in slots), default=self.end)
         if end > self.end and self._times is not None:
-            raise InvalidInput(
-                "update: a location after the window's end has no time. Use insert(value, time=t) there"
-            )
+            raise InvalidInput("update: a location after the window's end has no time. Use insert(value, time=t) there")
         for slot, partial in zip(slots, partials, strict=True):
             self.tree[self.capacity + slot] = partial
         self.end = max(self.end, end)
@@ -311,9 +307,7 @@ class FlatFAT:
         except TypeError:
             slot = -1
         if not 0 <= slot < self.capacity:
-            raise InvalidInput(
-                f"{where}: locations are the integers from 1 to {self.capacity}, got {location!r}"
-            )
+            raise InvalidInput(f"{where}: locations are the integers from 1 to {self.capacity}, got {location!r}")
         return slot
 
 

@@ -360,8 +360,6 @@ class Reactive(Timed):
         dead = self._first()
         if self.moves != moves or dead > len(self):
             del self._times[:dead], self.positions[:dead]
-        if not len(self):
-            self.unordered = -1
         if self.moves != moves:
             self.touched.clear()  # all slots are updated at the next query
             ranks = {p: self.front + k for k, p in enumerate(sorted(self.positions))}

@@ -53,9 +53,7 @@ class Timed:
         """Where in `_times` a new value's time goes: after all that are not greater. O(log n)."""
         if self._times is None:
             if len(self):
-                raise InvalidInput(
-                    "the values held have no times: give a time with every insert, or with none"
-                )
+                raise InvalidInput("the values held have no times: give a time with every insert, or with none")
             self._times: list[Any] = []
         if time is None or time != time:
             raise InvalidInput(f"insert: a time that can be ordered is needed with every value, got {time!r}")
