@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from heapq import heappop, heappush
 from typing import Any
 
@@ -30,10 +29,12 @@ class Agenda:
             self.entries += 1
             heappush(self.heap, (deadline, self.entries, key))
 
-    def due(self, mark: Mark) -> Iterator[Any]:
+    def due(self, mark: Mark) -> list[Any]:
         """The keys that have something due, each once and then no longer on the agenda. O(log keys) each."""
+        keys = []
         while self.heap and mark.meets(self.heap[0][0]):
             deadline, _, key = heappop(self.heap)
             if self.deadlines.get(key) == deadline:
                 del self.deadlines[key]
-                yield key
+                keys.append(key)
+        return keys

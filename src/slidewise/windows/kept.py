@@ -15,7 +15,7 @@ from slidewise.windows.engine import Engine
 from slidewise.windows.plan import Due, Plan
 from slidewise.windows.rows import Row
 from slidewise.windows.slots import slots_for
-from slidewise.windows.watermark import Deadline, Mark
+from slidewise.windows.watermark import ALREADY, BEGIN, NEVER, Deadline, Mark
 
 #: Rows are looked through for ones to forget when there are so many, and again when they have doubled.
 FEWEST = 64
@@ -24,7 +24,7 @@ FEWEST = 64
 class Kept(Engine):
     """The rows of one key, in the order of time; those of equal time in the order of arrival."""
 
-    __slots__ = ("base", "groups", "holder", "key", "look_at", "plan", "rows", "seen", "slots", "times")
+    __slots__ = ("again", "base", "groups", "holder", "key", "look_at", "plan", "rows", "seen", "slots", "times")
 
     def __init__(self, plan: Plan, key: Any) -> None:
         self.plan = plan
@@ -39,6 +39,8 @@ class Kept(Engine):
         self.holder = RangeHolder(plan.measures)
         self.slots = slots_for(plan)
         self.look_at = FEWEST
+        #: results that late rows may have changed, with the rows that they were over when they were last given
+        self.again: dict[Any, Any] = {}
 
     # ---- rows
     def insert(self, row: Row, mark: Mark, out: list[Due]) -> None:
@@ -53,25 +55,41 @@ class Kept(Engine):
         before = {slot: self._signature(slot) for slot in self.slots.touched(self, row, index)}
         self._place(row)
         self.slots.arrive_late(self, row, mark)
-        due: list[Due] = []
         for slot, signature in before.items():
-            if self._signature(slot) != signature:
-                self._emit(slot, due)
+            self.again.setdefault(slot, signature)
+        due: list[Due] = []
         self.release(mark, due)
         due.sort(key=lambda entry: entry[0])
         out += due
 
     def release(self, mark: Mark, out: list[Due]) -> None:
         """Give the results whose frames are complete. O(log n) each."""
+        if self.again:
+            self._emit_again(mark, out)
         for slot in self.slots.due(self, mark):
             self._emit(slot, out)
         if len(self.rows) >= self.look_at:
             self._forget(mark)
             self.look_at = max(FEWEST, 2 * len(self.rows))
 
+    def _emit_again(self, mark: Mark, out: list[Due]) -> None:
+        """Give the results again that late rows have changed.
+
+        A late row may make a result that of another row, whose own offsets reach further: that waits.
+        """
+        waiting = {}
+        for slot, signature in self.again.items():
+            if not self.slots.complete(self, slot, mark):
+                waiting[slot] = signature
+            elif self._signature(slot) != signature:
+                self._emit(slot, out)
+        self.again = waiting
+
     def deadline(self) -> Deadline | None:
-        """The time at which the next result may be due; None where it depends on rows."""
-        return self.slots.deadline(self)
+        """When the next result is due; None where that depends on rows to come. O(log n)."""
+        deadlines = [self.slots.deadline(self) or NEVER]
+        deadlines += [self.completed_at(self.slots.row(self, slot)) for slot in self.again]
+        return None if min(deadlines) == NEVER else min(deadlines)
 
     def partials(self) -> int:
         return len(self.rows) * len(self.plan.measures)
@@ -191,17 +209,20 @@ class Kept(Engine):
         last = len(self.groups) - 1
         return bool(group < last or (group == last and mark.passed(self.groups[last])))
 
-    def completed_at(self, row: Row) -> Deadline | None:
-        """When the row's frame will be complete; None where only more rows can complete it."""
+    def completed_at(self, row: Row) -> Deadline:
+        """When the row's frame will be complete; NEVER where only more rows can complete it."""
         frame = self.plan.frame
         assert frame is not None
         end = self._offsets(row)[1]
-        if end is None or frame.unit == "rows":
-            return None
-        if frame.unit == "range":
+        if end is not None and frame.unit == "range":
             return (frame.clock.shift(row.time, end), not frame.open_end)
-        last = bisect_left(self.groups, row.time) + end == len(self.groups) - 1
-        return (self.groups[-1], True) if last else None
+        if self.complete(row, BEGIN):
+            return ALREADY
+        if end is not None and frame.unit == "groups":
+            last = len(self.groups) - 1
+            if bisect_left(self.groups, row.time) + end == last:
+                return (self.groups[last], True)
+        return NEVER
 
     # ---- what a late row may concern, and what nothing concerns any more
     def neighbours(self, row: Row, index: int) -> range:

@@ -7,7 +7,6 @@ through their own state. Only the classes listed here are ever made, and none of
 
 from __future__ import annotations
 
-import hashlib
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -87,18 +86,11 @@ def _definition(window: Window) -> dict[str, str]:
         "max_delay": definitions.words(window._order.max_delay),
         "late": window._order.late,
         "keep": definitions.words(window._order.keep),
-        "layout of rows": _layout(),
     }
 
 
-def _layout() -> str:
-    """A digest of the classes and their slots: state is only read by versions that agree on them."""
-    text = repr([(name, _slots(cls)) for name, cls in _CLASSES.items()])
-    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
-
-
-def _slots(cls: type) -> list[str]:
-    return [slot for c in reversed(cls.__mro__) for slot in c.__dict__.get("__slots__", ())]
+def _slots(cls: type) -> tuple[str, ...]:
+    return tuple(slot for c in reversed(cls.__mro__) for slot in c.__dict__.get("__slots__", ()))
 
 
 def _clocks(plan: Plan) -> dict[str, Clock]:
@@ -126,6 +118,8 @@ class Objects:
         self.numbers: dict[int, int] = {}
         self.met: list[Any] = []
         self.made: dict[int, Any] = {}
+        #: classes whose slots are named in the state: each with its first object
+        self.described: set[str] = set()
         self.blank = [measure.structure() for measure in plan.measures]
 
     # ---- to plain values
@@ -141,11 +135,12 @@ class Objects:
             return (number, "structure", (self._measure_of(x), x._times, x._save()))
         name = type(x).__name__
         if type(x) is _CLASSES.get(name):
-            return (
-                number,
-                name,
-                tuple(self._plain(name, slot, getattr(x, slot)) for slot in _slots(type(x))),
-            )
+            names = _slots(type(x))
+            values = tuple(self._plain(name, slot, getattr(x, slot)) for slot in names)
+            if name in self.described:
+                return (number, name, values)
+            self.described.add(name)
+            return (number, name, values, names)
         if name in _LENGTHS and type(x) is _LENGTHS[name][0]:
             return (number, name, getattr(x, _LENGTHS[name][1]))
         raise codec.cannot_save(x)
@@ -179,7 +174,7 @@ class Objects:
             return self.anchors[plain]
         if isinstance(plain, int):
             return self.made[plain]
-        number, name, values = plain
+        number, name, values, *names = plain
         if name == "structure":
             measure, times, state = values
             x: Any = self.measures[measure].structure()
@@ -189,6 +184,11 @@ class Objects:
             x = _LENGTHS[name][0](values)
         else:
             x = object.__new__(_CLASSES[name])
+            if names and names[0] != _slots(type(x)):
+                raise StateError(
+                    f"this state was saved by another version of slidewise, whose {name} has other fields. "
+                    "Load it with the version that saved it"
+                )
             for slot, value in zip(_slots(type(x)), values, strict=True):
                 setattr(x, slot, self._live(name, slot, value))
         self.made[number] = x

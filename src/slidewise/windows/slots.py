@@ -65,6 +65,12 @@ class RowSlots:
     def touched(self, kept: Kept, row: Row, index: int) -> list[Row]:
         return [kept.rows[k] for k in kept.neighbours(row, index) if kept.rows[k].revision >= 0]
 
+    def row(self, kept: Kept, slot: Row) -> Row:
+        return slot
+
+    def complete(self, kept: Kept, slot: Row, mark: Mark) -> bool:
+        return True
+
     def stretches(self, kept: Kept, slot: Row) -> list[tuple[int, int]]:
         return kept.stretches(slot)
 
@@ -94,6 +100,13 @@ class NumberedSlots:
     def __init__(self) -> None:
         self.revisions: dict[int, int] = {}
 
+    def row(self, kept: Kept, slot: int) -> Row:
+        """The row whose frame the result is over."""
+        raise NotImplementedError
+
+    def complete(self, kept: Kept, slot: int, mark: Mark) -> bool:
+        return kept.complete(self.row(kept, slot), mark)
+
     def count(self, slot: int) -> int:
         self.revisions[slot] = self.revisions.get(slot, -1) + 1
         return self.revisions[slot]
@@ -117,6 +130,9 @@ class CountSlots(NumberedSlots):
     def _index(self, kept: Kept, slot: int) -> int:
         return slot * self.k - 1 - kept.base
 
+    def row(self, kept: Kept, slot: int) -> Row:
+        return kept.rows[self._index(kept, slot)]
+
     def arrive(self, kept: Kept, row: Row) -> None:
         return
 
@@ -124,9 +140,9 @@ class CountSlots(NumberedSlots):
         return
 
     def due(self, kept: Kept, mark: Mark) -> list[int]:
-        ready = []
+        ready: list[int] = []
         while self._index(kept, self.next) < len(kept.rows):
-            if not kept.complete(kept.rows[self._index(kept, self.next)], mark):
+            if not kept.complete(self.row(kept, self.next), mark):
                 break
             ready.append(self.next)
             self.next += 1
@@ -138,10 +154,10 @@ class CountSlots(NumberedSlots):
         return [j for j in self.revisions if self._index(kept, j) >= min(first, index)]
 
     def stretches(self, kept: Kept, slot: int) -> list[tuple[int, int]]:
-        return kept.stretches(kept.rows[self._index(kept, slot)])
+        return kept.stretches(self.row(kept, slot))
 
     def where(self, kept: Kept, slot: int) -> Where:
-        row = kept.rows[self._index(kept, slot)]
+        row = self.row(kept, slot)
         return row.time, {"time": row.stamp, "row": slot * self.k}
 
     def deadline(self, kept: Kept) -> Deadline | None:
@@ -180,16 +196,16 @@ class BoundarySlots(NumberedSlots):
         self.early = []
         self.arrive(kept, row)
 
-    def _row(self, kept: Kept, slot: int) -> Row | None:
-        """The last row before the boundary; None where it was forgotten."""
-        index = bisect_left(kept.times, self.grid.at(slot + 1)) - 1
-        return kept.rows[index] if index >= 0 else None
+    def _index(self, kept: Kept, slot: int) -> int:
+        return bisect_left(kept.times, self.grid.at(slot + 1)) - 1
+
+    def row(self, kept: Kept, slot: int) -> Row:
+        return kept.rows[self._index(kept, slot)]
 
     def due(self, kept: Kept, mark: Mark) -> list[int]:
-        ready = []
+        ready: list[int] = []
         while self.open and mark.reached(self.grid.at(self.open[0] + 1)):
-            row = self._row(kept, self.open[0])
-            assert row is not None
+            row = self.row(kept, self.open[0])
             if not kept.complete(row, mark):
                 break
             enough = kept.base + kept.index(row) + 1 >= self.least
@@ -197,11 +213,10 @@ class BoundarySlots(NumberedSlots):
         return ready
 
     def touched(self, kept: Kept, row: Row, index: int) -> list[int]:
-        return sorted(self.revisions)
+        return sorted(self.revisions)  # one of a forgotten row is not among them, see forget()
 
     def stretches(self, kept: Kept, slot: int) -> list[tuple[int, int]]:
-        row = self._row(kept, slot)
-        return [] if row is None else kept.stretches(row)
+        return kept.stretches(self.row(kept, slot))
 
     def where(self, kept: Kept, slot: int) -> Where:
         boundary = self.grid.at(slot + 1)
@@ -211,14 +226,13 @@ class BoundarySlots(NumberedSlots):
         row = self.oldest(kept)
         if row is None:
             return None
-        boundary, completed = (self.grid.at(self.open[0] + 1), False), kept.completed_at(row)
-        return boundary if completed is None else max(boundary, completed)
+        return max((self.grid.at(self.open[0] + 1), False), kept.completed_at(row))
 
     def oldest(self, kept: Kept) -> Row | None:
-        return self._row(kept, self.open[0]) if self.open else None
+        return self.row(kept, self.open[0]) if self.open else None
 
     def forget(self, kept: Kept) -> None:
-        self._forget([s for s in self.revisions if self._row(kept, s) is None])
+        self._forget([s for s in self.revisions if self._index(kept, s) < 0])
 
 
 class HoppingSlots(NumberedSlots):
@@ -263,6 +277,9 @@ class HoppingSlots(NumberedSlots):
     def _bounds(self, kept: Kept, slot: int) -> tuple[int, int]:
         start = self.grid.at(slot)
         return bisect_left(kept.times, start), bisect_left(kept.times, start + self.size)
+
+    def complete(self, kept: Kept, slot: int, mark: Mark) -> bool:
+        return True
 
     def touched(self, kept: Kept, row: Row, index: int) -> list[int]:
         return [k for k in self._windows(row.time) if k in self.revisions]

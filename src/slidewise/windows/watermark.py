@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 #: A time at which something is due, and whether rows of exactly that time must be complete too.
 Deadline = tuple[Any, bool]
+ALREADY: Deadline = (-math.inf, False)
+NEVER: Deadline = (math.inf, True)
 
 
 class Mark(NamedTuple):
