@@ -9,6 +9,7 @@ longer be read: count up envelope.VERSION, and keep the old reader.
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,30 @@ SWAGS: dict[str, Callable[[], Any]] = {
 }
 
 
+BOTH = {"span": Span("v"), "sd": sw.stddev("v")}
+WINDOWS: dict[str, Callable[[], sw.Window]] = {
+    "window-rows": lambda: sw.Window(BOTH, sw.rows(7), partition_by="key"),
+    "window-rows-every": lambda: sw.Window(BOTH, sw.rows(9, every=3)),
+    "window-time": lambda: sw.Window(BOTH, sw.time("8s"), max_delay="2s", late="drop"),
+    "window-hopping": lambda: sw.Window(BOTH, sw.time("8s", every="3s"), partition_by="key"),
+    "window-revise": lambda: sw.Window(BOTH, sw.time("8s"), late="revise", keep="1m"),
+}
+
+
+LATE = ("window-time", "window-revise")
+
+
+def push(window: sw.Window, numbers: range, late: bool) -> list[sw.Result]:
+    """Rows of two keys, 1.5 seconds apart; every fifth one late, if so wished."""
+    start = datetime(2024, 3, 1, tzinfo=UTC)
+    results = []
+    for i in numbers:
+        delay = 1.8 if late and i % 5 == 4 else 0.0
+        row = {"v": float(i * 37 % 11), "key": "ab"[i % 2]}
+        results += window.push(row, time=start + timedelta(seconds=1.5 * i - delay))
+    return results
+
+
 def fill(swag: Any) -> Any:
     """The values behind every fixture: 40 inserted, 15 evicted."""
     for i in range(40):
@@ -69,6 +94,10 @@ def main() -> None:
     FIXTURES.mkdir(exist_ok=True)
     for name, new in SWAGS.items():
         (FIXTURES / f"{name}.bin").write_bytes(fill(new()).to_bytes())
+    for name, new_window in WINDOWS.items():
+        window = new_window()
+        push(window, range(20), late=name in LATE)
+        (FIXTURES / f"{name}.bin").write_bytes(window.to_bytes())
 
 
 if __name__ == "__main__":

@@ -19,8 +19,19 @@ def test_an_old_state_goes_on(name):
     assert fixtures.go_on(new().from_bytes(saved)) == fixtures.go_on(fixtures.fill(new()))
 
 
+@pytest.mark.parametrize("name", fixtures.WINDOWS)
+def test_an_old_window_goes_on(name):
+    saved = (fixtures.FIXTURES / f"{name}.bin").read_bytes()
+    late, new = name in fixtures.LATE, fixtures.WINDOWS[name]
+    loaded, made = new().from_bytes(saved), new()
+    fixtures.push(made, range(20), late)
+    expected = fixtures.push(made, range(20, 40), late) + made.flush()
+    assert len(expected) >= 7
+    assert fixtures.push(loaded, range(20, 40), late) + loaded.flush() == expected
+
+
 def test_every_fixture_is_read():
-    assert {p.stem for p in fixtures.FIXTURES.glob("*.bin")} == {*fixtures.SWAGS}
+    assert {p.stem for p in fixtures.FIXTURES.glob("*.bin")} == {*fixtures.SWAGS, *fixtures.WINDOWS}
 
 
 def test_no_module_imports_a_serialiser_that_runs_code():

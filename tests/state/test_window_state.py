@@ -272,3 +272,15 @@ def test_every_class_with_state_is_saved():
         if inspect.isclass(cls) and cls.__module__ == module.__name__ and "__slots__" in vars(cls)
     }
     assert found - NOT_STATE == set(saving._CLASSES)
+
+
+def test_a_class_with_other_fields_is_refused(monkeypatch):
+    w = sw.Window(sw.max(), sw.rows(2))
+    w.push(1.5)
+    data = w.to_bytes()
+    before = saving._slots
+    monkeypatch.setattr(
+        saving, "_slots", lambda cls: (*before(cls), "colour") if cls.__name__ == "LastRows" else before(cls)
+    )
+    with pytest.raises(StateError, match="whose LastRows has other fields"):
+        w.from_bytes(data)

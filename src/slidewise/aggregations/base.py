@@ -83,6 +83,10 @@ class Aggregation:
     #: Gray's classes: how large a partial must be.
     kind: ClassVar[Literal["distributive", "algebraic", "holistic"]] = "algebraic"
 
+    #: Count it up when partials come to mean something else, and state saved before is refused. None: a built-in
+    #: one is at 1, and one of your own is told apart by the code of its functions.
+    state_version: ClassVar[int | None] = None
+
     # Rules about rows and results.
     #: "skip": a row with a null argument is left out. "keep": lift sees the null. A tuple: the positions that
     #: must not be null.

@@ -43,9 +43,8 @@ def of_aggregation(aggregation: Aggregation) -> Definition:
         "columns": ", ".join(aggregation.columns),
         "parameters": words(aggregation.parameters),
     }
-    version = getattr(aggregation, "state_version", 1 if built_in else None)
-    if version is not None:
-        return {**definition, "state version": str(version)}
+    if built_in or aggregation.state_version is not None:
+        return {**definition, "state version": str(aggregation.state_version or 1)}
     return {**definition, "functions": _code(*(getattr(aggregation, name) for name in FUNCTIONS))}
 
 

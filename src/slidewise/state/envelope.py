@@ -22,9 +22,7 @@ VERSION = 1
 _CHECKSUM = 16
 
 
-def seal(
-    kind: str, definition: Definition, payload: Any, reduce: Callable[[Any], Any] | None = None
-) -> bytes:
+def seal(kind: str, definition: Definition, payload: Any, reduce: Callable[[Any], Any] | None = None) -> bytes:
     """Plain values as the saved state of a definition; `reduce` as in codec.encode."""
     body = codec.encode((kind, fingerprint(definition), definition, codec.encode(payload, reduce)))
     sealed = MAGIC + bytes([VERSION]) + body
@@ -38,8 +36,7 @@ def unseal(data: bytes, kind: str, definition: Definition, revive: Callable[[Any
     data = bytes(data)
     if not data.startswith(MAGIC):
         raise StateError(
-            f"this is not a state of slidewise: it begins with {data[:8]!r}. "
-            "from_bytes takes what to_bytes() gave"
+            f"this is not a state of slidewise: it begins with {data[:8]!r}. from_bytes takes what to_bytes() gave"
         )
     start = len(MAGIC) + 1
     if len(data) < start + _CHECKSUM:
@@ -51,9 +48,7 @@ def unseal(data: bytes, kind: str, definition: Definition, revive: Callable[[Any
             "Load it with the version that saved it, or a newer one"
         )
     if _checksum(data[:-_CHECKSUM]) != data[-_CHECKSUM:]:
-        raise StateError(
-            "saved state is damaged or truncated: its checksum is not that of its bytes. Use another copy"
-        )
+        raise StateError("saved state is damaged or truncated: its checksum is not that of its bytes. Use another copy")
     saved_kind, saved_fingerprint, saved, payload = _body(data[start:-_CHECKSUM])
     if saved_kind != kind:
         raise StateError(f"this is the state of a {saved_kind}, and a {kind} cannot load it")
