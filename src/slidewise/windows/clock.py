@@ -8,7 +8,7 @@ from __future__ import annotations
 import calendar
 import math
 from collections.abc import Iterable
-from datetime import date, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Any, Literal
 
 from slidewise.errors import InvalidInput
@@ -17,7 +17,7 @@ from slidewise.windows.durations import UNITS, CalendarDuration, Duration, Lengt
 Kind = Literal["number", "datetime", "aware datetime", "datetime64", "date"]
 
 _EPOCH = datetime(1970, 1, 1)
-_EPOCH_UTC = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -99,11 +99,10 @@ class Clock:
         return "number"
 
     def _settle(self, kind: Kind, time: Any) -> None:
-        """Take the kind of the first time; refuse lengths that do not go with it, and times of another kind."""
+        """Take the kind of the first time; refuse lengths that do not go with it, and times of other kinds."""
         if self.kind is not None:
             raise InvalidInput(
-                f"{self.what} was a {self.kind} before, and is a {kind} now: {time!r}. "
-                "All of them must be of one kind"
+                f"{self.what} was a {self.kind} before, and is a {kind} now: {time!r}. All of them must be of one kind"
             )
         for length in self.lengths:
             if not sign(length):
@@ -123,7 +122,7 @@ class Clock:
                 finest = {"date": "d", "datetime64": "ns"}.get(kind, "us")
                 if length.nanoseconds % UNITS[finest]:
                     raise InvalidInput(
-                        f"{self.what} is a {kind}, whose finest unit is 1{finest}: {length!r} is no multiple of it"
+                        f"{self.what} is a {kind}, with 1{finest} as finest unit: {length!r} is no multiple of it"
                     )
         self.kind = kind
         self.zone = getattr(time, "tzinfo", None)

@@ -169,11 +169,7 @@ class PunctuationWindow(WindowDefinition):
 
     def __repr__(self) -> str:
         predicate = self.predicate
-        shown = (
-            f'"{predicate}"'
-            if isinstance(predicate, str)
-            else getattr(predicate, "__name__", repr(predicate))
-        )
+        shown = f'"{predicate}"' if isinstance(predicate, str) else getattr(predicate, "__name__", repr(predicate))
         return f"punctuation({', '.join([shown, *self._slide()])})"
 
 
@@ -201,9 +197,7 @@ class Between(WindowDefinition):
     def holds_back(self) -> bool:
         """Whether a frame may reach beyond its own row, so that its result waits for later rows."""
         end = self.end
-        return (
-            end is UNBOUNDED or isinstance(end, Column) or (not isinstance(end, Unbounded) and sign(end) > 0)
-        )
+        return end is UNBOUNDED or isinstance(end, Column) or (not isinstance(end, Unbounded) and sign(end) > 0)
 
     def __repr__(self) -> str:
         exclude = [f'exclude="{self.exclude}"'] if self.exclude is not None else []
@@ -308,9 +302,7 @@ def delta(column: str | None, size: Any, every: Any = None, offset: Any = None) 
     return DeltaWindow(column, size, slide, _offset(offset, slide, "delta"))
 
 
-def punctuation(
-    predicate: Callable[[Any], bool] | str, every: Any = None, offset: Any = None
-) -> PunctuationWindow:
+def punctuation(predicate: Callable[[Any], bool] | str, every: Any = None, offset: Any = None) -> PunctuationWindow:
     """The row for which the predicate holds ends its window, and is its last row.
 
     The predicate is a function of the row (of the value, where rows are plain values), or the name of a
@@ -320,9 +312,7 @@ def punctuation(
     punctuation("end_of_trip")
     """
     if not (callable(predicate) or (isinstance(predicate, str) and predicate)):
-        raise InvalidInput(
-            f"punctuation takes a function of the row or the name of a column, got {predicate!r}"
-        )
+        raise InvalidInput(f"punctuation takes a function of the row or the name of a column, got {predicate!r}")
     slide = _slide_of(every, "punctuation", own="count")
     return PunctuationWindow(predicate, slide, _offset(offset, slide, "punctuation"))
 
@@ -383,9 +373,7 @@ def frames(start: Sequence[int], end: Sequence[int]) -> Frames:
     frames(<start of 3 rows>, <end of 3 rows>)
     """
     if len(start) != len(end):
-        raise InvalidInput(
-            f"frames: start and end have one entry per row each, got {len(start)} and {len(end)}"
-        )
+        raise InvalidInput(f"frames: start and end have one entry per row each, got {len(start)} and {len(end)}")
     return Frames(start, end)
 
 
@@ -423,9 +411,7 @@ def _slide_of(every: Any, what: str, own: str, column: str | None = None) -> Win
         except InvalidInput as error:
             raise InvalidInput(f"{what}: every={every!r} is no slide. {error}") from None
     if isinstance(slide, TimeWindow) and isinstance(slide.size, CalendarDuration):
-        raise InvalidInput(
-            f"{what}: every= needs a fixed length, and {slide.size!r} is not: months differ. Use days"
-        )
+        raise InvalidInput(f"{what}: every= needs a fixed length, and {slide.size!r} is not: months differ. Use days")
     return slide
 
 

@@ -124,9 +124,7 @@ def _exact(text: str, number: str, unit: int) -> int:
     scale: int = 10 ** len(fraction)
     total, rest = divmod(int(whole + fraction) * unit, scale)
     if rest:
-        raise InvalidInput(
-            f"the duration {text!r} is not a whole number of nanoseconds, the finest unit there is"
-        )
+        raise InvalidInput(f"the duration {text!r} is not a whole number of nanoseconds, the finest unit there is")
     return total
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from slidewise.windows.plan import Due
+from typing import Any
+
+from slidewise.windows.plan import Due, Plan
 from slidewise.windows.rows import Row
 from slidewise.windows.watermark import Deadline, Mark
 
@@ -11,6 +13,9 @@ class Engine:
     """Takes the rows of one key in the order of time, and gives the results that are due."""
 
     __slots__ = ()
+
+    def __init__(self, plan: Plan, key: Any) -> None:
+        raise NotImplementedError
 
     def insert(self, row: Row, mark: Mark, out: list[Due]) -> None:
         """Take the next row; add the results that are due to `out`."""

@@ -1,4 +1,4 @@
-"""Which rows a result is over, where frames are measured along a coordinate: the row's number, its time, its group."""
+"""Which rows a result is over, where frames are measured along a coordinate: number, time or group of a row."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any
 
 from slidewise.windows.clock import Clock
 from slidewise.windows.definitions import (
-    UNBOUNDED,
     Between,
     Column,
     RowsWindow,
@@ -31,6 +30,8 @@ class Frame:
         self.clock = clock
         self.open_start = self.open_end = False
         self.exclude = None
+        self.start: Any
+        self.end: Any
         if isinstance(definition, RowsWindow):
             self.unit, self.start, self.end = "rows", 1 - definition.n, 0
         elif isinstance(definition, TimeWindow):
@@ -90,14 +91,12 @@ class Frame:
     @property
     def monotone(self) -> bool:
         """Whether neither bound ever moves back, and the frame has no hole."""
-        return (
-            self.exclude is None and not isinstance(self.start, Column) and not isinstance(self.end, Column)
-        )
+        return self.exclude is None and not isinstance(self.start, Column) and not isinstance(self.end, Column)
 
     @property
     def from_first_row(self) -> bool:
         """Whether no row ever leaves."""
-        return self.start == -UNBOUNDED
+        return isinstance(self.start, Unbounded)
 
     def reach(self) -> tuple[Any, Any] | None:
         """How far frames reach back (at most 0) and ahead (at least 0); None where that is not fixed."""

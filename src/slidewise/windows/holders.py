@@ -1,6 +1,7 @@
 """How the partials of one key are held: row by row, as one running partial, in slices, or for any range.
 
-Each holder has one structure per measure, so that a window computes many aggregations from one pass over its rows.
+Each holder has one structure per measure, so that a window computes many aggregations from one pass over its
+rows.
 """
 
 from __future__ import annotations
@@ -78,10 +79,7 @@ class RunningHolder:
 
     def query(self) -> list[Any]:
         """The results over the rows held. O(1)."""
-        return [
-            total.query() if m.raw else m.lower(total)
-            for m, total in zip(self.measures, self.totals, strict=True)
-        ]
+        return [total.query() if m.raw else m.lower(total) for m, total in zip(self.measures, self.totals, strict=True)]
 
     def partials(self) -> int:
         return sum(self.count if m.raw else min(1, self.count) for m in self.measures)
@@ -182,7 +180,7 @@ class RangeHolder:
                 structure.evict(time=place)
 
     def query(self, stretches: list[list[Any]]) -> list[Any]:
-        """The results over some stretches of rows: O(log n) for one with fiba, O(rows) for more or without."""
+        """The results over stretches of rows: O(log n) for one with fiba, O(rows) for more or without."""
         results = []
         for k, (measure, structure) in enumerate(zip(self.measures, self.structures, strict=True)):
             if structure is not None and len(stretches) == 1:

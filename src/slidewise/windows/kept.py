@@ -1,7 +1,7 @@
 """Windows that keep their rows: late rows revise results, every row has its own frame, or frames have holes.
 
-The rows of a key are a list in the order of time, and a structure for ranges (fiba) holds their partials. Which
-results there are, and how they are told apart, is the business of the slots (slots.py).
+The rows of a key are a list in the order of time, and a structure for ranges (fiba) holds their partials.
+Which results there are, and how they are told apart, is the business of the slots (slots.py).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from bisect import bisect_left, bisect_right
 from typing import Any
 
 from slidewise.windows.definitions import UNBOUNDED, Column
-from slidewise.windows.holders import RangeHolder
 from slidewise.windows.engine import Engine
+from slidewise.windows.holders import RangeHolder
 from slidewise.windows.plan import Due, Plan
 from slidewise.windows.rows import Row
 from slidewise.windows.slots import slots_for
@@ -50,7 +50,7 @@ class Kept(Engine):
         self.release(mark, out)
 
     def revise(self, row: Row, mark: Mark, out: list[Due]) -> None:
-        """Take a late row: results whose frames have changed are given again. O(log n) per result concerned."""
+        """Take a late row: results whose frames have changed are given again. O(log n) for each of them."""
         index = bisect_right(self.times, row.time)
         before = {slot: self._signature(slot) for slot in self.slots.touched(self, row, index)}
         self._place(row)
@@ -125,8 +125,7 @@ class Kept(Engine):
     def _signature(self, slot: Any) -> list[tuple[int, int, int]]:
         """The rows of a result. A stretch with the same ends and the same length has the same rows."""
         return [
-            (self.rows[lo].number, self.rows[hi - 1].number, hi - lo)
-            for lo, hi in self.slots.stretches(self, slot)
+            (self.rows[lo].number, self.rows[hi - 1].number, hi - lo) for lo, hi in self.slots.stretches(self, slot)
         ]
 
     # ---- frames of rows
@@ -140,11 +139,7 @@ class Kept(Engine):
             hi = len(self.rows) if end is None else index + end + 1
         elif frame.unit == "range":
             lo = 0 if start is None else self._first(frame.clock.shift(row.time, start), frame.open_start)
-            hi = (
-                len(self.rows)
-                if end is None
-                else self._first(frame.clock.shift(row.time, end), not frame.open_end)
-            )
+            hi = len(self.rows) if end is None else self._first(frame.clock.shift(row.time, end), not frame.open_end)
         else:
             group = bisect_left(self.groups, row.time)
             lo = 0 if start is None else self._group(group + start)
@@ -155,13 +150,7 @@ class Kept(Engine):
         """The row's own offsets from the current row; None where there is no bound."""
         frame = self.plan.frame
         assert frame is not None
-        start = (
-            row.start
-            if isinstance(frame.start, Column)
-            else None
-            if frame.start == -UNBOUNDED
-            else frame.start
-        )
+        start = row.start if isinstance(frame.start, Column) else None if frame.start == -UNBOUNDED else frame.start
         end = row.end if isinstance(frame.end, Column) else None if frame.end is UNBOUNDED else frame.end
         return start, end
 
@@ -201,7 +190,7 @@ class Kept(Engine):
         if end is None:
             return False
         if frame.unit == "rows":
-            return self.index(row) + end < len(self.rows)
+            return bool(self.index(row) + end < len(self.rows))
         if frame.unit == "range":
             high = frame.clock.shift(row.time, end)
             return mark.reached(high) if frame.open_end else mark.passed(high)
@@ -226,7 +215,7 @@ class Kept(Engine):
 
     # ---- what a late row may concern, and what nothing concerns any more
     def neighbours(self, row: Row, index: int) -> range:
-        """The rows whose frames may change when the row enters at `index`; all, where frames have no fixed reach."""
+        """The rows whose frames may change when the row enters at `index`: all, without a fixed reach."""
         frame = self.plan.frame
         assert frame is not None
         everything = range(len(self.rows))
@@ -239,9 +228,7 @@ class Kept(Engine):
         if frame.unit == "groups":
             group = bisect_left(self.groups, row.time)
             return everything[self._group(group - ahead) : self._group(group - back + 2)]
-        return everything[
-            bisect_left(self.times, row.time - ahead) : bisect_right(self.times, row.time - back)
-        ]
+        return everything[bisect_left(self.times, row.time - ahead) : bisect_right(self.times, row.time - back)]
 
     def _forget(self, mark: Mark) -> None:
         """Forget the rows that no result will be over any more. O(rows forgotten)."""
@@ -266,7 +253,7 @@ class Kept(Engine):
         back, ahead = reach
         waiting = self.slots.oldest(self)
         if self.times[-1] is None:
-            return (len(self.rows) if waiting is None else self.index(waiting)) - ahead + back
+            return int((len(self.rows) if waiting is None else self.index(waiting)) - ahead + back)
         time = mark.time if keep is None else mark.time - self.plan.clock.measure(keep)
         if waiting is not None:
             time = min(time, waiting.time)
@@ -274,7 +261,7 @@ class Kept(Engine):
             every = self.plan.clock.measure(self.plan.definition.every.size)  # type: ignore[union-attr]
             return bisect_left(self.times, time + back - every)
         if frame.unit == "rows":
-            return bisect_left(self.times, time) - ahead + back - 1
+            return int(bisect_left(self.times, time) - ahead + back - 1)
         if frame.unit == "groups":
             return self._group(bisect_left(self.groups, time) - ahead + back - 1)
         return bisect_left(self.times, time - ahead + back)

@@ -1,4 +1,4 @@
-"""What a window computes: its aggregations, the algorithm of each, and the structures that hold their partials."""
+"""What a window computes: its aggregations, the algorithm of each, and the structures for their partials."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _same(partial: Any) -> Any:
 
 
 class OfPartials(Aggregation):
-    """An aggregation whose values are partials already: windows lift a row once, and insert slices of rows."""
+    """An aggregation whose values are partials already: a row is lifted once, and slices are inserted."""
 
     def __init__(self, of: Aggregation) -> None:
         self.name = of.name  # type: ignore[misc]
@@ -42,7 +42,7 @@ class OfPartials(Aggregation):
             "load",
         ):
             setattr(self, name, getattr(of, name))
-        self.lift, self.nulls = _same, "keep"  # type: ignore[method-assign, assignment]
+        self.lift, self.nulls = _same, "keep"  # type: ignore[method-assign]
         self.columns = ()
         self.parameters = {"of": of}
 
@@ -50,16 +50,15 @@ class OfPartials(Aggregation):
 class Measure:
     """One aggregation of a window: how it reads a row, and which algorithm holds it."""
 
-    __slots__ = ("aggregation", "columns", "combine", "entry", "lift", "lower", "name", "options", "raw")
+    __slots__ = ("aggregation", "arity", "columns", "combine", "entry", "lift", "lower", "name", "options", "raw")
 
-    def __init__(
-        self, name: str | None, aggregation: Aggregation, entry: AlgorithmEntry, options: dict[str, Any]
-    ):
+    def __init__(self, name: str | None, aggregation: Aggregation, entry: AlgorithmEntry, options: dict[str, Any]):
         self.name = name
         self.aggregation = aggregation
         self.entry = entry
         self.options = options
         self.columns = aggregation.columns
+        self.arity = aggregation.arity
         #: the structure takes the values themselves, not partials
         self.raw = bool(entry.needs & _HOLISTIC)
         names = optional_names(aggregation)
@@ -73,12 +72,9 @@ class Measure:
             except (KeyError, TypeError, IndexError):
                 raise missing_column(value, self.columns, repr(self.aggregation)) from None
             value = arguments[0] if len(arguments) == 1 else tuple(arguments)
-        elif self.aggregation.arity > 1 and not (
-            isinstance(value, tuple | list) and len(value) == self.aggregation.arity
-        ):
+        elif self.arity > 1 and not (isinstance(value, tuple | list) and len(value) == self.arity):
             raise InvalidInput(
-                f"{self.aggregation.name} takes {self.aggregation.arity} values per row: "
-                f"push a tuple of them, got {value!r}"
+                f"{self.aggregation.name} takes {self.arity} values per row: push a tuple of them, got {value!r}"
             )
         if self.raw:
             return value
@@ -121,9 +117,7 @@ def missing_column(row: Any, columns: tuple[str, ...], who: str) -> InvalidInput
             f"push a mapping such as a dict, got {row!r}"
         )
     lacking = [c for c in columns if c not in row]
-    return InvalidInput(
-        f"{who}: the row has no column {', '.join(lacking)}. It has: {', '.join(map(str, row))}"
-    )
+    return InvalidInput(f"{who}: the row has no column {', '.join(lacking)}. It has: {', '.join(map(str, row))}")
 
 
 def named_aggregations(aggregations: Any) -> tuple[dict[str, Aggregation], bool]:
@@ -184,7 +178,7 @@ def chosen(aggregation: Aggregation, name: str, situation: Situation) -> Algorit
         )
     if {"range", "slide"} & set(entry.options):
         raise IllegalPair(
-            f"{name} is made for one range and slide over columns, and a Window inserts and evicts row by row. "
+            f"{name} is made for one range and slide over columns, and a Window goes row by row. "
             "Use daba_lite here, or slidewise.rolling"
         )
     return entry

@@ -18,8 +18,8 @@ Late = Literal["error", "drop", "revise"]
 class Order:
     """How far time has come over all keys, and the rows that wait for it.
 
-    Without max_delay rows come in order: one that is older than the newest is late, one of equal time is not. With it
-    a row is late at or before the watermark, the newest time less max_delay.
+    Without max_delay rows come in order: one that is older than the newest is late, one of equal time is not.
+    With it a row is late at or before the watermark, the newest time less max_delay.
     """
 
     __slots__ = ("clock", "dropped", "entries", "held", "keep", "late", "mark", "max_delay", "newest")
@@ -41,7 +41,7 @@ class Order:
         return self.mark.passed(row.time)
 
     def accept_late(self, row: Row) -> bool:
-        """Whether a late row revises results: False where it is dropped, an error where late rows are errors."""
+        """Whether a late row revises results; False where it is dropped, or an error."""
         if self.late == "error":
             raise LateRow(self._explain(row))
         kept = self.late == "revise" and (
@@ -74,7 +74,7 @@ class Order:
         yield from self.advance(Mark(self.newest - self.clock.measure(self.max_delay), True))
 
     def advance(self, mark: Mark) -> Iterator[Row]:
-        """Time has come to `mark`, if that is news; gives the rows that no longer wait. O(log rows held) each."""
+        """Time has come to `mark`, or further; gives the rows that no longer wait. O(log rows held) each."""
         self.mark = max(self.mark, mark)
         while self.held and self.mark.passed(self.held[0][0]):
             yield heappop(self.held)[2]

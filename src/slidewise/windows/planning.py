@@ -72,11 +72,11 @@ def _options(
     if isinstance(window, RowsWindow) and engine is SlicedRows and aggregation.associative:
         return {"capacity": window.n // window.every.n + 2}  # type: ignore[union-attr]
     if isinstance(window, TimeWindow) and engine is Hopping and aggregation.associative:
-        size, every = (getattr(x, "nanoseconds", x) for x in (window.size, window.every.size))  # type: ignore
+        lengths: Any = (window.size, window.every.size)  # type: ignore[union-attr]
+        size, every = (getattr(x, "nanoseconds", x) for x in lengths)
         return {"capacity": int(size // every) + 2}
     raise IllegalPair(
-        f"{entry.name} must know at its start how much it will hold, and {window!r} has no fixed number of rows. "
-        "Use daba_lite"
+        f"{entry.name} must know at its start how much it will hold, and {window!r} sets no limit. Use daba_lite"
     )
 
 
@@ -85,7 +85,5 @@ def _key_columns(partition_by: Any) -> str | list[str] | None:
         return partition_by
     columns = list(partition_by)
     if not columns or not all(isinstance(c, str) for c in columns):
-        raise InvalidInput(
-            f"Window: partition_by is a column's name or a list of names, got {partition_by!r}"
-        )
+        raise InvalidInput(f"Window: partition_by is a column's name or a list of names, got {partition_by!r}")
     return columns

@@ -1,6 +1,7 @@
 """Windows whose starts are known in advance: their rows are combined into slices on arrival (Cutty).
 
-A window of n rows that slides by k holds n / k partials, and a hopping window size / every, however many rows come.
+A window of n rows that slides by k holds n / k partials, and a hopping window size / every, however many rows
+come.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class EveryCount:
 
 
 class EveryDelta:
-    """A row whose column is more than `size` above that of the last trigger; the first row is where it starts."""
+    """Rows whose column is more than `size` above that of the last trigger; the first row only starts it."""
 
     __slots__ = ("last", "size")
 
@@ -78,7 +78,7 @@ def row_slide(definition: WindowDefinition, clock: Clock | None) -> RowSlide:
 
 
 class Grid:
-    """The boundaries of a slide by time: offset + k * every. Steps are counted, so that floats do not drift."""
+    """The boundaries of a slide by time: offset + k * every. Steps are counted: floats do not drift."""
 
     __slots__ = ("clock", "every", "offset")
 

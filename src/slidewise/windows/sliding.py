@@ -1,4 +1,4 @@
-"""Frames with constant bounds, in rows, by time or in groups: results wait until their frames are complete."""
+"""Frames with constant bounds, in rows, by time or in groups: results wait for their frames to be complete."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from slidewise.windows.watermark import Deadline, Mark
 
 
 class Sliding(Engine):
-    """The rows of one key under such a window. Neither bound ever moves back, so that rows enter and leave once."""
+    """The rows of one key. Neither bound ever moves back, so that a row enters and leaves once."""
 
     __slots__ = (
         "ahead",
@@ -48,7 +48,7 @@ class Sliding(Engine):
         self.slide = row_slide(plan.definition, plan.reader.slide_clock)
 
     def insert(self, row: Row, mark: Mark, out: list[Due]) -> None:
-        """Take the next row, and give the results that it completes. O(1) amortised per result with daba_lite."""
+        """Take the next row, and give the results that it completes. O(1) amortised with daba_lite."""
         self.release(mark, out)  # a boundary before this row belongs to the row before it
         self.seen += 1
         row.number = self.seen

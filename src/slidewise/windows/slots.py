@@ -1,7 +1,7 @@
-"""The results of a window that keeps its rows: which there are, when they are due, and how often each was given.
+"""The results of a window that keeps its rows: which there are, when they are due, how often each was given.
 
-A slot is what a result is told apart by: the row it belongs to, its number where the slide is by count, the step of the
-grid, the number of the hopping window.
+A slot is what a result is told apart by: the row it belongs to, its number where the slide is by count, the step
+of the grid, the number of the hopping window.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from slidewise.windows.definitions import RowsWindow, TimeWindow
 from slidewise.windows.plan import Plan
 from slidewise.windows.rows import Row
-from slidewise.windows.slides import Grid, row_slide
 from slidewise.windows.sliced import first_window
+from slidewise.windows.slides import Grid, row_slide
 from slidewise.windows.watermark import Deadline, Mark
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class CountSlots(NumberedSlots):
 
 
 class BoundarySlots(NumberedSlots):
-    """Results at boundaries of time that have rows since the boundary before: slot s is the step before boundary s + 1."""
+    """Results at boundaries of time with rows since the one before: slot s ends at boundary s + 1."""
 
     __slots__ = ("early", "grid", "least", "open")
 
@@ -303,9 +303,7 @@ class HoppingSlots(NumberedSlots):
 
     def forget(self, kept: Kept) -> None:
         first = kept.times[0] if kept.times else None
-        self._forget(
-            [k for k in self.revisions if first is not None and self.grid.at(k) + self.size <= first]
-        )
+        self._forget([k for k in self.revisions if first is not None and self.grid.at(k) + self.size <= first])
 
 
 Slots = RowSlots | CountSlots | BoundarySlots | HoppingSlots

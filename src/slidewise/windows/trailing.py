@@ -1,5 +1,5 @@
-"""Frames that end with their own row and are complete when it arrives: the last n rows, those within a delta, those
-since a punctuation."""
+"""Frames that end with their own row and are complete when it arrives: the last n rows, those within a delta,
+those since a punctuation."""
 
 from __future__ import annotations
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-
 #: A time at which something is due, and whether rows of exactly that time must be complete too.
 Deadline = tuple[Any, bool]
 ALREADY: Deadline = (-math.inf, False)
@@ -13,7 +12,7 @@ NEVER: Deadline = (math.inf, True)
 
 
 class Mark(NamedTuple):
-    """A point up to which the rows are complete; `inclusive` where no more rows of exactly that time follow."""
+    """A point up to which the rows are complete; `inclusive`: no more rows of exactly that time follow."""
 
     time: Any
     inclusive: bool

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.errors import InvalidInput
-from slidewise.windows import saving
 from slidewise.windows.agenda import Agenda
 from slidewise.windows.changes import alike
 from slidewise.windows.clock import Clock
@@ -42,9 +41,9 @@ class Window:
     [Result({'peak': 20.5, 'n': 2}, key='a', time=5, row=2)]
 
     - `emit="changes"` gives only results that differ from the last of their key (CQL's IStream).
-    - `max_delay` holds rows back so long, and takes them in the order of time. `late` says what becomes of rows that
-      come later still: "error", "drop" (`window.dropped` counts them), or "revise": the results that they change
-      are given again, with a higher revision; `keep` bounds how far back.
+    - `max_delay` holds rows back so long, and takes them in the order of time. `late` says what becomes of rows
+      that come later still: "error", "drop" (`window.dropped` counts them), or "revise": the results that they
+      change are given again, with a higher revision; `keep` bounds how far back.
     - `algorithm` is "auto", or a name from `sw.algorithms()`.
     """
 
@@ -82,9 +81,9 @@ class Window:
     def push(self, value: Any, time: Any = None, key: Any = None) -> list[Result]:
         """Take a row, and give the results now due: of this row, and of earlier ones that waited.
 
-        The value is what the aggregation takes: a plain value, a tuple where it takes several, or a mapping where
-        columns are named. A bad row is refused before anything has changed. O(1) per row with daba_lite, and
-        O(log) of the rows held back and of the keys that wait.
+        The value is what the aggregation takes: a plain value, a tuple where it takes several, or a mapping
+        where columns are named. A bad row is refused before anything has changed. O(1) per row with daba_lite,
+        and O(log) of the rows held back and of the keys that wait.
         """
         if self._flushed:
             raise InvalidInput("push: the window was flushed, which ends its stream. Make a new Window")
@@ -109,7 +108,7 @@ class Window:
         return self._results(out)
 
     def advance(self, time: Any) -> list[Result]:
-        """Say that no row of this time or earlier will follow, for any key; gives the results that waited for it.
+        """Say that no row of this time or earlier will follow, for any key; gives the results that waited.
 
         >>> import slidewise as sw
         >>> w = sw.Window(sw.sum(), sw.time(60, every=60))
@@ -129,8 +128,8 @@ class Window:
     def flush(self) -> list[Result]:
         """Say that no row will follow; gives all results that still wait.
 
-        Slides that are not complete give none: every=k at rows k, 2k, ... only, and a punctuation only where one
-        came. A window by time is complete at the end.
+        Slides that are not complete give none: every=k at rows k, 2k, ... only, and a punctuation only where
+        one came. A window by time is complete at the end.
         """
         if self._flushed:
             return []
@@ -152,8 +151,8 @@ class Window:
     def partials(self) -> int:
         """How many partials stand for the rows held, over all keys and aggregations.
 
-        Rows that are combined into slices on arrival count once per slice. An algorithm's own extra (the last column
-        of `sw.algorithms()`) is not counted.
+        Rows that are combined into slices on arrival count once per slice. An algorithm's own extra (its space
+        in `sw.algorithms()`) is not counted.
         """
         held = len(self._order.held) * len(self._plan.measures)
         return held + sum(engine.partials() for engine in self._engines.values())
@@ -175,6 +174,8 @@ class Window:
         >>> later.push(3)
         [Result(5, row=2)]
         """
+        from slidewise.windows import saving  # loads on first use
+
         return saving.save(self)
 
     def from_bytes(self, data: bytes) -> Window:
@@ -182,6 +183,8 @@ class Window:
 
         Damaged bytes, and those of another definition or a newer version, are refused with a StateError.
         """
+        from slidewise.windows import saving
+
         new = Window(
             self._aggregations,
             self.window,
@@ -284,12 +287,12 @@ def _check(window: Any, emit: Any, late: Any, keep: Any) -> None:
         return
     if emit == "changes":
         raise InvalidInput(
-            'Window: emit="changes" compares with the last result, which late="revise" may change afterwards. '
+            'Window: emit="changes" compares with the last result, and late="revise" may change that later. '
             "Use one of the two"
         )
     kinds = {window.size_kind, window.slide_kind} & {"delta", "punctuation"}
     if kinds:
         raise InvalidInput(
-            f'Window: late="revise" needs results that stay apart when a row comes in between, and those of '
+            f'Window: late="revise" needs results that stay apart when a row comes between, and those of '
             f'{window!r} do not: a late row moves every {" and ".join(sorted(kinds))} after it. Use late="drop"'
         )
