@@ -180,6 +180,9 @@ class _Model:
     def evict_up_to(self, time: Any) -> None:
         self.rows = [row for row in self.rows if row[0] > time]
 
+    def remove(self, time: Any) -> None:
+        self.rows = [row for row in self.rows if row[0] != time]
+
     def between(self, start: Any, end: Any) -> list[Any]:
         return [value for time, value in self.rows if start <= time <= end]
 
@@ -361,9 +364,9 @@ def _apply(drive: _Drive, structure: Any, model: _Model, operation: tuple[Any, .
         structure.bulk_insert(arguments[0])
         for time, value in arguments[0]:
             model.insert(value, time)
-    elif kind == "remove" and hasattr(structure, "remove") and model.times.count(arguments[0]) == 1:
+    elif kind == "remove" and hasattr(structure, "remove") and arguments[0] in model.times:
         structure.remove(arguments[0])
-        del model.rows[model.times.index(arguments[0])]
+        model.remove(arguments[0])
     elif kind == "range":
         expected = recalculated(drive.aggregation, model.between(*arguments))
         return _compare(structure.query(*arguments), expected, model.between(*arguments), operation)

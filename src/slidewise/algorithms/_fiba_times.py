@@ -38,13 +38,17 @@ class Timed:
             self.functions["evict"](self)
 
     def remove(self, time):
-        """Remove the value of exactly this time, the oldest one where there are several: amortised O(log n)."""
+        """Remove every value of exactly this time: amortised O(log n) for each."""
         if self.held:
             _require_ordered(self, "remove", time)
+        before = self.held
+        while self.held:
             node, k = self.functions["find"](self, time)
-            if node >= 0:
-                self.functions["remove"](self, node, k)
-                return
+            if node < 0:
+                break
+            self.functions["remove"](self, node, k)
+        if self.held < before:
+            return
         raise InvalidInput(
             f"remove: no value of time {time!r} is held. "
             f"evict(time={time!r}) removes all that is of that time or older, if there is any"

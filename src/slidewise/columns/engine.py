@@ -88,7 +88,7 @@ def _run_sba(c: _Compiler, columns: Columns, frames: Frames, out: np.ndarray, va
 
 def _run_pba(c: _Compiler, columns: Columns, frames: Frames, out: np.ndarray, valid: np.ndarray) -> bool:
     if frames.trailing is None:
-        return _run_sba(c, columns, frames, out, valid)
+        return _run_sba(_Compiler(algorithm_entry("sba").module, c.op, c.partial), columns, frames, out, valid)
     done: bool = c.module.rolling_pba(c.op, c.partial, columns, frames.longest, out, valid)
     return done
 

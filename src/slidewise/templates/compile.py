@@ -6,6 +6,7 @@ in milliseconds and compiles nothing, for aggregations from any module, a notebo
 
 from __future__ import annotations
 
+import functools
 import threading
 import types
 import warnings
@@ -28,7 +29,9 @@ _lock = threading.Lock()
 # ---- partials and state as arrays
 def partial_dtype(op: Aggregation, columns: tuple[np.ndarray, ...]) -> np.dtype:
     """The type of partials, by trial on a few rows of the columns' types: combining may widen what lift gives."""
-    one, total = op.lift(*_trial_row(columns, 1)), _trial_partial(op, columns)
+    with np.errstate(all="ignore"):
+        one = op.lift(*_trial_row(columns, 1))
+    total = _trial_partial(op, columns)
     if isinstance(total, tuple):
         return np.dtype([(f"f{k}", _wider(a, b)) for k, (a, b) in enumerate(zip(one, total, strict=True))])
     return _wider(one, total)
@@ -39,7 +42,8 @@ def result_dtype(op: Aggregation, columns: tuple[np.ndarray, ...], partial: np.d
     if op.keeps_type:
         return columns[0].dtype
     try:
-        result = op.lower(np.array(_trial_partial(op, columns), partial).item())
+        with np.errstate(all="ignore"):
+            result = op.lower(np.array(_trial_partial(op, columns), partial).item())
     except (ArithmeticError, ValueError):  # no result of the trial's rows: a computed number, in all likelihood
         return np.dtype(np.float64)
     if isinstance(result, tuple):
@@ -52,8 +56,9 @@ def _trial_row(columns: tuple[np.ndarray, ...], value: int) -> tuple[Any, ...]:
 
 
 def _trial_partial(op: Aggregation, columns: tuple[np.ndarray, ...]) -> Any:
-    first, second, third = (op.lift(*_trial_row(columns, value)) for value in (1, 2, 4))
-    return op.combine(op.combine(first, second), third)
+    with np.errstate(all="ignore"):  # the hash of a sketch overflows on purpose
+        first, second, third = (op.lift(*_trial_row(columns, value)) for value in (1, 2, 4))
+        return op.combine(op.combine(first, second), third)
 
 
 def _wider(a: Any, b: Any) -> np.dtype:
@@ -103,17 +108,25 @@ def kernel(
 ) -> Any:
     """`driver` for one algorithm, aggregation and set of argument types; None where numba cannot compile it."""
     functions = functions_of(module) if module else []
-    parts = (op.lift, op.combine, op.lower, op.defined, op.inverse, op.selective, op.commutative, typed_identity(op, partial))
-    try:
-        code: Any = digest(driver, *functions, *parts, str(partial.descr), repr(partial))
-    except Undigestible:
-        code = None
+    parts = (op.lift, op.combine, op.lower, op.defined, op.inverse, op.selective, op.commutative)
+    code = _code_of(driver, module, parts, repr((typed_identity(op, partial), partial)))
     who = (driver.__module__, driver.__name__, module and module.__name__, op.name, _type_key(args))
     with _lock:
         key = (*who, code) if code else (*who, parts)  # functions in the key stay alive, and so their ids
         if key not in _kernels:
             _kernels[key] = _build(driver, functions, op, partial, args, who, code)
         return _kernels[key]
+
+
+@functools.lru_cache(maxsize=4096)
+def _code_of(
+    driver: types.FunctionType, module: types.ModuleType | None, parts: tuple[Any, ...], constants: str
+) -> str | None:
+    """The digest of a kernel's code, or None; remembered, since digesting takes longer than a small array."""
+    try:
+        return digest(driver, *(functions_of(module) if module else ()), *parts, constants)
+    except Undigestible:
+        return None
 
 
 def _build(

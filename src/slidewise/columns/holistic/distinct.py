@@ -46,23 +46,38 @@ def monotone_distinct(codes, lowest, size, start, end, out):
 
 @kernel
 def any_distinct(codes, lowest, size, start, end, out):
-    """Any frames, in the order of their ends: a bitmap marks the last row of each value so far, and the
-    marks from start[t] on are counted, by words, by blocks of 1024 rows and of 65536. 8 to 60 ns a
-    frame."""
+    """Any frames, in the order of their ends: a bitmap marks the last row of each value so far, and the marks from
+    start[t] on are counted, by words, by blocks of 1024 rows and by groups of 65536. 8 to 60 ns a frame."""
     n = codes.size
     last = np.full(size, -1, np.int64)
     marks = np.zeros((n >> 6) + 2, np.uint64)
-    blocks, large = np.zeros((n >> 10) + 2, np.int64), np.zeros((n >> 16) + 2, np.int64)
+    blocks, groups = np.zeros((n >> 10) + 2, np.int64), np.zeros((n >> 16) + 2, np.int64)
     row = 0
     for t in by_end(end, n):
-        while row < end[t]:
-            flip(marks, blocks, large, row, 1)
+        a, b = start[t], end[t]
+        while row < b:
+            marks[row >> 6] |= ONE << (uint64(row) & LAST)
+            blocks[row >> 10] += 1
+            groups[row >> 16] += 1
             code = codes[row] - lowest
-            if last[code] >= 0:
-                flip(marks, blocks, large, last[code], -1)
+            old = last[code]
+            if old >= 0:
+                marks[old >> 6] ^= ONE << (uint64(old) & LAST)
+                blocks[old >> 10] -= 1
+                groups[old >> 16] -= 1
             last[code] = row
             row += 1
-        out[t] = marks_between(marks, blocks, large, start[t], end[t]) if start[t] < end[t] else 0
+        count = 0
+        if a < b:  # no row from b on is marked yet
+            word, block, group = a >> 6, (a >> 10) + 1, (a >> 16) + 1
+            count = int64(ones(marks[word] >> (uint64(a) & LAST)))
+            for j in range(word + 1, min(block << 4, (b + 63) >> 6)):
+                count += int64(ones(marks[j]))
+            for j in range(block, min(group << 6, (b + 1023) >> 10)):
+                count += blocks[j]
+            for j in range(group, (b + 65535) >> 16):
+                count += groups[j]
+        out[t] = count
 
 
 @kernel
@@ -78,24 +93,3 @@ def by_end(end, n):
         order[place[end[t]]] = t
         place[end[t]] += 1
     return order
-
-
-@kernel
-def flip(marks, blocks, large, row, change):
-    marks[row >> 6] ^= ONE << (uint64(row) & LAST)
-    blocks[row >> 10] += change
-    large[row >> 16] += change
-
-
-@kernel
-def marks_between(marks, blocks, large, start, end):
-    """The marks from row start on, where none is at `end` or after."""
-    word, block, group = start >> 6, (start >> 10) + 1, (start >> 16) + 1
-    count = int64(ones(marks[word] >> (uint64(start) & LAST)))
-    for j in range(word + 1, min(block << 4, (end + 63) >> 6)):
-        count += int64(ones(marks[j]))
-    for j in range(block, min(group << 6, (end + 1023) >> 10)):
-        count += blocks[j]
-    for j in range(group, (end + 65535) >> 16):
-        count += large[j]
-    return count

@@ -7,10 +7,10 @@ FEWEST = 4096
 
 
 @helper
-def chunk_stop(start, end, i):
-    """The frame after the last one of the chunk that begins with frame i: four times its rows, or FEWEST."""
+def chunk_stop(start, end, i, fewest):
+    """The frame after the last one of the chunk that begins with frame i: four times its rows, or `fewest`."""
     offset = start[i]
-    most = max(FEWEST, 4 * (end[i] - offset))
+    most = max(fewest, 4 * (end[i] - offset))
     stop = i + 1
     while stop < start.size and end[stop] - offset <= most and stop - i < most:
         stop += 1

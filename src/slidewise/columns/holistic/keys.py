@@ -1,8 +1,10 @@
 """Values as 64-bit integers in the same order, and back.
 
-Every kernel here works on keys, so that it is compiled once and not per type. An integer is its own key.
-The bits of a float are turned so that they ascend below zero too; all NaNs have one key, above infinity,
-and -0.0 has that of 0.0.
+Every kernel here works on keys, so that it is compiled once and not per type. An integer is its own key. The bits of a
+float are turned so that they ascend below zero too; all NaNs have one key, above infinity, and -0.0 has that of 0.0.
+
+Values come and results go as words: int64 arrays that hold integers, or the bits of floats. Keys are made chunk by
+chunk: whole columns of them, and of what is found, cost more for their memory than for the work (20 ns a row).
 """
 
 import numpy as np
@@ -10,6 +12,7 @@ import numpy as np
 from slidewise.columns.holistic.compiling import helper, kernel
 
 _ALL_BUT_SIGN = np.int64(0x7FFFFFFFFFFFFFFF)
+_INFINITY = np.int64(0x7FF0000000000000)
 _NAN = np.int64(0x7FF8000000000000)
 
 
@@ -20,31 +23,48 @@ def turned(bits):
 
 
 @kernel
-def keys_of_floats(values, keys):
-    """O(n)."""
-    bits = values.view(np.int64)
-    for i in range(values.size):
-        b = bits[i]
-        b = 0 if (b << 1) == 0 else b
-        keys[i] = _NAN if values[i] != values[i] else turned(b)
+def keys_of(words, floats, keys):
+    """Fill in the keys of words, which are floats or integers. O(n)."""
+    if not floats:
+        keys[: words.size] = words
+        return
+    for i in range(words.size):
+        bits = words[i]
+        size = bits & _ALL_BUT_SIGN
+        bits = 0 if size == 0 else bits
+        keys[i] = _NAN if size > _INFINITY else turned(bits)
 
 
 @kernel
-def floats_of_keys(keys, values):
-    """O(n)."""
-    bits = values.view(np.int64)
-    for i in range(keys.size):
-        bits[i] = turned(keys[i])
+def words_of(keys, floats, words):
+    """Fill in the words of keys, which may be the same array. O(n)."""
+    for i in range(words.size):
+        words[i] = turned(keys[i]) if floats else keys[i]
 
 
 @kernel
-def interpolate(low, high, share, out):
-    """out[i] lies share[i] of the way from low[i] to high[i]; of two equal neighbours it is just that value."""
-    for i in range(low.size):
-        s = share[i]
-        a = low[i]
-        out[i] = a
-        if s > 0.0:
-            b = high[i]
-            if a != b:
-                out[i] = a * (1.0 - s) + b * s
+def between(low, high, share, floats, out):
+    """Fill in the words of floats that lie share[i] of the way from key low[i] to key high[i]; low and high are
+    destroyed. Two equal neighbours, infinite ones too, give just that value."""
+    results = out.view(np.float64)
+    if not floats:
+        for i in range(out.size):
+            results[i] = low[i]
+            if share[i] > 0.0 and low[i] != high[i]:
+                results[i] = low[i] * (1.0 - share[i]) + high[i] * share[i]
+        return
+    words_of(low, True, out)
+    words_of(high, True, high[: out.size])
+    others = high.view(np.float64)
+    for i in range(out.size):
+        if share[i] > 0.0 and results[i] != others[i]:
+            results[i] = results[i] * (1.0 - share[i]) + others[i] * share[i]
+
+
+@helper
+def put_results(low, high, share, floats, interpolated, out):
+    """The results of the keys found in a chunk."""
+    if interpolated:
+        between(low, high, share, floats, out)
+    else:
+        words_of(low, floats, out)

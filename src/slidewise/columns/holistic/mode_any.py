@@ -8,12 +8,13 @@ import numpy as np
 
 from slidewise.columns.holistic.compiling import kernel
 from slidewise.columns.holistic.frames import covered
+from slidewise.columns.holistic.keys import keys_of, words_of
 from slidewise.columns.holistic.mode_sliding import codes_of_order
 from slidewise.columns.holistic.ranks import first_passes, rank, workspace
 
 
 @kernel
-def any_mode(keys, start, end, longest, block, out):
+def any_mode(words, floats, start, end, longest, block, out):
     """66 ns a frame of 16 rows, 380 of 1000."""
     n = start.size
     piece = max(8, int(np.sqrt(2.0 * longest)))
@@ -23,19 +24,20 @@ def any_mode(keys, start, end, longest, block, out):
     table = np.empty((1, 1, 2), np.int64)
     for i in range(0, n, block):
         stop = min(n, i + block)
-        a, b = covered(start[i:stop], end[i:stop], keys.size, 16 * block)
+        a, b = covered(start[i:stop], end[i:stop], words.size, 16 * block)
         if a < b and not (first <= a and b <= last):
             first, last = a, b
             codes, key_of = np.empty(b - a, np.int64), np.empty(b - a, np.int64)
             rows, index = np.empty(b - a, np.int64), np.empty(b - a, np.int64)
-            begins = lists_of_rows(keys[a:b], codes, key_of, rows, index)
+            keys = np.empty(b - a, np.int64)
+            keys_of(words[a:b], floats, keys)
+            begins = lists_of_rows(keys, codes, key_of, rows, index)
             table = np.empty(((b - a) // piece + 1, longest // piece + 1, 2), np.int64)
             modes_of_pieces(codes, begins.size - 1, piece, table)
+        modes_of(codes, rows, index, begins, table, piece, start[i:stop], end[i:stop], first, out[i:stop])
         for t in range(i, stop):
-            out[t] = 0
-            if start[t] < end[t]:
-                code = mode_of(codes, rows, index, begins, table, piece, start[t] - first, end[t] - first)
-                out[t] = key_of[code]
+            out[t] = key_of[out[t]] if start[t] < end[t] else 0
+        words_of(out[i:stop], floats, out[i:stop])
 
 
 @kernel
@@ -73,30 +75,34 @@ def modes_of_pieces(codes, size, piece, table):
 
 
 @kernel
-def mode_of(codes, rows, index, begins, table, piece, start, end):
-    """The lowest of the most frequent codes of rows start to end - 1."""
-    s, e = (start + piece - 1) // piece, end // piece
-    mode, most = -1, 0
-    left, right = end, end
-    if s < e:
-        mode, most = table[s, e - 1 - s, 0], table[s, e - 1 - s, 1]
-        left, right = s * piece, e * piece
-    for t in range(start, left):  # where t is the first row of its code, the list says how many follow in the frame
-        code, p = codes[t], index[t]
-        stop = begins[code + 1]
-        if p + most < stop and rows[p + most] < end:
-            while p + most < stop and rows[p + most] < end:
-                most += 1
-            mode = code
-        elif code < mode and p + most - 1 < stop and rows[p + most - 1] < end:
-            mode = code
-    for t in range(right, end):  # where it is the last, how many come before it
-        code, p = codes[t], index[t]
-        begin = begins[code]
-        if p - most >= begin and rows[p - most] >= start:
-            while p - most >= begin and rows[p - most] >= start:
-                most += 1
-            mode = code
-        elif code < mode and p - most + 1 >= begin and rows[p - most + 1] >= start:
-            mode = code
-    return mode
+def modes_of(codes, rows, index, begins, table, piece, starts, ends, offset, out):
+    """The lowest of the most frequent codes of each frame that is not empty."""
+    for i in range(starts.size):
+        start, end = starts[i] - offset, ends[i] - offset
+        if start >= end:
+            continue
+        s, e = (start + piece - 1) // piece, end // piece
+        mode, most = -1, 0
+        left, right = end, end
+        if s < e:
+            mode, most = table[s, e - 1 - s, 0], table[s, e - 1 - s, 1]
+            left, right = s * piece, e * piece
+        for t in range(start, left):  # where t is the first row of its code, the list says how many follow in the frame
+            code, p = codes[t], index[t]
+            stop = begins[code + 1]
+            if p + most < stop and rows[p + most] < end:
+                while p + most < stop and rows[p + most] < end:
+                    most += 1
+                mode = code
+            elif code < mode and p + most - 1 < stop and rows[p + most - 1] < end:
+                mode = code
+        for t in range(right, end):  # where it is the last, how many come before it
+            code, p = codes[t], index[t]
+            begin = begins[code]
+            if p - most >= begin and rows[p - most] >= start:
+                while p - most >= begin and rows[p - most] >= start:
+                    most += 1
+                mode = code
+            elif code < mode and p - most + 1 >= begin and rows[p - most + 1] >= start:
+                mode = code
+        out[i] = mode

@@ -10,47 +10,79 @@ import numpy as np
 from numba import int64
 
 from slidewise.columns.holistic.compiling import helper, kernel
-from slidewise.columns.holistic.frames import chunk_stop
+from slidewise.columns.holistic.frames import FEWEST, chunk_stop
+from slidewise.columns.holistic.keys import keys_of, words_of
 from slidewise.columns.holistic.ranks import first_passes, next_passes, rank, workspace
 
 
 @kernel
-def dense_mode(keys, lowest, size, longest, start, end, out):
-    """Keys that are small numbers after `lowest` is taken off: they are codes already."""
-    tables = new_tables(size, longest)
-    most_frequent(keys, lowest, size, start, end, 0, tables, out)
-    for t in range(start.size):
+def dense_mode(codes, lowest, size, w, start, end, out):
+    """Integers that are small when `lowest` is taken off are codes already: the last w rows, or frames where w is 0."""
+    if w > 0:
+        modes_of_rows(codes, lowest, size, w, 0, new_tables(size, min(w, codes.size)), out)
+    else:
+        longest = 0
+        for t in range(start.size):
+            longest = max(longest, end[t] - start[t])
+        modes_of_frames(codes, lowest, size, start, end, 0, new_tables(size, longest), out)
+    for t in range(out.size):
         out[t] += lowest
 
 
 @kernel
-def monotone_mode(keys, start, end, out):
-    """Any keys, with codes by rank from chunk to chunk. O(n) expected for data without long searches."""
+def ranked_mode_of_rows(words, floats, w, chunk, out):
+    """Any values, the last w rows: codes by rank, chunk by chunk."""
+    n = words.size
+    chunk = min(chunk, n)
+    work = workspace(chunk)
+    keys, codes, key_of = np.empty(chunk, np.int64), np.empty(chunk, np.int64), np.empty(chunk, np.int64)
+    passes, badness = first_passes(chunk), 0
+    i = 0
+    while i < n:
+        first = max(0, i - w)
+        part = keys[: min(chunk, n - first)]
+        keys_of(words[first : first + part.size], floats, part)
+        moves = rank(part, passes, work)
+        passes, badness = next_passes(passes, moves, part.size, badness)
+        size = codes_of_order(part, work[4], codes, key_of)
+        found = out[i : first + part.size]
+        modes_of_rows(codes[: part.size], 0, size, w, i - first, new_tables(size, min(w, part.size)), found)
+        for t in range(found.size):
+            found[t] = key_of[found[t]]
+        words_of(found, floats, found)
+        i = first + part.size
+
+
+@kernel
+def ranked_mode_of_frames(words, floats, start, end, out):
+    """The same for frames."""
     n = start.size
     room = 0
     work = workspace(0)
-    codes, key_of = np.empty(0, np.int64), np.empty(0, np.int64)
+    keys = codes = key_of = np.empty(0, np.int64)
     passes, badness = first_passes(0), 0
     i = 0
     while i < n:
         offset = start[i]
-        stop = chunk_stop(start, end, i)
+        stop = chunk_stop(start, end, i, FEWEST)
         rows = end[stop - 1] - offset
         if rows > room:
             room = rows + rows // 4
             work = workspace(room)
-            codes, key_of = np.empty(room, np.int64), np.empty(room, np.int64)
+            keys, codes, key_of = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
         size = 0
         if rows > 0:
-            part = keys[offset : offset + rows]
+            part = keys[:rows]
+            keys_of(words[offset : offset + rows], floats, part)
             passes = max(passes, first_passes(rows))
             moves = rank(part, passes, work)
             passes, badness = next_passes(passes, moves, rows, badness)
             size = codes_of_order(part, work[4], codes, key_of)
-        tables = new_tables(size, rows)
-        most_frequent(codes, 0, size, start[i:stop], end[i:stop], offset, tables, out[i:stop])
-        for t in range(i, stop):
-            out[t] = key_of[out[t]] if start[t] < end[t] else 0
+        found = out[i:stop]
+        modes_of_frames(codes, 0, size, start[i:stop], end[i:stop], offset, new_tables(size, rows), found)
+        for t in range(found.size):
+            found[t] = key_of[found[t]] if start[i + t] < end[i + t] else 0
+        words_of(found, floats, found)
         i = stop
 
 
@@ -79,8 +111,45 @@ def new_tables(size, longest):
 
 
 @kernel
-def most_frequent(codes, lowest, size, start, end, offset, tables, out):
-    """out[t] is the most frequent code of frame t; whatever of an empty frame. Row `offset` is codes[0]."""
+def modes_of_rows(codes, lowest, size, w, before, tables, out):
+    """The most frequent code of each row after the first `before`, and the w - 1 rows before it."""
+    counts, having, bounds, large_bounds = tables
+    having[0] = size
+    mode, most = 0, 0
+    for t in range(codes.size):
+        code = codes[t] - lowest
+        gone = codes[t - w] - lowest if t >= w else -1
+        if code != gone:
+            count = counts[code] + 1  # a row enters
+            having[count - 1] -= 1
+            having[count] += 1
+            counts[code] = count
+            bounds[code >> 5] = max(bounds[code >> 5], count)
+            large_bounds[code >> 10] = max(large_bounds[code >> 10], count)
+            if count > most or (count == most and code < mode):
+                mode, most = code, count
+            if gone >= 0:  # and a row leaves
+                count = counts[gone]
+                having[count] -= 1
+                having[count - 1] += 1
+                counts[gone] = count - 1
+                if gone == mode:
+                    if having[most] > 0:  # it was the lowest of several
+                        mode = search(counts, bounds, large_bounds, size, gone + 1, most)
+                    else:
+                        most -= 1
+                        if most > 0 and having[most] > 1:
+                            mode = search(counts, bounds, large_bounds, size, 0, most)
+        if t >= before:
+            out[t - before] = mode
+
+
+@kernel
+def modes_of_frames(codes, lowest, size, start, end, offset, tables, out):
+    """The most frequent code of each frame; 0 where it is empty. Row `offset` is codes[0].
+
+    The same steps as for rows: as functions of the tables they took twice the time.
+    """
     counts, having, bounds, large_bounds = tables
     having[0] = size
     mode, most = 0, 0
@@ -98,7 +167,7 @@ def most_frequent(codes, lowest, size, start, end, offset, tables, out):
                 large_bounds[code >> 10] = max(large_bounds[code >> 10], count)
                 if count > most or (count == most and code < mode):
                     mode, most = code, count
-            if first < start[t] - offset and first < last:
+            if first < min(start[t] - offset, last):
                 code = codes[first] - lowest
                 first += 1
                 count = counts[code]
@@ -106,13 +175,13 @@ def most_frequent(codes, lowest, size, start, end, offset, tables, out):
                 having[count - 1] += 1
                 counts[code] = count - 1
                 if code == mode:
-                    if having[most] > 0:  # the mode was the lowest of several
+                    if having[most] > 0:
                         mode = search(counts, bounds, large_bounds, size, code + 1, most)
                     else:
                         most -= 1
                         if most > 0 and having[most] > 1:
                             mode = search(counts, bounds, large_bounds, size, 0, most)
-        out[t] = mode
+        out[t] = mode if most > 0 else 0
 
 
 @kernel

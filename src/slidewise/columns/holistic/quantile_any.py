@@ -4,6 +4,7 @@ import numpy as np
 
 from slidewise.columns.holistic.compiling import kernel
 from slidewise.columns.holistic.frames import covered
+from slidewise.columns.holistic.keys import keys_of, put_results
 from slidewise.columns.holistic.positions import position
 from slidewise.columns.holistic.ranks import first_passes, rank, workspace
 from slidewise.columns.holistic.wavelet import build, levels_for, select
@@ -15,28 +16,30 @@ def block_frames(longest):
 
 
 @kernel
-def any_quantile(keys, start, end, fraction, method, block, low, high, share):
+def any_quantile(words, floats, start, end, fraction, method, interpolated, block, out):
     """O(log of the rows that a block covers) a frame: 90 to 200 ns."""
     n = start.size
     block = min(block, n)
     queries = np.empty((6, block), np.uint32)
+    low, high, share = np.empty(block, np.int64), np.empty(block, np.int64), np.empty(block)
     first, last = 0, -1
     matrix, zeros = np.empty((1, 2), np.uint64), np.empty(1, np.int64)
     ordered = np.empty(0, np.int64)
     levels = 1
     for i in range(0, n, block):
         stop = min(n, i + block)
-        a, b = covered(start[i:stop], end[i:stop], keys.size, 16 * block)
+        a, b = covered(start[i:stop], end[i:stop], words.size, 16 * block)
         if a < b and not (first <= a and b <= last):
             first, last = a, b
             levels = levels_for(b - a)
             matrix = np.empty((levels, 2 * ((b - a) >> 6) + 2), np.uint64)
             zeros = np.empty(levels, np.int64)
-            ordered = ranked(keys[a:b], levels, matrix, zeros)
-        answer(
-            start[i:stop], end[i:stop], first, fraction, method, matrix, zeros, levels, ordered, queries,
-            low[i:stop], high[i:stop], share[i:stop],
-        )  # fmt: skip
+            keys = np.empty(b - a, np.int64)
+            keys_of(words[a:b], floats, keys)
+            ordered = ranked(keys, levels, matrix, zeros)
+        found = (low, high, share)
+        answer(start[i:stop], end[i:stop], first, fraction, method, matrix, zeros, levels, ordered, queries, found)
+        put_results(low, high, share, floats, interpolated, out[i:stop])
 
 
 @kernel
@@ -54,11 +57,10 @@ def ranked(keys, levels, matrix, zeros):
 
 
 @kernel
-def answer(
-    start, end, offset, fraction, method, matrix, zeros, levels, ordered, queries, low, high, share
-):  # fmt: skip
+def answer(start, end, offset, fraction, method, matrix, zeros, levels, ordered, queries, found):
     """The frames of one block: those with values are asked for, and the next value only where a share calls for it."""
     a, b, k, a2, b2, k2 = queries[0], queries[1], queries[2], queries[3], queries[4], queries[5]
+    low, high, share = found
     asked = pairs = 0
     for i in range(start.size):
         share[i] = -1.0  # no result
@@ -74,17 +76,17 @@ def answer(
         if s > 0.0:
             a2[pairs], b2[pairs], k2[pairs] = start[i] - offset, end[i] - offset, rank + 1
             pairs += 1
-    found, found2 = np.empty(asked, np.uint32), np.empty(pairs, np.uint32)
-    select(matrix, zeros, levels, a, b, k, found, asked)
-    select(matrix, zeros, levels, a2, b2, k2, found2, pairs)
+    lower, higher = np.empty(asked, np.uint32), np.empty(pairs, np.uint32)
+    select(matrix, zeros, levels, a, b, k, lower, asked)
+    select(matrix, zeros, levels, a2, b2, k2, higher, pairs)
     asked = pairs = 0
     for i in range(start.size):
         low[i] = 0
         if share[i] < 0.0:
             share[i] = 0.0
             continue
-        low[i] = ordered[found[asked]]
+        low[i] = ordered[lower[asked]]
         asked += 1
         if share[i] > 0.0:
-            high[i] = ordered[found2[pairs]]
+            high[i] = ordered[higher[pairs]]
             pairs += 1

@@ -11,51 +11,45 @@ from slidewise.columns.holistic.bits import ZERO
 from slidewise.columns.holistic.compiling import kernel
 from slidewise.columns.holistic.cursor import follow
 from slidewise.columns.holistic.frames import chunk_stop
+from slidewise.columns.holistic.keys import keys_of, put_results
 from slidewise.columns.holistic.ranks import first_passes, next_passes, rank, workspace
 
 
 @kernel
-def monotone_quantile(keys, start, end, fraction, method, low, high, share):
-    """O(n) expected: 20 to 50 ns a frame."""
+def monotone_quantile(words, floats, start, end, fraction, method, interpolated, fewest, out):
+    """Chunks have `fewest` rows at least. O(n) expected: 20 to 50 ns a frame."""
     n = start.size
-    room = 0
+    room = frames = 0
     work = workspace(0)
-    ordered = np.empty(0, np.int64)
-    bits = np.empty(0, np.uint64)
-    summary = np.empty(0, np.uint64)
+    keys = ordered = low = high = np.empty(0, np.int64)
+    bits = summary = np.empty(0, np.uint64)
+    shares = np.empty(0)
     passes, badness = first_passes(0), 0
     i = 0
     while i < n:
         offset = start[i]
-        stop = chunk_stop(start, end, i)
+        stop = chunk_stop(start, end, i, fewest)
         rows = end[stop - 1] - offset
         if rows > room:
             room = rows + rows // 4
             work = workspace(room)
-            ordered = np.empty(room, np.int64)
+            keys, ordered = np.empty(room, np.int64), np.empty(room, np.int64)
             bits = np.empty((room >> 6) + 1, np.uint64)
             summary = np.empty((room >> 12) + 1, np.uint64)
+        if stop - i > frames:
+            frames = 2 * (stop - i)
+            low, high, shares = np.empty(frames, np.int64), np.empty(frames, np.int64), np.empty(frames)
         if rows > 0:
-            part = keys[offset : offset + rows]
+            part = keys[:rows]
+            keys_of(words[offset : offset + rows], floats, part)
             passes = max(passes, first_passes(rows))
             moves = rank(part, passes, work)
             passes, badness = next_passes(passes, moves, rows, badness)
             for t in range(rows):
                 ordered[t] = part[work[4][t]]
-        bits[: (rows >> 6) + 1] = ZERO
-        summary[: (rows >> 12) + 1] = ZERO
-        follow(
-            start[i:stop],
-            end[i:stop],
-            offset,
-            work[3],
-            ordered,
-            bits,
-            summary,
-            fraction,
-            method,
-            low[i:stop],
-            high[i:stop],
-            share[i:stop],
-        )
+            bits[: (rows >> 6) + 1] = ZERO
+            summary[: (rows >> 12) + 1] = ZERO
+        a, b = start[i:stop], end[i:stop]
+        follow(a, b, offset, work[3], ordered, bits, summary, fraction, method, low, high, shares)
+        put_results(low, high, shares, floats, interpolated, out[i:stop])
         i = stop

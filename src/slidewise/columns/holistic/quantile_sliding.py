@@ -10,6 +10,7 @@ import numpy as np
 from slidewise.columns.holistic.bits import ZERO
 from slidewise.columns.holistic.compiling import kernel
 from slidewise.columns.holistic.cursor import follow, put_rows, slide
+from slidewise.columns.holistic.keys import keys_of, put_results
 from slidewise.columns.holistic.ranks import first_passes, next_passes, rank, workspace
 
 
@@ -27,32 +28,33 @@ def chunk_rows(w):
 
 
 @kernel
-def sliding_quantile(keys, w, chunk, k, fraction, method, share, low, high):
-    """low[i] is the k-th smallest key of rows i - w + 1 to i, for i >= w, and high[i] the next one where
-    share > 0.
+def sliding_quantile(words, floats, w, chunk, k, share, fraction, method, interpolated, out):
+    """Rows w and after: out[i] is the k-th smallest value of rows i - w + 1 to i, or `share` of the way to the next.
 
     O(n) expected: 10 to 20 ns a row.
     """
-    n = keys.size
+    n = words.size
     chunk = min(chunk, n)
     work = workspace(chunk)
-    ordered = np.empty(chunk, np.int64)
+    keys, ordered = np.empty(chunk, np.int64), np.empty(chunk, np.int64)
     bits = np.empty((chunk >> 6) + 2, np.uint64)
+    low, high, shares = np.empty(chunk, np.int64), np.empty(chunk, np.int64), np.full(chunk, share)
     passes, badness = first_passes(chunk), 0
     i = w
     while i < n:
         m = min(chunk, n - i + w)
-        part = keys[i - w : i - w + m]
+        part = keys[:m]
+        keys_of(words[i - w : i - w + m], floats, part)
         moves = rank(part, passes, work)
         passes, badness = next_passes(passes, moves, m, badness)
         ranks, order = work[3], work[4]
         for t in range(m):
             ordered[t] = part[order[t]]
         put_rows(ranks, w, m, bits)
-        done = slide(ranks, m, w, ordered, bits, k, share > 0.0, low[i:], high[i:])
+        done = slide(ranks, m, w, ordered, bits, k, share > 0.0, low, high)
         if done < m:
-            rest = i + done - w
-            finish(ranks, done, m, w, ordered, bits, fraction, method, low[rest:], high[rest:])
+            finish(ranks, done, m, w, ordered, bits, fraction, method, low[done - w :], high[done - w :])
+        put_results(low, high, shares, floats, interpolated, out[i : i + m - w])
         i += m - w
 
 

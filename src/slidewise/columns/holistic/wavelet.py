@@ -46,12 +46,6 @@ def build(numbers, n, levels, matrix, zeros, spare):
         numbers, spare = spare, numbers
 
 
-@helper
-def ones_before(level, i):
-    j = i >> SIX
-    return level[(j << ONE) + ONE] + ones(level[j << ONE] & ((ONE << (i & LAST)) - ONE))
-
-
 @kernel
 def select(matrix, zeros, levels, start, end, k, found, queries):
     """found[i] is the k[i]-th smallest of the numbers start[i] to end[i] - 1; start, end and k are destroyed."""
@@ -61,7 +55,10 @@ def select(matrix, zeros, levels, start, end, k, found, queries):
         bit = uint32(1) << uint32(levels - 1 - h)
         for i in range(queries):
             a, b, rank = uint64(start[i]), uint64(end[i]), uint64(k[i])
-            a1, b1 = ones_before(level, a), ones_before(level, b)
+            j = (a >> SIX) << ONE
+            a1 = level[j + ONE] + ones(level[j] & ((ONE << (a & LAST)) - ONE))
+            j = (b >> SIX) << ONE
+            b1 = level[j + ONE] + ones(level[j] & ((ONE << (b & LAST)) - ONE))
             a0, b0 = a - a1, b - b1
             low = b0 - a0
             up = rank >= low
