@@ -142,15 +142,15 @@ def test_chunks_of_any_size_give_the_same(kind, w):
     from slidewise.columns.holistic.quantile_sliding import sliding_quantile
 
     values = data(kind, 3000)
-    keys = holistic._keys(values)
+    windows = np.sort(np.lib.stride_tricks.sliding_window_view(values, w)[1:], axis=1)
+    k, even = (w - 1) // 2, w % 2 == 0
+    low, high = windows[:, k], windows[:, k + even]
+    expected = np.where(low == high, low, low * 0.5 + high * 0.5)
     for chunk in (w + 1, w + 64, 2 * w + 7, 5000):
-        low, high = np.zeros((2, 3000), np.int64)
-        k = (w - 1) // 2
-        sliding_quantile(keys, w, chunk, k, 0.5, 0, 0.5 if w % 2 == 0 else 0.0, low, high)
-        windows = np.sort(np.lib.stride_tricks.sliding_window_view(keys, w)[1:], axis=1)
-        assert np.array_equal(low[w:], windows[:, k])
-        if w % 2 == 0:
-            assert np.array_equal(high[w:], windows[:, k + 1])
+        out = np.zeros(3000)
+        share = 0.5 if even else 0.0
+        sliding_quantile(values.view(np.int64), True, w, chunk, k, share, 0.5, 0, True, out.view(np.int64))
+        assert np.array_equal(out[w:], expected)
 
 
 @needs_compiler  # too many rows for anything else
@@ -251,6 +251,7 @@ def test_modes_with_many_codes_search_through_groups():
 @needs_compiler
 @pytest.mark.parametrize("kind", (*KINDS, "outliers"))
 def test_ranks_are_those_of_a_stable_sort(kind):
+    from slidewise.columns.holistic.keys import keys_of
     from slidewise.columns.holistic.ranks import rank, workspace
 
     for n in (1, 2, 63, 1000, 5000):
@@ -258,7 +259,9 @@ def test_ranks_are_those_of_a_stable_sort(kind):
             keys = np.random.default_rng(n).permutation(n)
             keys[: min(2, n - 1)] = [-(2**63), 2**63 - 1][: min(2, n - 1)]
         else:
-            keys = holistic._keys(data(kind, n))
+            values = data(kind, n)
+            keys = np.empty(n, np.int64)
+            keys_of(values.view(np.int64), values.dtype == np.float64, keys)
         expected = np.argsort(keys, kind="stable")
         for passes in range(1, 6):
             work = workspace(n)
