@@ -82,7 +82,7 @@ def test_windows(arguments, options, message):
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        ((sw.max(), sw.rows(2)), {"late": "revise", "algorithm": "daba"}, "not out of order.*Use .*fiba"),
+        ((sw.max(), sw.rows(2)), {"late": "revise", "algorithm": "daba"}, "lacks the property out of order.*Use fiba"),
         ((sw.max(), sw.rows_between(-1, 0, exclude="ties")), {"algorithm": "daba"}, "move back.*fiba"),
         ((sw.max(), sw.rows(2)), {"algorithm": "subtract_on_evict"}, "invertible"),
         ((sw.max(), sw.rows(2)), {"algorithm": "sba"}, "rolling"),

@@ -173,13 +173,13 @@ def chosen(aggregation: Aggregation, name: str, situation: Situation) -> Algorit
     if situation.out_of_order and not _takes_any_order(entry, aggregation):
         instead = [e.name for e in legal_algorithms(aggregation) if _takes_any_order(e, aggregation)]
         raise IllegalPair(
-            f"{name} needs rows in order (it is not out of order), and this window inserts late rows or "
-            f"asks for frames that move back. Use {' or '.join(instead)}"
+            f"{name} lacks the property out of order: it takes rows in order only, and this window inserts late "
+            f"rows or has frames that move back. Use {' or '.join(reversed(instead))}"
         )
-    if {"range", "slide"} & set(entry.options):
+    if not entry.events or {"range", "slide"} & set(entry.options):
         raise IllegalPair(
-            f"{name} is made for one range and slide over columns, and a Window goes row by row. "
-            "Use daba_lite here, or slidewise.rolling"
+            f"{name} is made for whole columns of a fixed range, and a Window goes row by row. "
+            f"Use {choose(aggregation, situation).algorithm} here, or slidewise.rolling"
         )
     return entry
 
