@@ -153,6 +153,32 @@ def test_chunks_of_any_size_give_the_same(kind, w):
         assert np.array_equal(out[w:], expected)
 
 
+@needs_compiler
+@pytest.mark.parametrize("kind", ["steady", "steps", "walk", "few", "two values", "outliers", "falling"])
+def test_chunks_whose_middle_alone_is_ranked(kind):
+    """Windows and chunks so large that answers are guessed from chunk to chunk; steps and walks belie the guess."""
+    n = 15_000
+    rng = np.random.default_rng(4)
+    values = {
+        "steady": lambda: rng.normal(size=n),
+        "steps": lambda: rng.random(n) + 10 * (np.arange(n) // 2500 % 3),
+        "walk": lambda: rng.normal(size=n).cumsum(),
+        "few": lambda: rng.integers(0, 50, n) * 1.0,
+        "two values": lambda: rng.integers(0, 2, n) * 1.0,
+        "outliers": lambda: np.where(rng.random(n) < 0.02, rng.choice([np.inf, -np.inf, np.nan], n), rng.random(n)),
+        "falling": lambda: -np.arange(n) + rng.random(n),
+    }[kind]()
+    for w in (64, 97):
+        windows = np.sort(np.lib.stride_tricks.sliding_window_view(values, w), axis=1)
+        for q in (0.5, 0.9, 0.0, 1.0):
+            out = holistic.quantile_rows(values, w, q)[0][w - 1 :]
+            rank = q * (w - 1)
+            low, high, share = windows[:, math.floor(rank)], windows[:, math.ceil(rank)], rank - math.floor(rank)
+            with np.errstate(invalid="ignore"):
+                expected = np.where((low == high) | (share == 0), low, low * (1 - share) + high * share)
+            assert np.array_equal(out, expected, equal_nan=True)
+
+
 @needs_compiler  # too many rows for anything else
 def test_a_sparse_bitset_falls_back_to_the_summary():
     """Two values far apart in rank, in turn: the cursor jumps over the whole chunk with every row."""

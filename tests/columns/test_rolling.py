@@ -146,3 +146,23 @@ def test_no_rows_and_bad_input():
         sw.rolling(np.zeros(2), sw.max(), sw.rows(2), algorithm="magic")
     with pytest.raises(sw.InvalidInput, match="between 0 and the number of rows"):
         sw.rolling(np.zeros(2), sw.max(), sw.frames([0, 0], [1, 3]))
+
+
+@pytest.mark.parametrize("dtype", [float, np.float32, np.int64, np.int16, bool])
+@pytest.mark.parametrize("aggregation", [sw.median(), sw.percentile(0.9), sw.percentile_disc(0.3), sw.nth_smallest(2), sw.mode(), sw.count_distinct()], ids=repr)
+def test_holistic_kernels_agree_with_recalculation(aggregation, dtype):
+    x = RNG.integers(0, 9, 300).astype(dtype)
+    if x.dtype.kind == "f":
+        x[RNG.integers(0, 300, 9)] = np.nan
+    start = RNG.integers(0, 300, 300)
+    for window in (sw.rows(7), sw.rows_between(-3, 9), sw.frames(start, np.minimum(start + RNG.integers(0, 30, 300), 300))):
+        fast = sw.rolling(x, aggregation, window)
+        naive = sw.rolling(x, aggregation, window, algorithm="recalculate")
+        assert np.array_equal(np.ma.getmaskarray(fast), np.ma.getmaskarray(naive))
+        assert np.array_equal(np.ma.filled(fast.astype(float), -1), np.ma.filled(naive.astype(float), -1), equal_nan=True)
+
+
+def test_kernels_over_columns_have_no_event_form():
+    with pytest.raises(sw.IllegalPair, match="whole columns"):
+        sw.swag("chunk_ranks", sw.median())
+    assert sw.rolling(np.array(["b", "a", "b"]), sw.mode(), sw.rows(3)).tolist() == ["b", "a", "b"]

@@ -24,9 +24,9 @@ PARAMETERS = {
         (sw.sum(), sw.rows(1000), {}, "sba", "daba_lite"),
         (sw.sum(), sw.rows(1000), {"integers": True}, "subtract_on_evict", "subtract_on_evict"),
         (sw.count(), sw.time("1h"), {}, "subtract_on_evict", "subtract_on_evict"),
-        (sw.median(), sw.rows(1000), {}, "order_statistic_tree", "order_statistic_tree"),
-        (sw.count_distinct(), sw.rows(1000), {}, "incremental_count_distinct", "incremental_count_distinct"),
-        (sw.mode(), sw.rows(1000), {}, "incremental_mode", "incremental_mode"),
+        (sw.median(), sw.rows(1000), {}, "chunk_ranks", "order_statistic_tree"),
+        (sw.count_distinct(), sw.rows(1000), {}, "last_occurrence", "incremental_count_distinct"),
+        (sw.mode(), sw.rows(1000), {}, "count_histogram", "incremental_mode"),
         (sw.collect_list(), sw.rows(1000), {}, "subtract_on_evict", "subtract_on_evict"),
     ],
     ids=repr,
@@ -85,9 +85,9 @@ def test_explain_refuses_what_is_not_an_aggregation_over_a_window():
 
 def test_tables_list_the_whole_registry():
     from slidewise.registry.aggregations import AGGREGATIONS
-    from slidewise.registry.algorithms import ALGORITHMS
+    from slidewise.registry.algorithms import ALGORITHMS, COLUMN_KERNELS
 
-    assert [row["algorithm"] for row in sw.algorithms()] == [e.name for e in ALGORITHMS]
+    assert [row["algorithm"] for row in sw.algorithms()] == [e.name for e in (*ALGORITHMS, *COLUMN_KERNELS)]
     assert len(sw.aggregations()) == len(AGGREGATIONS)
     assert "daba_lite" in str(sw.algorithms())
     assert "<td" in sw.aggregations()._repr_html_()

@@ -104,6 +104,11 @@ class OrderStatistic(Aggregation):
         value = kth(k) if share == 0.0 else between(kth(k), kth(k + 1), share)
         return float(value) if self.interpolates and type(value) is int else value
 
+    @property
+    def rule_and_fraction(self) -> tuple[str, float]:
+        """The rule by name and its fraction (or rank): what the kernels over columns are told."""
+        raise NotImplementedError
+
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
         return None  # partials of changing length
 
@@ -140,6 +145,10 @@ class Percentile(OrderStatistic):
 
     def position(self, n: int, x: Any = None) -> tuple[int, float]:
         return self.rule(n, self.fraction if x is None else checked_fraction(self.name, x))
+
+    @property
+    def rule_and_fraction(self) -> tuple[str, float]:
+        return self.rule.__name__, self.fraction
 
 
 class PercentileDisc(Percentile):
@@ -180,6 +189,10 @@ class Median(OrderStatistic):
     def position(self, n: int, x: Any = None) -> tuple[int, float]:
         return continuous(n, 0.5)
 
+    @property
+    def rule_and_fraction(self) -> tuple[str, float]:
+        return "continuous", 0.5
+
 
 class NthSmallest(OrderStatistic):
     """The n-th smallest value, counted from 1; null where there are fewer. `query(k)` gives the k-th.
@@ -206,3 +219,7 @@ class NthSmallest(OrderStatistic):
     def position(self, n: int, x: Any = None) -> tuple[int, float] | None:
         k = self.n if x is None else whole("nth_smallest", "n", x)
         return (k - 1, 0.0) if k <= n else None
+
+    @property
+    def rule_and_fraction(self) -> tuple[str, float]:
+        return "nth_smallest", self.n

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from slidewise.aggregations.base import Aggregation
-from slidewise.errors import InvalidInput
-from slidewise.registry import algorithm, require_legal
+from slidewise.errors import IllegalPair, InvalidInput
+from slidewise.registry import algorithm, legal_algorithms, require_legal
 from slidewise.templates.interpret import Swag, swag_class
 
 
@@ -31,6 +31,12 @@ def swag(name: str, aggregation: Aggregation | type[Aggregation], **options: Any
     if not isinstance(aggregation, Aggregation):
         raise InvalidInput(f"swag takes an aggregation such as slidewise.max(), got {aggregation!r}")
     require_legal(entry, aggregation)
+    if not entry.events:
+        instead = next(e.name for e in reversed(legal_algorithms(aggregation)) if e.events)
+        raise IllegalPair(
+            f"{name} works on whole columns, and has no form that takes one value at a time. "
+            f"Use {instead} here, or rolling(x, {aggregation!r}, rows(n)) on a column"
+        )
     unknown = sorted(options.keys() - set(entry.options))
     if unknown:
         takes = f"takes {', '.join(entry.options)}" if entry.options else "takes no options"

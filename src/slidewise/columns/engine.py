@@ -28,18 +28,51 @@ def compute(aggregation: Aggregation, columns: Columns, frames: Frames, algorith
     require_legal(entry, aggregation)
     _require_frames(entry, frames)
     numeric = all(c.dtype.kind in "biuf" for c in columns)
+    if not entry.events:
+        return _holistic(entry, aggregation, columns[0], frames)
     op = aggregation.compiled(columns, frames.longest) if numeric and entry.compiled else None
     result = _compiled(entry, op, columns, frames) if op is not None else None
     return result if result is not None else _interpreted(entry, aggregation, columns, frames)
 
 
 def _require_frames(entry: AlgorithmEntry, frames: Frames) -> None:
-    if entry.name in ("recalculate", "flat_fat") or frames.monotone:
+    if entry.name in ("recalculate", "flat_fat") or not entry.events or frames.monotone:
         return
     raise IllegalPair(
         f"{entry.name} needs frames whose bounds never move back, and these do. "
         "Use flat_fat, which answers any frame in logarithmic time, or recalculate"
     )
+
+
+# ---- holistic
+def _holistic(
+    entry: AlgorithmEntry, aggregation: Aggregation, column: np.ndarray, frames: Frames
+) -> tuple[np.ndarray, np.ndarray]:
+    """The kernels of order statistics, distinct counts and modes, on values as 64-bit numbers."""
+    from slidewise.columns import holistic
+
+    values = _as_64_bits(entry, column)
+    bounds = (frames.trailing,) if frames.trailing is not None else (frames.start, frames.end)
+    if entry.name == "chunk_ranks":
+        rule, fraction = aggregation.rule_and_fraction  # type: ignore[attr-defined]
+        run = holistic.quantile_rows if frames.trailing is not None else holistic.quantile
+        out, valid = run(values, *bounds, fraction, rule)  # type: ignore[operator]
+    elif entry.name == "last_occurrence":
+        run = holistic.count_distinct_rows if frames.trailing is not None else holistic.count_distinct
+        out, valid = run(values, *bounds)  # type: ignore[operator]
+    else:
+        run = holistic.mode_rows if frames.trailing is not None else holistic.mode
+        out, valid = run(values, *bounds)  # type: ignore[operator]
+    return (out.astype(column.dtype, copy=False) if aggregation.keeps_type else out), valid
+
+
+def _as_64_bits(entry: AlgorithmEntry, column: np.ndarray) -> np.ndarray:
+    if column.dtype.kind not in "biuf" or (column.dtype.kind == "u" and column.max(initial=0) >= 2**63):
+        raise IllegalPair(
+            f"{entry.name} works on numbers of 64 bits, and the column is of {column.dtype}. "
+            "Use order_statistic_tree, incremental_count_distinct or incremental_mode, which take anything"
+        )
+    return column.astype(np.float64 if column.dtype.kind == "f" else np.int64, copy=False)
 
 
 # ---- compiled

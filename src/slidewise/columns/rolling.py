@@ -125,5 +125,6 @@ def _situation(columns: Columns, frames: bounds.Frames) -> Situation:
         rows=frames.trailing,
         trailing=frames.trailing is not None,
         monotone=frames.monotone,
+        numbers=all(c.dtype.kind in "biuf" for c in columns),
         integers=all(c.dtype.kind in "iu" for c in columns),
     )

@@ -6,7 +6,7 @@ from slidewise.aggregations.base import Aggregation
 from slidewise.display import Table
 from slidewise.registry import legal_algorithms
 from slidewise.registry.aggregations import AGGREGATIONS
-from slidewise.registry.algorithms import ALGORITHMS
+from slidewise.registry.algorithms import ALGORITHMS, COLUMN_KERNELS
 
 
 def algorithms(aggregation: Aggregation | None = None) -> Table:
@@ -18,7 +18,7 @@ def algorithms(aggregation: Aggregation | None = None) -> Table:
     >>> "subtract_on_evict" in [row["algorithm"] for row in sw.algorithms(sw.max())]
     False
     """
-    entries = ALGORITHMS if aggregation is None else legal_algorithms(aggregation)
+    entries = [*ALGORITHMS, *COLUMN_KERNELS] if aggregation is None else legal_algorithms(aggregation)
     rows = [
         {
             "algorithm": e.name,

@@ -9,10 +9,10 @@ import difflib
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.errors import IllegalPair, InvalidInput
-from slidewise.registry.algorithms import ALGORITHMS
+from slidewise.registry.algorithms import ALGORITHMS, COLUMN_KERNELS
 from slidewise.registry.entries import AlgorithmEntry
 
-_BY_NAME = {entry.name: entry for entry in ALGORITHMS}
+_BY_NAME = {entry.name: entry for entry in (*ALGORITHMS, *COLUMN_KERNELS)}
 
 
 def algorithm(name: str) -> AlgorithmEntry:
@@ -32,7 +32,7 @@ def missing(entry: AlgorithmEntry, aggregation: Aggregation) -> list[str]:
 
 def legal_algorithms(aggregation: Aggregation) -> list[AlgorithmEntry]:
     """The algorithms that can run the aggregation."""
-    return [entry for entry in ALGORITHMS if not missing(entry, aggregation)]
+    return [entry for entry in _BY_NAME.values() if not missing(entry, aggregation)]
 
 
 def require_legal(entry: AlgorithmEntry, aggregation: Aggregation) -> None:

@@ -17,6 +17,8 @@ SLICK_DEQUE = "Shein, Chrysanthis, Labrinidis: SlickDeque: High Throughput and L
 FIBA = "Tangwongsan, Hirzel, Schneider: Optimal and General Out-of-Order Sliding-Window Aggregation"
 B_INT = "Arasu, Widom: Resource Sharing in Continuous Sliding-Window Aggregates"
 
+SUOMELA = "Suomela: Median Filtering is Equivalent to Sorting (the idea of sorting chunks)"
+
 ASSOCIATIVE = frozenset({"associative"})
 
 ALGORITHMS = (
@@ -133,5 +135,27 @@ ALGORITHMS = (
         insert="O(1)", evict="O(1)", query="O(n)", space="n",
         needs=frozenset({"order_statistic"}), paper=HOLISTIC, prefers_size_preserving=False, compiled=False,
         options=("variant",),
+    ),
+)  # fmt: skip
+
+#: Kernels over whole columns, without a form that takes one value at a time (slidewise.columns.holistic).
+COLUMN_KERNELS = (
+    AlgorithmEntry(
+        "chunk_ranks",
+        "ranks the rows of a chunk once; the window is a bitset over ranks with a cursor; a wavelet matrix where frames jump",
+        insert="O(1)", evict="O(1)", query="O(1); O(log n) where frames jump", space="ranks of 16 n rows",
+        needs=frozenset({"order_statistic"}), paper=SUOMELA, prefers_size_preserving=False, events=False,
+    ),
+    AlgorithmEntry(
+        "last_occurrence",
+        "a value is new if its last row is outside the window; where frames jump, bits of latest rows are counted",
+        insert="O(1)", evict="O(1)", query="O(1)", space="distinct values",
+        needs=frozenset({"distinct_values"}), paper=HOLISTIC, prefers_size_preserving=False, events=False,
+    ),
+    AlgorithmEntry(
+        "count_histogram",
+        "counts, how many values have each count, and the best; a search only when the best leaves a tie",
+        insert="O(1)", evict="O(1) amortised", query="O(1); O(sqrt n) where frames jump", space="distinct values",
+        needs=frozenset({"most_frequent"}), paper=HOLISTIC, prefers_size_preserving=False, events=False,
     ),
 )  # fmt: skip

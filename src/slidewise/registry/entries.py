@@ -38,6 +38,8 @@ class AlgorithmEntry:
     options: tuple[str, ...] = ()
     #: has a form that numba compiles, for columns
     compiled: bool = True
+    #: has a form that takes one value at a time
+    events: bool = True
 
     @property
     def module(self) -> ModuleType:

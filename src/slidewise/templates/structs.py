@@ -86,10 +86,6 @@ def _zip_value(c: Any, b: Any, t: Any, value: Any) -> Any:
     return struct._getvalue()
 
 
-def _unzip_value(c: Any, b: Any, t: Any, value: Any) -> Any:
-    return cgutils.create_struct_proxy(t)(c, b, value=value).of if isinstance(t, Zipped) else value
-
-
 @intrinsic
 def zipped(typing: Any, x: Any) -> Any:
     """See names.zipped."""
@@ -99,6 +95,87 @@ def zipped(typing: Any, x: Any) -> Any:
         return imputils.impl_ret_borrowed(c, b, t, _zip_value(c, b, t, args[0]))
 
     return t(x), codegen
+
+
+class Slots(types.Type):
+    """The elements of a state's array: records as tuples, no reference counts, and no negative indices.
+
+    Arrays themselves lost: a template too large to be inlined counts references in every function and looks at the
+    sign of every index (fiba: 64 ns per slide against 35).
+    """
+
+    def __init__(self, of: Any) -> None:
+        self.dtype = of.dtype
+        super().__init__(f"Slots({of.dtype})")
+
+    @property
+    def element(self) -> Any:
+        """What indexing gives."""
+        if isinstance(self.dtype, types.Record):
+            return types.Tuple([f.type for f in self.dtype.fields.values()])
+        return self.dtype
+
+
+@register_model(Slots)
+class _SlotsModel(models.StructModel):
+    def __init__(self, manager: Any, t: Slots) -> None:
+        super().__init__(manager, t, [("data", types.CPointer(t.dtype)), ("size", types.intp)])
+
+
+make_attribute_wrapper(Slots, "size", "size")
+
+
+def _places(c: Any, b: Any, t: Slots, slots: Any, i: Any) -> list[tuple[Any, Any]]:
+    """The type and the address of each field of element i."""
+    pointer = b.gep(cgutils.create_struct_proxy(t)(c, b, value=slots).data, [i])
+    if not isinstance(t.dtype, types.Record):
+        return [(t.dtype, pointer)]
+    return [
+        (f.type, cgutils.get_record_member(b, pointer, f.offset, c.get_data_type(f.type)))
+        for f in t.dtype.fields.values()
+    ]
+
+
+@intrinsic
+def _load(typing: Any, slots: Any, i: Any) -> Any:
+    def codegen(c: Any, b: Any, sig: Any, args: Any) -> Any:
+        values = [c.unpack_value(b, t, pointer) for t, pointer in _places(c, b, slots, *args)]
+        return c.make_tuple(b, slots.element, values) if isinstance(slots.dtype, types.Record) else values[0]
+
+    return slots.element(slots, types.intp), codegen
+
+
+@intrinsic
+def _store(typing: Any, slots: Any, i: Any, value: Any) -> Any:
+    def codegen(c: Any, b: Any, sig: Any, args: Any) -> Any:
+        places = _places(c, b, slots, *args[:2])
+        values = cgutils.unpack_tuple(b, args[2]) if isinstance(slots.dtype, types.Record) else [args[2]]
+        for (t, pointer), v in zip(places, values, strict=True):
+            c.pack_value(b, t, v, pointer)
+        return c.get_dummy_value()
+
+    return types.void(slots, types.intp, slots.element), codegen
+
+
+@overload(operator.getitem)
+def _slots_getitem(x, i):
+    if isinstance(x, Slots):
+        return lambda x, i: _load(x, i)
+    return None
+
+
+@overload(operator.setitem)
+def _slots_setitem(x, i, v):
+    if isinstance(x, Slots):
+        return lambda x, i, v: _store(x, i, v)
+    return None
+
+
+@overload(len)
+def _slots_len(x):
+    if isinstance(x, Slots):
+        return lambda x: x.size
+    return None
 
 
 class Fields(types.Type):
@@ -120,7 +197,8 @@ class OpenState(types.Type):
 
     def __init__(self, closed: Any) -> None:
         self.closed = closed
-        self.body = Fields(tuple((n, _inner(t)) for n, t in zip(closed.fields, closed.types, strict=True)))
+        kinds = (Slots(t) if isinstance(t, types.Array) else t for t in closed.types)
+        self.body = Fields((*zip(closed.fields, kinds, strict=True), ("closed state", closed)))
         # numba takes types of equal names for one, and names a tuple's types but neither its fields nor its module.
         super().__init__(f"OpenState({closed.instance_class.__module__}, {self.body})")
 
@@ -152,7 +230,7 @@ def _getattr(c: Any, b: Any, t: OpenState, pointer: Any, attr: str) -> Any:
 def _setattr(c: Any, b: Any, sig: Any, args: Any, attr: str) -> None:
     t, value_type = sig.args
     field = t.body.fields[attr]
-    if isinstance(field, Zipped | types.Array):
+    if isinstance(field, Slots):
         raise errors.LoweringError(f"{attr} holds many elements: a kernel writes into it, never replaces it")
     setattr(_body(c, b, t, args[0]), attr, c.cast(b, args[1], value_type, field))
 
@@ -165,8 +243,15 @@ def open_state(typing: Any, closed: Any) -> Any:
     def codegen(c: Any, b: Any, sig: Any, args: Any) -> Any:
         pointer = cgutils.alloca_once(b, c.get_value_type(t.body))
         body = _body(c, b, t, pointer)
-        for k, (name, field) in enumerate(t.body.fields.items()):
-            setattr(body, name, _zip_value(c, b, field, b.extract_value(args[0], k)))
+        for k, name in enumerate(closed.fields):
+            value = b.extract_value(args[0], k)
+            if isinstance(closed.types[k], types.Array):
+                array = cgutils.create_struct_proxy(closed.types[k])(c, b, value=value)
+                slots = cgutils.create_struct_proxy(t.body.fields[name])(c, b)
+                slots.data, slots.size = array.data, array.nitems
+                value = slots._getvalue()
+            setattr(body, name, value)
+        setattr(body, "closed state", args[0])  # its arrays are borrowed: the kernel's caller holds them
         return pointer
 
     return t(closed), codegen
@@ -178,7 +263,11 @@ def close_state(typing: Any, s: Any) -> Any:
 
     def codegen(c: Any, b: Any, sig: Any, args: Any) -> Any:
         body = _body(c, b, s, args[0])
-        values = [_unzip_value(c, b, t, getattr(body, name)) for name, t in s.body.fields.items()]
+        before = getattr(body, "closed state")
+        values = [
+            b.extract_value(before, k) if isinstance(t, types.Array) else getattr(body, name)
+            for k, (name, t) in enumerate(zip(s.closed.fields, s.closed.types, strict=True))
+        ]
         return imputils.impl_ret_borrowed(c, b, s.closed, c.make_tuple(b, s.closed, values))
 
     return s.closed(s), codegen

@@ -48,13 +48,13 @@ def select(bits, k):
 
 
 @kernel
-def slide(ranks, n, w, ordered, bits, k, pair, low, high):
-    """Rows w to n - 1 of a chunk, each with the w - 1 before it: low[t - w] is the k-th smallest key, and
-    high[t - w] the one after it where `pair`. Starts from rows 0 to w - 1 in bits. 5 ns a row.
+def slide(ranks, n, w, ordered, bits, p, pair, floor, ceiling, low, high):
+    """Rows w to n - 1 of a chunk, each with the w - 1 before it: low[t - w] is the key at the cursor, and high[t - w]
+    the one after it where `pair`. Starts with rows 0 to w - 1 in bits, and the cursor at p. 5 ns a row.
 
-    Returns the first row that is not done: less than n where the bits around the cursor were too sparse.
+    Returns the first row that is not done: less than n where the bits around the cursor were too sparse, or where it
+    would have left the places from floor to ceiling, which begin and end with a word.
     """
-    p = select(bits, k)
     skips, limit = 0, MOST_SKIPS * n
     entering, leaving = ranks[w:n], ranks[: n - w]
     for t in range(n - w):
@@ -81,6 +81,8 @@ def slide(ranks, n, w, ordered, bits, k, pair, low, high):
                     at -= ONE
                 p = (at << SIX) + LAST - leading_zeros(bits[at])
                 skips += int64(before - at)
+            if p < floor or p >= ceiling:
+                return w + t
         else:  # without branches: which way the cursor goes is as random as the data
             p += ((ONE + trailing_zeros(above)) & (ZERO - up)) - ((ONE + leading_zeros(under)) & (ZERO - down))
         low[t] = ordered[p]
@@ -96,6 +98,8 @@ def slide(ranks, n, w, ordered, bits, k, pair, low, high):
                     at += ONE
                 after = (at << SIX) + trailing_zeros(bits[at])
                 skips += int64(at - before)
+                if after >= ceiling:
+                    return w + t
             high[t] = ordered[after]
         if skips > limit:
             return w + t + 1
