@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -52,17 +52,20 @@ def _holistic(
     from slidewise.columns import holistic
 
     values = _as_64_bits(entry, column)
-    bounds = (frames.trailing,) if frames.trailing is not None else (frames.start, frames.end)
+    n = frames.trailing
     if entry.name == "chunk_ranks":
         rule, fraction = aggregation.rule_and_fraction  # type: ignore[attr-defined]
-        run = holistic.quantile_rows if frames.trailing is not None else holistic.quantile
-        out, valid = run(values, *bounds, fraction, rule)  # type: ignore[operator]
+        if n is not None:
+            out, valid = holistic.quantile_rows(values, n, fraction, rule)
+        else:
+            out, valid = holistic.quantile(values, frames.start, frames.end, fraction, rule)
     elif entry.name == "last_occurrence":
-        run = holistic.count_distinct_rows if frames.trailing is not None else holistic.count_distinct
-        out, valid = run(values, *bounds)  # type: ignore[operator]
+        if n is not None:
+            out, valid = holistic.count_distinct_rows(values, n)
+        else:
+            out, valid = holistic.count_distinct(values, frames.start, frames.end)
     else:
-        run = holistic.mode_rows if frames.trailing is not None else holistic.mode
-        out, valid = run(values, *bounds)  # type: ignore[operator]
+        out, valid = holistic.mode(values, frames.start, frames.end)
     return (out.astype(column.dtype, copy=False) if aggregation.keeps_type else out), valid
 
 
@@ -96,7 +99,7 @@ class _Compiler:
         """Room for that many partials."""
         return np.zeros(max(size, 1), self.partial)
 
-    def call(self, driver: FunctionType, *args: Any) -> bool:
+    def call(self, driver: Any, *args: Any) -> bool:
         """Run a driver compiled; False where numba cannot compile it."""
         function = kernel(driver, self.module, self.op, self.partial, args)
         if function is not None:
@@ -166,7 +169,7 @@ def _interpreted(
 
 def _drive(
     aggregation: Aggregation,
-    functions: list[FunctionType],
+    functions: list[Any],
     driver: str,
     work: tuple[Any, ...],
     rows: list[Any],

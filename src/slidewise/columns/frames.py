@@ -273,10 +273,10 @@ def _as_int64(values: pa.Array) -> np.ndarray:
 def _saturating_add(values: np.ndarray, offset: Any) -> np.ndarray:
     """values + offset where wrapping around would put a bound on the wrong side."""
     info = np.iinfo(np.int64)
-    with np.errstate(over="ignore"):
-        moved = values + np.int64(offset) if np.isscalar(offset) else values + offset
-    over = (moved < values) & (np.asarray(offset) > 0)
-    under = (moved > values) & (np.asarray(offset) < 0)
+    step = np.asarray(offset, np.int64)
+    moved = values + step
+    over = (moved < values) & (step > 0)
+    under = (moved > values) & (step < 0)
     if over.any() or under.any():
         moved = np.where(over, info.max - 1, np.where(under, info.min, moved))
     return np.minimum(moved, info.max - 1)

@@ -167,7 +167,7 @@ def situation_of(
         trailing = False
         monotone = not window.columns and window.exclude is None
         if window.unit == "rows" and not any(isinstance(b, Unbounded) for b in bounds) and monotone:
-            rows = window.end - window.start + 1  # type: ignore[operator]
+            rows = window.end - window.start + 1  # type: ignore[operator,assignment]
     elif isinstance(window, Frames):
         trailing, monotone = False, all(
             a <= b for bound in (window.start, window.end) for a, b in zip(bound, bound[1:], strict=False)

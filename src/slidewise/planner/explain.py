@@ -78,7 +78,7 @@ def explain(
     that the values are integers. Print the result, or leave it as the last line of a notebook's cell.
     """
     if isinstance(aggregation, Over):
-        aggregation, window = aggregation.aggregation, aggregation.window
+        window, aggregation = aggregation.window, aggregation.aggregation
     if isinstance(aggregation, type) and issubclass(aggregation, Aggregation):
         aggregation = aggregation()
     if not isinstance(aggregation, Aggregation) or not isinstance(window, WindowDefinition):

@@ -67,7 +67,7 @@ ALGORITHMS = (
     AlgorithmEntry(
         "slick_deque",
         "keeps only the values that can still win, or subtracts where there is an inverse",
-        insert="< 2 per slide on average, <= n", evict="", query="0", space="<= n, and their positions",
+        insert="< 2 per slide on average, <= n", evict="0", query="0", space="<= n, and their positions",
         needs=frozenset({"selective or invertible"}), paper=SLICK_DEQUE,
     ),
     AlgorithmEntry(
@@ -100,13 +100,13 @@ ALGORITHMS = (
     AlgorithmEntry(
         "sba",
         "boundaries every chunk of slices: left-cumulative partials before, a running one after",
-        insert="<= 3 per slide; c - 2 more at a boundary", evict="", query="", space="3c + 2",
+        insert="<= 3 per slide; c - 2 more at a boundary", evict="0", query="with insert", space="3c + 2",
         needs=ASSOCIATIVE, paper=PBA, options=("range", "slide", "chunk"),
     ),
     AlgorithmEntry(
         "pba",
         "the boundary aggregator with the left-cumulative pass on a second thread",
-        insert="<= 3 per slide; c - 2 on the second thread", evict="", query="", space="3c + 2",
+        insert="<= 3 per slide; c - 2 on the second thread", evict="0", query="with insert", space="3c + 2",
         needs=ASSOCIATIVE, paper=PBA, options=("range", "slide", "chunk"),
     ),
     AlgorithmEntry(

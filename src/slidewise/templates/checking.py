@@ -29,6 +29,6 @@ def agree(a: Any, b: Any) -> bool:
         return a.keys() == b.keys() and all(agree(a[k], b[k]) for k in a)
     if hasattr(a, "tobytes") and type(a) is type(b):  # NumPy's equality is one answer per element
         return len(a) == len(b) and all(agree(x, y) for x, y in zip(a.tolist(), b.tolist(), strict=True))
-    if type(a).__eq__ is object.__eq__:
+    if type(a).__eq__ is object.__eq__:  # type: ignore[comparison-overlap]
         return type(a) is type(b)
     return bool(a == b)

@@ -69,7 +69,7 @@ def typed_identity(op: Aggregation, partial: np.dtype) -> Any:
     """The identity as a constant of exactly the partials' type."""
     if partial.fields is None:
         return _constant(op.identity_for(partial), partial)
-    dtypes = [partial[k] for k in range(len(partial))]
+    dtypes = [partial[name] for name in partial.names or ()]
     return tuple(_constant(v, dtype) for v, dtype in zip(op.identity, dtypes, strict=True))
 
 

@@ -149,7 +149,7 @@ def mode_rows(values: np.ndarray, n: int) -> Result:
     out = np.empty(len(values), np.int64)
     dense = _dense(values, _FEW)
     if dense:
-        dense_mode(words, *dense, n, out[:0], out[:0], out)
+        dense_mode(words, *dense, n, words[:0], words[:0], out)
     else:
         ranked_mode_of_rows(words, floats, n, chunk_rows(min(n, len(values))), out)
     return out.view(values.dtype), np.ones(len(out), bool)
@@ -203,27 +203,34 @@ def _codes(values: np.ndarray) -> tuple[np.ndarray, int, int]:
 
     dense = _dense(values, max(_FEW, 2 * len(values)))
     if dense:
-        return values, *dense
+        return _fixed(values), *dense
     codes = np.empty(len(values), np.int64)
-    return codes, 0, codes_of(*_words(values), codes)
+    return _fixed(codes), 0, codes_of(*_words(values), codes)
 
 
 # ---- input
 def _words(values: np.ndarray) -> tuple[np.ndarray, bool]:
     """The values' words, and whether they are floats."""
-    return values.view(np.int64), values.dtype == np.float64
+    return _fixed(values.view(np.int64)), values.dtype == np.float64
+
+
+def _fixed(array: np.ndarray) -> np.ndarray:
+    """A view that cannot be written to, as Arrow's arrays cannot: numba would compile a kernel for either kind."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _uncompiled() -> bool:
     from numba import config
 
-    return bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
+    return bool(config.DISABLE_JIT)
 
 
 def _trailing(rows: int, n: int) -> tuple[np.ndarray, np.ndarray]:
     """The bounds of every row and the n - 1 rows before it."""
     end = np.arange(1, rows + 1)
-    return np.maximum(end - n, 0), end
+    return _fixed(np.maximum(end - n, 0)), _fixed(end)
 
 
 def _checked(values: np.ndarray) -> np.ndarray:
@@ -244,7 +251,7 @@ def _bounds(start: np.ndarray, end: np.ndarray, rows: int) -> tuple[np.ndarray, 
             raise InvalidInput(
                 f"frames: bounds lie between 0 and the {rows} rows, got {bounds.min()} to {bounds.max()}"
             )
-    return start, end
+    return _fixed(start), _fixed(end)
 
 
 def _size(n: int) -> int:
