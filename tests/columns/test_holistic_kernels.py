@@ -2,6 +2,8 @@
 
 import math
 import os
+import subprocess
+import sys
 from collections import Counter
 
 import numpy as np
@@ -348,3 +350,8 @@ def test_without_the_compiler_the_results_are_the_same(monkeypatch):
         assert again.dtype == out.dtype
         assert np.array_equal(valid, valid_again)
         assert np.array_equal(again[valid], out[valid], equal_nan=out.dtype.kind == "f")
+
+
+def test_numba_is_not_imported_before_it_is_needed():
+    code = "import sys, slidewise.columns.holistic; sys.exit('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
