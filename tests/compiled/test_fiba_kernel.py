@@ -9,6 +9,8 @@ from slidewise.aggregations.base import Aggregation
 from slidewise.algorithms import fiba
 from slidewise.templates import compile as compiling
 from slidewise.templates import fifo
+from slidewise.templates.bind import functions_of
+from slidewise.templates.digest import digest
 from slidewise.templates.names import close_state, evict, open_state, query, zipped
 
 
@@ -141,3 +143,7 @@ def test_values_that_have_left_leave_no_trace():
     out, _, _ = rolled(Total(), x, start, rows + 1, 50)
     assert math.isnan(out[120]) and out[220] == math.inf
     assert np.all(out[260:] == 50)
+
+
+def test_a_kernel_can_be_kept_on_disk():
+    digest(*functions_of(fiba))  # raises for what has no digest, check() included
