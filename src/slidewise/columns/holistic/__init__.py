@@ -23,7 +23,7 @@ METHODS = ("continuous", "discrete", "continuous_as_paper", "discrete_as_paper",
 
 # ---- quantile
 def quantile_rows(values: np.ndarray, n: int, fraction: float, method: str = "continuous") -> Result:
-    """The quantile of every row and the n - 1 rows before it. 10 to 20 ns a row.
+    """The quantile of every row and the n - 1 rows before it. 13 to 30 ns a row.
 
     method is "continuous" or "discrete" (Spark's percentile and percentile_disc), "continuous_as_paper" or
     "discrete_as_paper" (Wesley and Xu), or "nth_smallest", where `fraction` is a rank that counts from 1.
@@ -60,8 +60,8 @@ def quantile_rows(values: np.ndarray, n: int, fraction: float, method: str = "co
 def quantile(
     values: np.ndarray, start: np.ndarray, end: np.ndarray, fraction: float, method: str = "continuous"
 ) -> Result:
-    """The quantile of every frame; see quantile_rows. Bounds that never move back 20 to 50 ns, others 90 to
-    200 ns.
+    """The quantile of every frame; see quantile_rows. Bounds that never move back 40 to 70 ns,
+    others 120 to 220.
 
     >>> import numpy as np
     >>> from slidewise.columns.holistic import quantile
@@ -111,7 +111,7 @@ def count_distinct_rows(values: np.ndarray, n: int) -> Result:
 
 
 def count_distinct(values: np.ndarray, start: np.ndarray, end: np.ndarray) -> Result:
-    """How many different values every frame has; 0 where it is empty. Any frames 8 to 60 ns.
+    """How many different values every frame has; 0 where it is empty. Any frames 30 to 100 ns.
 
     >>> import numpy as np
     >>> from slidewise.columns.holistic import count_distinct
@@ -131,8 +131,9 @@ def count_distinct(values: np.ndarray, start: np.ndarray, end: np.ndarray) -> Re
 
 # ---- mode
 def mode_rows(values: np.ndarray, n: int) -> Result:
-    """The most frequent value of every row and the n - 1 rows before it, the lowest of several. 6 to 25 ns
-    a row.
+    """The most frequent value of every row and the n - 1 rows before it, the lowest of several.
+
+    7 to 15 ns a row for small integers, else 25 to 40.
 
     >>> import numpy as np
     >>> from slidewise.columns.holistic import mode_rows

@@ -49,11 +49,12 @@ def select(bits, k):
 
 @kernel
 def slide(ranks, n, w, ordered, bits, p, pair, floor, ceiling, low, high):
-    """Rows w to n - 1 of a chunk, each with the w - 1 before it: low[t - w] is the key at the cursor, and high[t - w]
-    the one after it where `pair`. Starts with rows 0 to w - 1 in bits, and the cursor at p. 5 ns a row.
+    """Rows w to n - 1 of a chunk, each with the w - 1 before it: low[t - w] is the key at the cursor, and
+    high[t - w] the one after it where `pair`. Starts with rows 0 to w - 1 in bits, and the cursor at p.
+    O(1) expected a row.
 
-    Returns the first row that is not done: less than n where the bits around the cursor were too sparse, or where it
-    would have left the places from floor to ceiling, which begin and end with a word.
+    Returns the first row that is not done: less than n where the bits around the cursor were too sparse, or
+    where it would have left the places from floor to ceiling, which begin and end with a word.
     """
     skips, limit = 0, MOST_SKIPS * n
     entering, leaving = ranks[w:n], ranks[: n - w]
@@ -108,8 +109,9 @@ def slide(ranks, n, w, ordered, bits, p, pair, floor, ceiling, low, high):
 
 @kernel
 def follow(start, end, offset, ranks, ordered, bits, summary, fraction, method, low, high, share):
-    """Frames whose bounds never move back, over a chunk that begins at row `offset`. summary has a bit for every word
-    of bits that is not zero; both are zero on entry. 10 ns a row, and the cursor's way where the size changes."""
+    """Frames whose bounds never move back, over a chunk that begins at row `offset`. summary has a bit for
+    every word of bits that is not zero; both are zero on entry. O(1) expected a row, and the cursor's way
+    where the size changes."""
     p, below = ZERO, 0  # the cursor, and how many bits are set before it
     first = last = start[0] - offset
     for t in range(start.size):

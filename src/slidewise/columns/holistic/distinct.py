@@ -47,7 +47,7 @@ def monotone_distinct(codes, lowest, size, start, end, out):
 @kernel
 def any_distinct(codes, lowest, size, start, end, out):
     """Any frames, in the order of their ends: a bitmap marks the last row of each value so far, and the marks from
-    start[t] on are counted, by words, by blocks of 1024 rows and by groups of 65536. 8 to 60 ns a frame."""
+    start[t] on are counted, by words, by blocks of 1024 rows and by groups of 65536. 30 to 100 ns a frame."""
     n = codes.size
     last = np.full(size, -1, np.int64)
     marks = np.zeros((n >> 6) + 2, np.uint64)

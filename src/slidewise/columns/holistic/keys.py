@@ -1,10 +1,12 @@
 """Values as 64-bit integers in the same order, and back.
 
-Every kernel here works on keys, so that it is compiled once and not per type. An integer is its own key. The bits of a
-float are turned so that they ascend below zero too; all NaNs have one key, above infinity, and -0.0 has that of 0.0.
+Every kernel here works on keys, so that it is compiled once and not per type. An integer is its own key.
+The bits of a float are turned so that they ascend below zero too; all NaNs have one key, above infinity,
+and -0.0 has that of 0.0.
 
-Values come and results go as words: int64 arrays that hold integers, or the bits of floats. Keys are made chunk by
-chunk: whole columns of them, and of what is found, cost more for their memory than for the work (20 ns a row).
+Values come and results go as words: int64 arrays that hold integers, or the bits of floats. Keys are made
+chunk by chunk: whole columns of them, and of what is found, cost more for their memory than for the work
+(about 20 ns a row, on a busy machine).
 """
 
 import numpy as np
@@ -44,8 +46,8 @@ def words_of(keys, floats, words):
 
 @kernel
 def between(low, high, share, floats, out):
-    """Fill in the words of floats that lie share[i] of the way from key low[i] to key high[i]; low and high are
-    destroyed. Two equal neighbours, infinite ones too, give just that value."""
+    """Fill in the words of floats that lie share[i] of the way from key low[i] to key high[i]; low and high
+    are destroyed. Two equal neighbours, infinite ones too, give just that value."""
     results = out.view(np.float64)
     if not floats:
         for i in range(out.size):

@@ -15,7 +15,7 @@ from slidewise.columns.holistic.ranks import first_passes, rank, workspace
 
 @kernel
 def any_mode(words, floats, start, end, longest, block, out):
-    """66 ns a frame of 16 rows, 380 of 1000."""
+    """About 100 ns a frame of up to 32 rows, 450 of up to 2000."""
     n = start.size
     piece = max(8, int(np.sqrt(2.0 * longest)))
     first, last = 0, -1

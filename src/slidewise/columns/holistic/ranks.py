@@ -2,8 +2,7 @@
 
 A key's leading bits and the row number are packed into one word and sorted by a radix sort of two to five
 passes over the top digits; an insertion sort repairs what the digits left out. Where that would be long,
-all 64 bits are sorted. On 16,000 uniform floats two passes and the repair cost 8 ns per key; sorting by
-comparisons costs 60 to 80.
+all 64 bits are sorted. On 16,000 uniform floats this takes 6 ns a key, NumPy's stable argsort 83 and its other one 20.
 """
 
 import numpy as np
@@ -39,8 +38,7 @@ def first_passes(n):
 def next_passes(passes, disorder, n, badness):
     """The passes for the next chunk, from the disorder that the last one had left, and a running badness.
 
-    Badness is 64 for a move per key. One bad chunk among good ones does not count: a pass costs every chunk
-    2 ns a key.
+    Badness is 64 for a move per key. One bad chunk among good ones does not count: a pass costs every chunk after it.
     """
     seen = min(1024, 64 * disorder // n)
     badness += (seen - badness) // (4 if seen > badness else 8)
