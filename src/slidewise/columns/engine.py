@@ -83,8 +83,9 @@ def _compiled(
     entry: AlgorithmEntry, op: Aggregation, columns: Columns, frames: Frames
 ) -> tuple[np.ndarray, np.ndarray] | None:
     partial = partial_dtype(op, columns)
-    out = np.zeros(len(frames), result_dtype(op, columns, partial))
-    valid = np.zeros(len(frames), bool)
+    room = np.empty if frames.trailing is not None else np.zeros  # drivers write every frame of trailing rows
+    out = room(len(frames), result_dtype(op, columns, partial))
+    valid = room(len(frames), bool)
     run = _RUNNERS.get(entry.name, _run_fifo)
     return (out, valid) if run(_Compiler(entry.module, op, partial), columns, frames, out, valid) else None
 
@@ -109,6 +110,8 @@ class _Compiler:
 
 def _run_fifo(c: _Compiler, columns: Columns, frames: Frames, out: np.ndarray, valid: np.ndarray) -> bool:
     state = new_state(c.module, c.op, c.partial, frames.longest + 1)
+    if frames.trailing is not None:
+        return c.call(fifo.run_rows, state, columns, frames.trailing, out, valid)
     return c.call(fifo.run, state, columns, 0, 0, frames.start, frames.end, out, valid)
 
 

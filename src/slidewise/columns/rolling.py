@@ -45,7 +45,8 @@ def rolling(
     if frames.empty is not None and aggregation.empty is not None:
         out[frames.empty] = aggregation.empty
         valid = valid | frames.empty
-    valid &= due
+    if due is not True:
+        valid &= due
     return out if valid.all() else np.ma.masked_array(out, mask=~valid)
 
 

@@ -6,6 +6,7 @@ Rows are numbered through the stream, so that `state` carries on from one batch 
 import numpy as np
 
 from slidewise.templates.names import (
+    always_defined,
     close_state,
     defined,
     evict,
@@ -16,6 +17,25 @@ from slidewise.templates.names import (
     query,
     zipped,
 )
+
+
+def run_rows(state, values, n, out, valid):
+    """out[i] is the result of row i and the n - 1 rows before it, fewer at the start: no bounds to make or to read."""
+    s = open_state(state)
+    values = zipped(values)
+    results = zipped(out)
+    if always_defined:
+        valid[:] = True
+    for i in range(len(values)):
+        if i >= n:
+            evict(s)
+        insert(s, lift(*values[np.uint64(i)]))
+        total = query(s)
+        if not always_defined:
+            valid[i] = defined(total)
+        if always_defined or valid[i]:
+            results[i] = lower(total)
+    return close_state(s)
 
 
 def run(state, values, base, front, start, end, out, valid):
