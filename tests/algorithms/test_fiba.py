@@ -276,6 +276,17 @@ def test_an_empty_range_and_an_empty_window():
     assert s.query(11, 19) is None
 
 
+def test_state_of_another_width_is_refused(monkeypatch):
+    s = sw.swag("fiba", sw.sum())
+    for i in range(100):
+        s.insert(i, time=i * 37 % 101)
+    data = s.to_bytes()
+    assert s.from_bytes(data).query() == s.query() == 4950
+    monkeypatch.setattr(fiba, "LAYOUT", ("16 entries per node",))
+    with pytest.raises(sw.StateError, match=r"layout was .* 24 entries per node, and is .* 16 entries per node here"):
+        s.from_bytes(data)
+
+
 # ---- costs
 def spent(operation):
     Counting.calls = 0

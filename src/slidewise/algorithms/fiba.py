@@ -30,6 +30,7 @@ from slidewise.templates.names import Array, IntArray, combine, grow, identity
 # at distance 1000 costs 77, 114, 137, 170 combines.
 ARITY = 12
 WIDTH = 2 * ARITY  # entries of a node while it overflows
+LAYOUT = (f"{WIDTH} entries per node",)  # saved state of another width must not be read
 
 NONE = -1
 ROOT, INNER, LEFT, RIGHT = range(4)

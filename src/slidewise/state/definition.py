@@ -26,12 +26,16 @@ _BUILT_IN = "slidewise.aggregations."
 def of_swag(
     entry: AlgorithmEntry, aggregation: Aggregation, options: Mapping[str, Any], fields: Mapping[str, Any]
 ) -> Definition:
-    """The definition of one data structure; `fields` is the layout of its state."""
+    """The definition of one data structure; `fields` is the layout of its state.
+
+    What else the layout depends on, such as the width of a tree's nodes, is the algorithm's LAYOUT.
+    """
+    layout = [f"{name}: {getattr(kind, '__name__', kind)}" for name, kind in fields.items()]
     return {
         "algorithm": entry.name,
         **of_aggregation(aggregation),
         "options": words(options),
-        "layout": ", ".join(f"{name}: {getattr(kind, '__name__', kind)}" for name, kind in fields.items()),
+        "layout": ", ".join([*layout, *getattr(entry.module, "LAYOUT", ())]),
     }
 
 
