@@ -118,15 +118,28 @@ def kernel(
         return _kernels[key]
 
 
-@functools.lru_cache(maxsize=4096)
 def _code_of(
     driver: types.FunctionType, module: types.ModuleType | None, parts: tuple[Any, ...], constants: str
 ) -> str | None:
-    """The digest of a kernel's code, or None; remembered, since digesting takes longer than a small array."""
+    """The digest of a kernel's code, or None.
+
+    Ours is remembered, since digesting takes longer than a small array; a user's functions are digested at every call, since
+    a global that they read may have changed.
+    """
+    functions = [part for part in parts if callable(part)]
+    ours = all(str(f.__module__).startswith("slidewise.") for f in functions)
     try:
-        return digest(driver, *(functions_of(module) if module else ()), *parts, constants)
+        return digest(_template_digest(driver, module), (_our_digest if ours else digest)(*parts), constants)
     except Undigestible:
         return None
+
+
+@functools.cache
+def _template_digest(driver: types.FunctionType, module: types.ModuleType | None) -> str:
+    return digest(driver, *(functions_of(module) if module else ()))
+
+
+_our_digest = functools.lru_cache(maxsize=1024)(digest)
 
 
 def _build(
