@@ -1,32 +1,39 @@
-"""From a window to frames: index bounds over rows that are arranged by key and order."""
+"""From a window to frames: index bounds over rows that are arranged by key and order.
+
+A frame by range is a search. The order columns are integers that sort like them (see order.py), and integers, decimals
+and times keep their distances there, descending or not: the bound of a row is its own number plus the offset. Only
+floats and calendar months are moved as what they are, and turned into such integers again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slidewise.columns.order import OrderColumn, sortable_floats
+from slidewise.columns.order import OrderColumn, doubles, plain, sortable_floats, unscaled
 from slidewise.errors import InvalidInput
-from slidewise.windows.bounds import Frames, KeyedTrailingRows, Pieces, TrailingRows
+from slidewise.windows.bounds import FAR, Frames, KeyedTrailingRows, Pieces, TrailingRows, within_reach
 from slidewise.windows.definitions import (
     Between,
     Bound,
     Column,
+    PunctuationWindow,
     RowsWindow,
     TimeWindow,
     Unbounded,
     WindowDefinition,
 )
-from slidewise.windows.durations import CalendarDuration, Duration
+from slidewise.windows.durations import CalendarDuration, Duration, sign
 
-#: further than any frame reaches, and still safe to add to a row number
-FAR = 1 << 62
-_UNIT = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
+_NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
+_DAY = 86_400 * 1_000_000_000
+_INT64 = np.iinfo(np.int64)
 
 
 @dataclass(frozen=True)
@@ -62,34 +69,56 @@ def frames_of(window: WindowDefinition, rows: Arranged) -> Frames:
             return TrailingRows(rows.count, window.n)
         return KeyedTrailingRows(rows.offsets, window.n)
     if isinstance(window, TimeWindow):
-        return _range(rows, _negative(window.size), 0, window.closed)
+        return _range(rows, -window.size, 0, window.closed)
+    if isinstance(window, PunctuationWindow) and isinstance(window.predicate, str):
+        return _punctuation(rows, window.predicate)
     if isinstance(window, Between):
-        return _exclude(_between(window, rows), window.exclude, rows)
+        if window.unit == "range":
+            frames = _range(rows, window.start, window.end, "both")
+        else:
+            frames = _rows(window, rows) if window.unit == "rows" else _groups(window, rows)
+        return frames if window.exclude is None else _exclude(frames, window.exclude, rows)
     raise InvalidInput(f"{window!r} has no frame per row here")
 
 
-def _negative(size: Any) -> Any:
-    return -size
+def _new(rows: Arranged) -> tuple[np.ndarray, np.ndarray]:
+    return np.empty(rows.count, np.int64), np.empty(rows.count, np.int64)
 
 
-def _between(window: Between, rows: Arranged) -> Frames:
-    if window.unit == "range":
-        return _range(rows, window.start, window.end, "both")
+def _punctuation(rows: Arranged, name: str) -> Frames:
     from slidewise.windows import bounds_kernels as kernels
 
-    start, end = np.empty(rows.count, np.int64), np.empty(rows.count, np.int64)
+    marks = rows.column(name)
+    if not pa.types.is_boolean(marks.type):
+        raise InvalidInput(f"punctuation: the column {name!r} must be boolean, and is of {marks.type}")
+    start, end = _new(rows)
+    kernels.since_marks(rows.offsets, marks.fill_null(False).to_numpy(zero_copy_only=False), start, end)
+    return Frames(start, end)
+
+
+# ---- ROWS and GROUPS
+def _rows(window: Between, rows: Arranged) -> Frames:
+    from slidewise.windows import bounds_kernels as kernels
+
+    start, end = _new(rows)
     first, last = (_steps(b, rows) for b in (window.start, window.end))
-    if window.unit == "rows":
-        if isinstance(first, int) and isinstance(last, int):
-            kernels.rows(rows.offsets, first, last, start, end)
-        else:
-            kernels.rows_by_row(rows.offsets, _each(first, rows), _each(last, rows), start, end)
-        return Frames(start, end)
+    if isinstance(first, int) and isinstance(last, int):
+        kernels.rows(rows.offsets, first, last, start, end)
+    else:
+        kernels.rows_by_row(rows.offsets, _each(first, rows), _each(last, rows), start, end)
+    return Frames(start, end)
+
+
+def _groups(window: Between, rows: Arranged) -> Frames:
+    from slidewise.windows import bounds_kernels as kernels
+
     if not rows.order:
         raise InvalidInput("groups_between counts groups of rows of equal order, and there is no order_by")
+    start, end = _new(rows)
+    first, last = (_each(_steps(b, rows), rows) for b in (window.start, window.end))
     group, begin = np.empty(rows.count, np.int64), np.empty(rows.count + 1, np.int64)
     kernels.group_numbers(rows.offsets, rows.changes(), group, begin)
-    kernels.groups_by_row(rows.offsets, group, begin, _each(first, rows), _each(last, rows), start, end)
+    kernels.groups_by_row(rows.offsets, group, begin, first, last, start, end)
     return Frames(start, end)
 
 
@@ -98,206 +127,260 @@ def _steps(bound: Bound, rows: Arranged) -> int | np.ndarray:
     if isinstance(bound, Unbounded):
         return bound.sign * FAR
     if isinstance(bound, Column):
-        column = rows.column(bound.name)
+        column = _bound_column(bound.name, rows)
         if not pa.types.is_integer(column.type):
             raise InvalidInput(f"the bound col({bound.name!r}) must be of integers, and is of {column.type}")
-        if column.null_count:
-            raise InvalidInput(f"the bound col({bound.name!r}) has {column.null_count} nulls: fill them first")
-        return np.clip(column.cast(pa.int64()).to_numpy(zero_copy_only=False), -FAR, FAR)
-    return bound  # type: ignore[return-value]
+        values = column.to_numpy()
+        values = np.minimum(values, np.uint64(FAR)) if pa.types.is_uint64(column.type) else values
+        return np.clip(values.astype(np.int64), -FAR, FAR)
+    return within_reach(bound)  # type: ignore[arg-type]
 
 
 def _each(steps: int | np.ndarray, rows: Arranged) -> np.ndarray:
     return np.full(rows.count, steps) if isinstance(steps, int) else steps
 
 
+def _bound_column(name: str, rows: Arranged) -> pa.Array:
+    column = plain(rows.column(name))
+    if column.null_count:
+        raise InvalidInput(f"the bound col({name!r}) has {column.null_count} nulls: fill them first")
+    return column
+
+
 # ---- RANGE
 def _range(rows: Arranged, first: Any, last: Any, closed: str) -> Frames:
     """Rows whose order lies between the row's own plus first and plus last; null rows see their null peers."""
-    if len(rows.order) != 1 and not all(isinstance(b, Unbounded) or b == 0 for b in (first, last)):
+    if len(rows.order) != 1 and not all(_stands(bound) for bound in (first, last)):
         raise InvalidInput(f"a frame by range needs exactly one order column, got {[o.name for o in rows.order]}")
-    from slidewise.windows import bounds_kernels as kernels
-
-    start, end = np.empty(rows.count, np.int64), np.empty(rows.count, np.int64)
     peers = _peers(rows)
-    for bound, out, is_end in ((first, start, False), (last, end, True)):
-        out[:] = _range_bound(bound, rows, peers, is_end, _open(closed, is_end), kernels)
+    start = _range_bound(first, rows, peers, is_end=False, is_open=closed in ("right", "neither"))
+    end = _range_bound(last, rows, peers, is_end=True, is_open=closed in ("left", "neither"))
     return Frames(start, np.maximum(start, end))
 
 
-def _open(closed: str, is_end: bool) -> bool:
-    """Whether the bound itself is left out."""
-    return closed not in ("both", "right" if is_end else "left")
+def _stands(bound: Any) -> bool:
+    """Whether a bound is known without looking at distances: no bound, or the row itself and its peers."""
+    return isinstance(bound, Unbounded) or (not isinstance(bound, Column) and sign(bound) == 0)
 
 
 def _peers(rows: Arranged) -> tuple[np.ndarray, np.ndarray]:
+    """The rows of equal order; all rows of the key where there is no order."""
     from slidewise.windows import bounds_kernels as kernels
 
-    start, end = np.empty(rows.count, np.int64), np.empty(rows.count, np.int64)
+    start, end = _new(rows)
     kernels.peers(rows.offsets, rows.changes(), start, end)
     return start, end
 
 
 def _range_bound(
-    bound: Any, rows: Arranged, peers: tuple[np.ndarray, np.ndarray], is_end: bool, is_open: bool, kernels: Any
+    bound: Any, rows: Arranged, peers: tuple[np.ndarray, np.ndarray], is_end: bool, is_open: bool
 ) -> np.ndarray:
     if isinstance(bound, Unbounded):
-        per_key = rows.offsets[1:] if is_end else rows.offsets[:-1]
-        return np.repeat(per_key, np.diff(rows.offsets))
-    if not isinstance(bound, Column) and bound == 0:
-        return peers[0] if is_end == is_open else peers[1]
-    by = rows.order[0]
-    assert rows.values is not None
-    if isinstance(bound, Column):
-        offset: Any = rows.column(bound.name)
-        if offset.null_count:
-            raise InvalidInput(f"the bound col({bound.name!r}) has {offset.null_count} nulls: fill them first")
-    else:
-        offset = bound
-    targets = _shifted(rows.values, offset, by)
-    nulls = len(rows.sortable) == 2
-    out = np.empty(rows.count, np.int64)
-    order = rows.sortable[-1]
-    # Rows with order >= target, or > target: the next integer up is the same as "greater" in sortable space.
-    beyond = is_end != is_open
-    if nulls:
-        order, targets = _around_nulls(rows, order, targets, by)
-    kernels.first_at_least(rows.offsets, order, targets + 1 if beyond else targets, out)
-    if nulls:
-        null = pc.is_null(rows.values).to_numpy(zero_copy_only=False)
+        return np.repeat(rows.offsets[1:] if is_end else rows.offsets[:-1], np.diff(rows.offsets))
+    null = _null_rows(rows)
+    beyond = is_end != is_open  # the bound is the first row above the target, not the first one at it
+    out = peers[1 if beyond else 0].copy() if _stands(bound) else _searched(bound, rows, null, beyond)
+    if null is not None:
         out[null] = peers[1 if is_end else 0][null]
     return out
 
 
-def _around_nulls(
-    rows: Arranged, order: np.ndarray, targets: np.ndarray, by: OrderColumn
-) -> tuple[np.ndarray, np.ndarray]:
-    """Nulls below or above every value in the search, so that no frame of another row reaches them."""
-    null = pc.is_null(rows.values).to_numpy(zero_copy_only=False)
-    extreme = np.iinfo(np.int64).min if by.nulls_lead else np.iinfo(np.int64).max
-    inside = np.clip(targets, np.iinfo(np.int64).min + 1, np.iinfo(np.int64).max - 2)
-    return np.where(null, extreme, order), inside
+def _null_rows(rows: Arranged) -> np.ndarray | None:
+    """Which rows have no order; None where all have. With several order columns, a null is a value like any other."""
+    if len(rows.order) != 1 or len(rows.sortable) != 2:
+        return None
+    return rows.sortable[0] == (0 if rows.order[0].nulls_lead else 1)
 
 
-def _shifted(values: pa.Array, offset: Any, by: OrderColumn) -> np.ndarray:
-    """The order moved by an offset, as sortable integers; descending flips the direction."""
+def _searched(bound: Any, rows: Arranged, null: np.ndarray | None, beyond: bool) -> np.ndarray:
+    """The first row of the key at or beyond each row's own order plus the bound; null rows are not answered."""
+    from slidewise.windows import bounds_kernels as kernels
+
+    low, high = rows.offsets[:-1], rows.offsets[1:]
+    if null is not None:  # they stand at one end of their key, outside of the search
+        count = np.diff(np.concatenate(([0], np.cumsum(null)))[rows.offsets])
+        low, high = (low + count, high) if rows.order[0].nulls_lead else (low, high - count)
+    targets, below, above = _targets(bound, rows)
+    out = np.zeros(rows.count, np.int64)
+    kernels.search(low, high, rows.sortable[-1], targets, beyond, out)
+    for mask, edge in ((below, low), (above, high)):
+        if mask.any():
+            out[mask] = np.repeat(edge, np.diff(rows.offsets))[mask]
+    return out
+
+
+_Targets = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def _targets(bound: Any, rows: Arranged) -> _Targets:
+    """Each row's own order plus the bound, as sortable integers, and which lie below and above all that there are."""
+    assert rows.values is not None
+    by, values = rows.order[0], plain(rows.values)
     kind = values.type
-    if pa.types.is_dictionary(kind):
-        return _shifted(values.cast(kind.value_type), offset, by)
-    if by.descending:
-        return ~_shifted(values, _negated(offset), OrderColumn(by.name))
-    if isinstance(offset, pa.Array):
-        offset = _column_offset(offset, kind, by.name)
-    elif isinstance(offset, CalendarDuration):
-        return _by_months(values, offset.months, by.name)
+    offset = _bound_column(bound.name, rows) if isinstance(bound, Column) else bound
+    if isinstance(offset, CalendarDuration):
+        moved = _by_months(values, -offset.months if by.descending else offset.months, by.name)
+    elif pa.types.is_floating(kind):
+        step = _float_step(offset, kind, by.name)
+        with np.errstate(over="ignore"):  # infinity is where it belongs
+            moved = sortable_floats(doubles(values) + (-step if by.descending else step))
     else:
-        offset = _length_in(kind, offset, by.name)
-    if pa.types.is_floating(kind):
-        numbers = values.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
-        return sortable_floats(numbers + offset)
-    return _saturating_add(_as_int64(values), offset)
+        step = _column_step(offset, kind, by.name) if isinstance(offset, pa.Array) else _step(offset, kind, by.name)
+        return _saturating_add(rows.sortable[-1], step)
+    never = np.zeros(1, bool)
+    return (~moved if by.descending else moved), never, never
 
 
-def _negated(offset: Any) -> Any:
-    return pc.negate(offset) if isinstance(offset, pa.Array) else -offset
+def _saturating_add(values: np.ndarray, step: int | np.ndarray) -> _Targets:
+    """values + step, and where that leaves int64 on either side."""
+    if isinstance(step, int):  # of any size
+        wrapped = np.array(step % (1 << 64), np.uint64).view(np.int64)
+        return values + wrapped, values < _INT64.min - step, values > _INT64.max - step
+    moved = values + step
+    return moved, (moved > values) & (step < 0), (moved < values) & (step > 0)
 
 
-def _column_offset(offset: pa.Array, kind: pa.DataType, name: str) -> np.ndarray:
-    if pa.types.is_duration(offset.type) and pa.types.is_temporal(kind):
-        unit = "ns" if not pa.types.is_timestamp(kind) else kind.unit
-        return offset.cast(pa.duration(unit)).cast(pa.int64()).to_numpy(zero_copy_only=False)
-    if pa.types.is_integer(offset.type) or pa.types.is_floating(offset.type):
-        target = pa.float64() if pa.types.is_floating(kind) else pa.int64()
-        return offset.cast(target).to_numpy(zero_copy_only=False)
+# ---- offsets in the unit of the order column
+def _unit(kind: pa.DataType) -> int | None:
+    """Nanoseconds per unit of a type of times; None for other types."""
+    if pa.types.is_date32(kind):
+        return _DAY
+    if pa.types.is_date64(kind):
+        return 1_000_000
+    return _NANOSECONDS[kind.unit] if pa.types.is_temporal(kind) else None
+
+
+def _step(length: Any, kind: pa.DataType, name: str) -> int:
+    """A length in units of the order column."""
+    unit = _unit(kind)
+    if isinstance(length, Duration):
+        if unit is None:
+            raise _not_of_times(length, kind, name)
+        if length.nanoseconds % unit:
+            raise InvalidInput(f"{length!r} is not a whole number of the units of the order column {name!r}, {kind}")
+        return length.nanoseconds // unit
+    if unit is not None:
+        raise InvalidInput(
+            f'the order column {name!r} is of {kind}: give a length of time such as "1h", not {length!r}'
+        )
+    if pa.types.is_integer(kind) or _is_short_decimal(kind):
+        steps = Decimal(str(length)).scaleb(kind.scale if pa.types.is_decimal(kind) else 0)
+        if steps != int(steps):
+            raise InvalidInput(
+                f"the order column {name!r} is of {kind}: {length!r} is not a multiple of its last digit"
+            )
+        return int(steps)
+    raise _no_range(kind, name)
+
+
+def _column_step(offset: pa.Array, kind: pa.DataType, name: str) -> np.ndarray:
+    """A column of lengths in units of the order column."""
+    unit = _unit(kind)
+    try:
+        if unit is not None and pa.types.is_duration(offset.type):
+            exact = offset.cast(pa.duration("s" if unit == _DAY else {v: k for k, v in _NANOSECONDS.items()}[unit]))
+            steps = exact.cast(pa.int64()).to_numpy()
+            if unit == _DAY and (steps % 86_400).any():
+                raise InvalidInput(
+                    f"a bound by column is not of whole days, and the order column {name!r} is of {kind}"
+                )
+            return steps // 86_400 if unit == _DAY else steps
+        if pa.types.is_integer(kind) and unit is None and _is_number(offset.type):
+            return offset.cast(pa.int64()).to_numpy()
+        if _is_short_decimal(kind) and not pa.types.is_floating(offset.type) and _is_number(offset.type):
+            return unscaled(offset.cast(pa.decimal128(18, kind.scale)))
+    except pa.ArrowInvalid as error:
+        raise InvalidInput(
+            f"a bound by column does not fit the order column {name!r} of type {kind}: {error}"
+        ) from None
+    if unit is None and not (pa.types.is_integer(kind) or _is_short_decimal(kind)):
+        raise _no_range(kind, name)
     raise InvalidInput(f"a bound of type {offset.type} cannot be added to the order column {name!r} of type {kind}")
 
 
-def _length_in(kind: pa.DataType, length: Any, name: str) -> Any:
-    """A length in the unit of the order column."""
-    if isinstance(length, Duration):
-        if pa.types.is_timestamp(kind) or pa.types.is_duration(kind) or pa.types.is_time(kind):
-            return _whole(length.nanoseconds, _UNIT[kind.unit], length, kind, name)
-        if pa.types.is_date32(kind):
-            return _whole(length.nanoseconds, 86_400 * 10**9, length, kind, name)
-        if pa.types.is_date64(kind):
-            return _whole(length.nanoseconds, 10**6, length, kind, name)
-        raise InvalidInput(f"{length!r} is a length of time, and the order column {name!r} is of {kind}. Give a number")
-    if pa.types.is_temporal(kind):
-        raise InvalidInput(f'the order column {name!r} is of {kind}: give a length of time such as "1h", not {length!r}')
-    if pa.types.is_floating(kind):
-        return float(length)
-    if pa.types.is_integer(kind):
-        if length != int(length):
-            raise InvalidInput(f"the order column {name!r} is of {kind}: the length must be a whole number, got {length!r}")
-        return int(length)
-    raise InvalidInput(f"a frame by range needs an order column of numbers or times, and {name!r} is of {kind}")
+def _float_step(offset: Any, kind: pa.DataType, name: str) -> Any:
+    if isinstance(offset, Duration):
+        raise _not_of_times(offset, kind, name)
+    if not isinstance(offset, pa.Array):
+        return float(offset)
+    if not _is_number(offset.type):
+        raise InvalidInput(f"a bound of type {offset.type} cannot be added to the order column {name!r} of type {kind}")
+    steps = offset.cast(pa.float64(), safe=False).to_numpy()
+    if not np.isfinite(steps).all():
+        raise InvalidInput(f"a bound by column over the order column {name!r} must be finite: it has NaN or infinity")
+    return steps
 
 
-def _whole(nanoseconds: int, unit: int, length: Any, kind: pa.DataType, name: str) -> int:
-    if nanoseconds % unit:
-        raise InvalidInput(f"{length!r} is not a whole number of the units of the order column {name!r}, {kind}")
-    return nanoseconds // unit
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
+def _is_short_decimal(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_decimal128(kind) and kind.precision <= 18)
+
+
+def _not_of_times(length: Duration, kind: pa.DataType, name: str) -> InvalidInput:
+    return InvalidInput(f"{length!r} is a length of time, and the order column {name!r} is of {kind}. Give a number")
+
+
+def _no_range(kind: pa.DataType, name: str) -> InvalidInput:
+    more = " of at most 18 digits" if pa.types.is_decimal(kind) else ""
+    return InvalidInput(f"a frame by range needs an order column of numbers{more} or times, and {name!r} is of {kind}")
+
+
+# ---- months
 def _by_months(values: pa.Array, months: int, name: str) -> np.ndarray:
-    """Each time moved by calendar months; the day is cut to the month's last, as SQL does."""
+    """Each time moved by calendar months, in its own zone, as Spark and java.time do.
+
+    A day that the month does not have becomes its last. A time that the clocks skip is moved on by as much as they do;
+    of a time that comes twice, the one with the same distance from UTC as before is taken, otherwise the earlier.
+    """
     kind = values.type
     if not (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
         raise InvalidInput(f"months need an order column of dates or timestamps, and {name!r} is of {kind}")
-    local = values
-    if pa.types.is_timestamp(kind) and kind.tz is not None:
-        local = pc.local_timestamp(values)
-    stamps = local.fill_null(pa.scalar(0, pa.int64()).cast(local.type) if not pa.types.is_date32(kind) else None)
-    stamps = stamps.to_numpy(zero_copy_only=False) if not pa.types.is_date32(kind) else _as_int64(local).astype("M8[D]")
-    days = stamps.astype("M8[D]")
-    month = days.astype("M8[M]")
-    target = month + months
-    length = ((target + 1).astype("M8[D]") - target.astype("M8[D]")).astype(np.int64)
-    day = np.minimum((days - month.astype("M8[D]")).astype(np.int64), length - 1)
-    moved = target.astype("M8[D]") + day + (stamps - days)
-    if pa.types.is_timestamp(kind) and kind.tz is not None:
-        naive = pa.array(moved, local.type)
-        moved_array = pc.assume_timezone(naive, kind.tz, ambiguous="earliest", nonexistent="earliest")
-        return _as_int64(moved_array.cast(kind))
-    return _as_int64(pa.array(moved.astype(stamps.dtype)).cast(kind))
+    zone = kind.tz if pa.types.is_timestamp(kind) else None
+    before = _integers(values)
+    local = before if zone is None else _integers(pc.local_timestamp(values))
+    moved = _moved_by_months(local, months, _DAY // (_unit(kind) or 1))
+    if zone is None:
+        return moved
+    stamps = pa.array(moved, pa.timestamp(kind.unit))
+    early, late = (
+        pc.assume_timezone(stamps, zone, ambiguous=a, nonexistent="earliest") for a in ("earliest", "latest")
+    )
+    # For a skipped time Arrow gives the instant before the clocks skip: the distance from UTC is taken from there.
+    regular = moved - (_integers(pc.local_timestamp(early)) - _integers(early))
+    again = _integers(late)
+    return np.where((again != _integers(early)) & (moved - again == local - before), again, regular)
 
 
-def _as_int64(values: pa.Array) -> np.ndarray:
-    if pa.types.is_date32(values.type) or pa.types.is_time32(values.type):
-        values = values.cast(pa.int32())
-    if pa.types.is_uint64(values.type):
-        raise InvalidInput("a frame by range over uint64 is not possible: cast the order column to int64 or float64")
-    return values.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+def _moved_by_months(local: np.ndarray, months: int, day: int) -> np.ndarray:
+    """Local times, in units of which a day has so many, moved by months; cut to about where 64 bits end."""
+    days, rest = np.divmod(local, day)
+    month = days.astype("M8[D]").astype("M8[M]")
+    target = month + np.timedelta64(max(-(10**9), min(months, 10**9)), "M")
+    same_day = target.astype("M8[D]") + (days.astype("M8[D]") - month.astype("M8[D]"))
+    moved = np.minimum(same_day, (target + 1).astype("M8[D]") - 1).astype(np.int64)
+    most = _INT64.max // day - 2
+    return np.clip(moved, -most, most) * day + rest
 
 
-def _saturating_add(values: np.ndarray, offset: Any) -> np.ndarray:
-    """values + offset where wrapping around would put a bound on the wrong side."""
-    info = np.iinfo(np.int64)
-    step = np.asarray(offset, np.int64)
-    moved = values + step
-    over = (moved < values) & (step > 0)
-    under = (moved > values) & (step < 0)
-    if over.any() or under.any():
-        moved = np.where(over, info.max - 1, np.where(under, info.min, moved))
-    return np.minimum(moved, info.max - 1)
+def _integers(times: pa.Array) -> np.ndarray:
+    times = times.cast(pa.int32()) if pa.types.is_date32(times.type) else times
+    return times.cast(pa.int64()).fill_null(0).to_numpy()
 
 
 # ---- EXCLUDE
-def _exclude(frames: Frames, exclude: str | None, rows: Arranged) -> Frames:
-    """A frame with a hole: at most three pieces."""
-    if exclude is None:
-        return frames
+def _exclude(frames: Frames, exclude: str, rows: Arranged) -> Frames:
+    """A frame with a hole: two pieces, or three where the row itself stays between its ties."""
     row = np.arange(rows.count)
     if exclude == "current row":
-        cuts = [(row, row + 1)]
+        holes = [(row, row + 1)]
     else:
-        first, last = _peers(rows) if rows.order else (
-            np.repeat(rows.offsets[:-1], np.diff(rows.offsets)), np.repeat(rows.offsets[1:], np.diff(rows.offsets))
-        )  # fmt: skip
-        cuts = [(first, last)] if exclude == "group" else [(first, row), (row + 1, last)]
+        first, last = _peers(rows)
+        holes = [(first, last)] if exclude == "group" else [(first, row), (row + 1, last)]
     pieces, position = [], frames.start
-    for low, high in cuts:
-        pieces.append((position, np.clip(low, position, np.maximum(frames.end, position))))
-        position = np.clip(high, position, np.maximum(frames.end, position))
-    pieces.append((position, np.maximum(frames.end, position)))
-    return Pieces([Frames(start, np.maximum(start, end)) for start, end in pieces])
+    for low, high in holes:
+        pieces.append(Frames(position, np.clip(low, position, frames.end)))
+        position = np.clip(high, position, frames.end)
+    return Pieces([*pieces, Frames(position, frames.end)])

@@ -1,8 +1,8 @@
 """The order of rows: partition keys as codes, order columns as sortable integers, and one permutation that brings the
 rows of a key together in their order.
 
-Sorting goes by the least significant column first, each pass stable: a comparison sort only where rows do not stand in
-order yet, and a counting sort for the keys. A million keys of ten rows and one key of ten million rows cost about the same.
+Rows that stand in order already, in all or within each key, are never sorted. Otherwise the least significant column
+goes first, each sort being stable: a radix sort per order column, and a counting sort for the keys.
 """
 
 from __future__ import annotations
@@ -56,23 +56,59 @@ class Arrangement:
 
 def arrange(count: int, keys: list[pa.Array], order: list[np.ndarray]) -> Arrangement:
     """Bring the rows of each key together, in the order of the sortable columns, ties in the order of the input."""
-    from slidewise.columns import order_kernels
+    from slidewise.columns import order_kernels as kernels
+
+    if not keys:
+        return Arrangement(_sorted_by(order), np.array([0, count], np.int64))
+    codes, number = key_codes(keys)
+    if kernels.ascending(codes) and _in_order(codes, order):
+        return Arrangement(None, kernels.offsets(codes, number))
+    permutation = _sorted_by(order)
+    step, offsets = kernels.counting_sort(codes if permutation is None else codes[permutation], number)
+    return Arrangement(step if permutation is None else permutation[step], offsets)
+
+
+def _in_order(codes: np.ndarray, order: list[np.ndarray]) -> bool:
+    """Whether the rows of each key stand in the order of several columns."""
+    from slidewise.columns import order_kernels as kernels
+
+    tied = np.zeros(len(codes), bool)
+    tied[1:] = codes[1:] == codes[:-1]
+    return all(kernels.in_order(tied, column) for column in order)
+
+
+def _sorted_by(order: list[np.ndarray]) -> np.ndarray | None:
+    """The stable permutation that sorts rows by several columns; None where they are sorted."""
+    from slidewise.columns import order_kernels as kernels
 
     permutation: np.ndarray | None = None
     for column in reversed(order):
         current = column if permutation is None else column[permutation]
-        if not order_kernels.ascending(current):
-            step = np.argsort(current, kind="stable")
+        if not kernels.ascending(current):
+            step = radix_sort(current)
             permutation = step if permutation is None else permutation[step]
-    if not keys:
-        return Arrangement(permutation, np.array([0, count]))
-    codes, number = key_codes(keys)
-    if permutation is not None:
-        codes = codes[permutation]
-    if order_kernels.ascending(codes):
-        return Arrangement(permutation, order_kernels.offsets(codes, number))
-    step, offsets = order_kernels.counting_sort(codes, number)
-    return Arrangement(step if permutation is None else permutation[step], offsets)
+    return permutation
+
+
+def radix_sort(values: np.ndarray) -> np.ndarray:
+    """The stable permutation that sorts 64-bit integers. O(n) per byte in which they differ.
+
+    For 10 million random values of 55 bits 8-bit digits took 59 ns per row, digits of 11, 13 and 16 bits 78 to 107 ns,
+    and NumPy's stable argsort 283 ns. Only where rows are nearly sorted is the latter faster (22 ns against 45 ns).
+    """
+    from slidewise.columns import order_kernels as kernels
+
+    low, high = int(values.min()), int(values.max())
+    passes = -(-(high - low).bit_length() // kernels.DIGIT)
+    # Digits are those of the distance from the least value; one of 64 bits wraps around, and has the same digits.
+    keys, rows = values - low, np.arange(len(values), dtype=np.int32 if len(values) < 1 << 31 else np.int64)
+    counts = kernels.digit_counts(keys, passes)
+    keys_out, rows_out = np.empty_like(keys), np.empty_like(rows)
+    for p in range(passes):
+        if counts[p].max() < len(keys):  # otherwise all rows have the same digit
+            kernels.radix_pass(keys, rows, counts[p], p * kernels.DIGIT, keys_out, rows_out)
+            keys, keys_out, rows, rows_out = keys_out, keys, rows_out, rows
+    return rows.astype(np.int64, copy=False)
 
 
 # ---- keys
@@ -86,23 +122,32 @@ def key_codes(columns: list[pa.Array]) -> tuple[np.ndarray, int]:
 
 
 def _codes_of(column: pa.Array) -> tuple[np.ndarray, int]:
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)  # two entries of a dictionary may be equal
+    if pa.types.is_dictionary(column.type) and not column.null_count and not column.dictionary.null_count:
+        codes, number = _codes_of(column.dictionary)  # two entries of a dictionary may be equal, and some not in use
+        return _dense(codes[column.indices.to_numpy()], number)
+    column = plain(column)
     if pa.types.is_floating(column.type):
-        column = canonical_floats(column)
+        column = _canonical_floats(column)
     if pa.types.is_integer(column.type) and column.null_count == 0 and len(column):
         low, high = pc.min_max(column).as_py().values()
         if high - low < 2 * len(column) + 1024:
-            return _dense(column.to_numpy(zero_copy_only=False).astype(np.int64) - low, high - low + 1)
-    encoded = pc.dictionary_encode(column, null_encoding="encode")
-    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), max(len(encoded.dictionary), 1)
+            values = column.to_numpy()
+            codes = values - np.uint64(low) if pa.types.is_uint64(column.type) else values.astype(np.int64) - low
+            return _dense(codes.astype(np.int64, copy=False), high - low + 1)
+    try:
+        encoded = pc.dictionary_encode(column, null_encoding="encode")
+    except pa.ArrowNotImplementedError:
+        raise InvalidInput(
+            f"partition_by: a column of type {column.type} cannot be a key. Use numbers, times or strings"
+        ) from None
+    return encoded.indices.to_numpy().astype(np.int64), len(encoded.dictionary)
 
 
 def _dense(codes: np.ndarray, number: int) -> tuple[np.ndarray, int]:
     """Codes without gaps, so that no key is without rows."""
     if number > 4 * len(codes) + 1024:
-        distinct, dense = np.unique(codes, return_inverse=True)
-        return dense.astype(np.int64), len(distinct)
+        encoded = pc.dictionary_encode(pa.array(codes))
+        return encoded.indices.to_numpy().astype(np.int64), len(encoded.dictionary)
     used = np.zeros(number, bool)
     used[codes] = True
     if used.all():
@@ -112,42 +157,89 @@ def _dense(codes: np.ndarray, number: int) -> tuple[np.ndarray, int]:
 
 # ---- order
 def sortable(column: pa.Array, by: OrderColumn) -> list[np.ndarray]:
-    """A column as integers that sort like it: NaN above all numbers, -0.0 with 0.0, nulls first or last."""
+    """A column as integers that sort like it: NaN above all numbers, -0.0 with 0.0, nulls first or last.
+
+    Nulls, where there are any, are told by a column of 0 and 1 that goes first. Integers, decimals and times keep their
+    distances, so that frames by range can count in them; a descending column is turned around.
+    """
+    if not pa.types.is_dictionary(column.type) or column.dictionary.null_count:
+        column = plain(column)
     values = _sortable_values(column, by.name)
     if by.descending:
         values = ~values
     if column.null_count == 0:
         return [values]
     null = pc.is_null(column).to_numpy(zero_copy_only=False)
-    values = np.where(null, 0, values)
-    return [(~null if by.nulls_lead else null).astype(np.int64), values]
+    return [(~null if by.nulls_lead else null).astype(np.int64), np.where(null, 0, values)]
 
 
 def _sortable_values(column: pa.Array, name: str) -> np.ndarray:
+    """As sortable, ascending; any number stands for a null."""
     kind = column.type
     if pa.types.is_dictionary(kind):
-        return _sortable_values(column.cast(kind.value_type), name)
+        if not len(column.dictionary):
+            return np.zeros(len(column), np.int64)
+        # An ordered dictionary (pandas' and polars' ordered categories) says how its entries are ordered.
+        entries = plain(column.dictionary)
+        entries = _appearance(entries) if kind.ordered else _sortable_values(entries, name)
+        return entries[column.indices.fill_null(0).to_numpy()]
+    if pa.types.is_null(kind):
+        return np.zeros(len(column), np.int64)
     if pa.types.is_floating(kind):
-        return sortable_floats(column.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False))
+        return sortable_floats(doubles(column))
     if pa.types.is_uint64(kind):
-        return (column.fill_null(0).to_numpy(zero_copy_only=False) ^ np.uint64(1 << 63)).view(np.int64)
-    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
-        return column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+        return (column.fill_null(0).to_numpy() ^ np.uint64(1 << 63)).view(np.int64)
+    if pa.types.is_decimal128(kind) and kind.precision <= 18:
+        return unscaled(column)
     if pa.types.is_date32(kind) or pa.types.is_time32(kind):
-        return column.cast(pa.int32()).cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-    if pa.types.is_temporal(kind):
-        return column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind) or pa.types.is_decimal(kind):
+        column = column.cast(pa.int32())
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_temporal(kind):
+        if not pa.types.is_interval(kind):
+            return column.cast(pa.int64()).fill_null(0).to_numpy()
+    elif _is_text(kind) or pa.types.is_decimal(kind):
         return _ranks(column)
     raise InvalidInput(f"order_by: column {name!r} of type {kind} has no order. Order by a number, a time or a string")
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    tests = ("string", "large_string", "binary", "large_binary", "fixed_size_binary")
+    return any(getattr(pa.types, f"is_{test}")(kind) for test in tests)
 
 
 def _ranks(column: pa.Array) -> np.ndarray:
     encoded = pc.dictionary_encode(column)
     order = pc.sort_indices(encoded.dictionary).to_numpy()
-    ranks = np.empty(len(order) + 1, np.int64)
+    ranks = np.zeros(len(order) + 1, np.int64)
     ranks[order] = np.arange(len(order))
-    return ranks[encoded.indices.fill_null(len(order)).to_numpy(zero_copy_only=False)]
+    return ranks[encoded.indices.fill_null(len(order)).to_numpy()]
+
+
+def _appearance(column: pa.Array) -> np.ndarray:
+    """The number of each value, by when it first appears."""
+    return pc.dictionary_encode(column).indices.fill_null(0).to_numpy().astype(np.int64)
+
+
+def unscaled(column: pa.Array) -> np.ndarray:
+    """Decimals of at most 18 digits as multiples of their last digit: the lower of the two words of each."""
+    words = np.frombuffer(column.buffers()[1], np.int64)[::2] if len(column) else np.empty(0, np.int64)
+    return words[column.offset : column.offset + len(column)].copy()
+
+
+def plain(column: pa.Array) -> pa.Array:
+    """A column without a dictionary or a view, of which Arrow sorts and hashes every type."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return plain(column.dictionary.take(column.indices))
+    if pa.types.is_run_end_encoded(kind):
+        return plain(pc.run_end_decode(column))
+    if pa.types.is_string_view(kind):
+        return column.cast(pa.large_string())
+    return column.cast(pa.large_binary()) if pa.types.is_binary_view(kind) else column
+
+
+def doubles(column: pa.Array) -> np.ndarray:
+    """Floats of any width as doubles, nulls as 0."""
+    return column.cast(pa.float64()).fill_null(0.0).to_numpy()
 
 
 def sortable_floats(values: np.ndarray) -> np.ndarray:
@@ -158,9 +250,7 @@ def sortable_floats(values: np.ndarray) -> np.ndarray:
     return bits ^ ((bits >> 63) & np.int64(0x7FFFFFFFFFFFFFFF))
 
 
-def canonical_floats(column: pa.Array) -> pa.Array:
-    """Floats with one NaN and one zero, so that equal values have equal bits."""
-    values = column.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False) + 0.0
-    values[np.isnan(values)] = np.nan
-    mask: Any = pc.is_null(column).to_numpy(zero_copy_only=False) if column.null_count else None
-    return pa.array(values, mask=mask)
+def _canonical_floats(column: pa.Array) -> pa.Array:
+    """Floats as the integers that sort like them, so that equal values have equal bits."""
+    null: Any = pc.is_null(column).to_numpy(zero_copy_only=False) if column.null_count else None
+    return pa.array(sortable_floats(doubles(column)), mask=null)

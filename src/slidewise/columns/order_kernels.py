@@ -1,14 +1,17 @@
-"""Kernels that look at order: is it sorted, where does a key begin, and a counting sort."""
+"""Kernels that look at order: is it sorted, where does a key begin, and sorts that keep ties in their order."""
 
 import numpy as np
 
 from slidewise.templates.cache import cached_njit
 
+#: bits per pass of the radix sort
+DIGIT = 8
+
 
 @cached_njit
 def ascending(values):
     """Whether no value is below the one before it."""
-    for i in range(1, len(values)):
+    for i in range(1, len(values)):  # noqa: SIM110 (kernels are plain loops)
         if values[i] < values[i - 1]:
             return False
     return True
@@ -40,3 +43,38 @@ def counting_sort(codes, number):
         permutation[place[code]] = i
         place[code] += 1
     return permutation, begin
+
+
+@cached_njit
+def in_order(tied, values):
+    """Whether no value is below the one before it among rows tied with their predecessor; unties those above it."""
+    for i in range(1, len(values)):
+        if tied[i]:
+            if values[i] < values[i - 1]:
+                return False
+            tied[i] = values[i] == values[i - 1]
+    return True
+
+
+@cached_njit
+def digit_counts(keys, passes):
+    """How often each digit occurs, for all passes at once."""
+    counts = np.zeros((passes, 1 << DIGIT), np.int64)
+    for key in keys:
+        for p in range(passes):
+            counts[p, (key >> (p * DIGIT)) & ((1 << DIGIT) - 1)] += 1
+    return counts
+
+
+@cached_njit
+def radix_pass(keys, rows, counts, shift, keys_out, rows_out):
+    """One pass: keys and their rows sorted by one digit."""
+    place = np.zeros(1 << DIGIT, np.int64)
+    for digit in range(1, 1 << DIGIT):
+        place[digit] = place[digit - 1] + counts[digit - 1]
+    for i in range(len(keys)):
+        key = keys[i]
+        digit = (key >> shift) & ((1 << DIGIT) - 1)
+        keys_out[place[digit]] = key
+        rows_out[place[digit]] = rows[i]
+        place[digit] += 1

@@ -6,6 +6,9 @@ from functools import cached_property
 
 import numpy as np
 
+#: further than any frame reaches, and still safe to add to a row number
+FAR = 1 << 62
+
 
 class Frames:
     """The frames of some rows as index bounds: frame i is rows start[i] to end[i] - 1."""
@@ -20,9 +23,14 @@ class Frames:
         return len(self.start)
 
     @cached_property
+    def count(self) -> np.ndarray:
+        """The number of rows in each frame."""
+        return self.end - self.start
+
+    @cached_property
     def longest(self) -> int:
         """The number of rows in the longest frame."""
-        return int(np.max(self.end - self.start, initial=0))
+        return int(np.max(self.count, initial=0))
 
     @cached_property
     def monotone(self) -> bool:
@@ -32,13 +40,17 @@ class Frames:
     @cached_property
     def empty(self) -> np.ndarray | None:
         """Which frames hold no row; None where all do."""
-        empty = self.start >= self.end
+        empty = self.count == 0
         return empty if empty.any() else None
 
     def without(self, left_out: np.ndarray) -> Frames:
         """The same frames once the rows of a mask have been left out: bounds go through a prefix count."""
         kept = np.concatenate(([0], np.cumsum(~left_out)))
         return Frames(kept[self.start], kept[self.end])
+
+    def part(self, first: int, last: int, base: int) -> Frames:
+        """Frames first to last - 1 as frames over the rows from `base` on."""
+        return Frames(self.start[first:last] - base, self.end[first:last] - base)
 
     def every(self, step: int) -> Frames:
         """The frames of rows step, 2 step, and so on."""
@@ -51,15 +63,15 @@ class TrailingRows(Frames):
     monotone = True
     empty = None
 
-    def __init__(self, count: int, n: int) -> None:
-        self.count, self.trailing = count, n
+    def __init__(self, rows: int, n: int) -> None:
+        self.rows, self.trailing = rows, min(n, FAR)
 
     def __len__(self) -> int:
-        return self.count
+        return self.rows
 
     @cached_property
     def longest(self) -> int:
-        return min(self.count, self.trailing or 0)
+        return min(self.rows, self.trailing or 0)
 
     @cached_property
     def start(self) -> np.ndarray:  # type: ignore[override]
@@ -67,15 +79,20 @@ class TrailingRows(Frames):
 
     @cached_property
     def end(self) -> np.ndarray:  # type: ignore[override]
-        return np.arange(1, self.count + 1)
+        return np.arange(1, self.rows + 1)
 
 
 def rows_between(count: int, first: int | None, last: int | None) -> Frames:
     """From `first` rows after the current one to `last` rows after it; negative is before, None is no bound."""
     row = np.arange(count)
-    start = np.zeros(count, np.int64) if first is None else np.clip(row + first, 0, count)
-    end = np.full(count, count) if last is None else np.clip(row + last + 1, 0, count)
+    first, last = (-FAR if first is None else within_reach(first)), (FAR if last is None else within_reach(last))
+    start, end = np.clip(row + first, 0, count), np.clip(row + (last + 1), 0, count)
     return Frames(start, np.maximum(start, end))
+
+
+def within_reach(steps: int) -> int:
+    """A number of rows, cut to what is safe to add to a row number."""
+    return max(-FAR, min(steps, FAR))
 
 
 class KeyedTrailingRows(Frames):
@@ -85,7 +102,7 @@ class KeyedTrailingRows(Frames):
     empty = None
 
     def __init__(self, offsets: np.ndarray, n: int) -> None:
-        self.offsets, self.n = offsets, n
+        self.offsets, self.n = offsets, min(n, FAR)
 
     def __len__(self) -> int:
         return int(self.offsets[-1])
@@ -93,6 +110,11 @@ class KeyedTrailingRows(Frames):
     @cached_property
     def longest(self) -> int:
         return min(self.n, int(np.max(np.diff(self.offsets), initial=0)))
+
+    def part(self, first: int, last: int, base: int) -> Frames:
+        lo, hi = np.searchsorted(self.offsets, (first, last))
+        offsets = self.offsets[lo : hi + 1] - base
+        return TrailingRows(last - first, self.n) if hi == lo + 1 else KeyedTrailingRows(offsets, self.n)
 
     @cached_property
     def start(self) -> np.ndarray:  # type: ignore[override]
@@ -107,6 +129,21 @@ class KeyedTrailingRows(Frames):
 class Pieces(Frames):
     """Frames with holes: the rows of a frame are those of its pieces, the oldest first."""
 
+    monotone = False
+
     def __init__(self, pieces: list[Frames]) -> None:
         self.pieces = pieces
         super().__init__(pieces[0].start, pieces[-1].end)
+
+    @cached_property
+    def count(self) -> np.ndarray:
+        return np.sum([piece.count for piece in self.pieces], axis=0)
+
+    def without(self, left_out: np.ndarray) -> Frames:
+        return Pieces([piece.without(left_out) for piece in self.pieces])
+
+    def part(self, first: int, last: int, base: int) -> Frames:
+        return Pieces([piece.part(first, last, base) for piece in self.pieces])
+
+    def every(self, step: int) -> Frames:
+        return Pieces([piece.every(step) for piece in self.pieces])

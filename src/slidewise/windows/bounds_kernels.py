@@ -1,5 +1,7 @@
-"""Kernels for frame bounds over rows arranged by key and order. Key k is rows offsets[k] to offsets[k + 1] - 1; bounds are
-row numbers over all keys, and a frame never leaves its key. Two pointers move along with the rows: O(1) per row."""
+"""Kernels for frame bounds over rows arranged by key and order: O(1) per row where frames move on with the rows.
+
+Key k is rows offsets[k] to offsets[k + 1] - 1; bounds are row numbers over all keys, and a frame never leaves its key.
+"""
 
 from slidewise.templates.cache import cached_njit
 
@@ -25,33 +27,36 @@ def rows_by_row(offsets, first, last, start, end):
 
 
 @cached_njit
-def first_at_least(offsets, order, target, out):
-    """out[i] is the first row of i's key whose order is at least target[i]; quick where targets move little."""
-    for k in range(len(offsets) - 1):
-        lo, hi = offsets[k], offsets[k + 1]
+def search(low, high, order, target, beyond, out):
+    """out[i] is the first row of i's key whose order is at least target[i], or above it where `beyond`.
+
+    Only rows low[k] to high[k] - 1 of key k are looked at and answered. Quick where targets move little: O(log d) for a
+    target that lies d rows from the one before.
+    """
+    for k in range(len(low)):
+        lo, hi = low[k], high[k]
         at = lo
         for i in range(lo, hi):
             goal = target[i]
-            if at < hi and order[at] < goal:
+            if at < hi and (order[at] < goal or (beyond and order[at] == goal)):
                 step = 1  # gallop forward from where the last row stood, then close in
-                while at + step < hi and order[at + step] < goal:
+                while at + step < hi and (order[at + step] < goal or (beyond and order[at + step] == goal)):
                     step *= 2
-                low, high = at + step // 2 + 1, min(at + step, hi)
-            elif at > lo and order[at - 1] >= goal:
+                left, right = at + step // 2 + 1, min(at + step, hi)
+            elif at > lo and (order[at - 1] > goal or (not beyond and order[at - 1] == goal)):
                 step = 1
-                while at - step > lo and order[at - step - 1] >= goal:
+                while at - step > lo and (order[at - step - 1] > goal or (not beyond and order[at - step - 1] == goal)):
                     step *= 2
-                low, high = max(at - step - 1, lo), at - step // 2
+                left, right = max(at - step, lo), at - step // 2 - 1
             else:
-                out[i] = at
-                continue
-            while low < high:
-                middle = (low + high) // 2
-                if order[middle] < goal:
-                    low = middle + 1
+                left = right = at
+            while left < right:
+                middle = (left + right) // 2
+                if order[middle] < goal or (beyond and order[middle] == goal):
+                    left = middle + 1
                 else:
-                    high = middle
-            at = low
+                    right = middle
+            at = left
             out[i] = at
 
 
@@ -90,14 +95,18 @@ def groups_by_row(offsets, group, begin, first, last, start, end):
     """From the group first[i] after the row's own to the group last[i] after it."""
     for k in range(len(offsets) - 1):
         lo, hi = offsets[k], offsets[k + 1]
-        if lo == hi:
-            continue
-        low, high = group[lo], group[hi - 1]
         for i in range(lo, hi):
-            a = max(group[i] + first[i], low)
-            b = min(group[i] + last[i], high)
-            if a > b:
-                start[i] = end[i] = min(max(begin[min(a, high)], lo), hi)
-            else:
-                start[i] = begin[a]
-                end[i] = begin[b + 1]
+            low, after = group[lo], group[hi - 1] + 1  # begin[after] is hi
+            start[i] = begin[min(max(group[i] + first[i], low), after)]
+            end[i] = max(begin[min(max(group[i] + last[i] + 1, low), after)], start[i])
+
+
+@cached_njit
+def since_marks(offsets, marks, start, end):
+    """From the row after the last mark before row i, to row i."""
+    for k in range(len(offsets) - 1):
+        begin = offsets[k]
+        for i in range(offsets[k], offsets[k + 1]):
+            start[i], end[i] = begin, i + 1
+            if marks[i]:
+                begin = i + 1
