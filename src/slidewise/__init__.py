@@ -45,6 +45,7 @@ from slidewise.windows.window import Result, Window
 
 if TYPE_CHECKING:
     from slidewise.columns.rolling import rolling
+    from slidewise.columns.with_columns import asc, desc, with_columns
 
 __version__ = "0.1.0"
 
@@ -63,9 +64,11 @@ __all__ = [
     "Window",
     "aggregations",
     "algorithms",
+    "asc",
     "check_aggregation",
     "col",
     "delta",
+    "desc",
     "explain",
     "frames",
     "groups_between",
@@ -76,13 +79,22 @@ __all__ = [
     "rows_between",
     "swag",
     "time",
+    "with_columns",
 ]
+
+
+_LAZY = {
+    "asc": "slidewise.columns.with_columns",
+    "desc": "slidewise.columns.with_columns",
+    "rolling": "slidewise.columns.rolling",
+    "with_columns": "slidewise.columns.with_columns",
+}
 
 
 def __getattr__(name: str) -> Any:
     """What needs NumPy loads on first use; what needs numba or pyspark loads only when it runs."""
-    if name == "rolling":
-        from slidewise.columns.rolling import rolling
+    if name in _LAZY:
+        from importlib import import_module
 
-        return rolling
+        return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'slidewise' has no attribute {name!r}")

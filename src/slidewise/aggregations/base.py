@@ -34,7 +34,19 @@ PROPERTIES = (
 )
 
 
-class Aggregation:
+class _Filtering(type):
+    """Every aggregation takes `where=`, whatever its own parameters are."""
+
+    def __call__(cls, *args: Any, where: str | None = None, **kwargs: Any) -> Any:
+        made = super().__call__(*args, **kwargs)
+        if where is not None:
+            if not isinstance(where, str) or not where:
+                raise InvalidInput(f"{made.name}: where= names a boolean column, got {where!r}")
+            made.where = where
+        return made
+
+
+class Aggregation(metaclass=_Filtering):
     """The base class of all aggregations, built in or your own.
 
     Write `lift`, `combine` and `lower` as plain functions without self, and declare what is true of them:
@@ -88,6 +100,13 @@ class Aggregation:
     state_version: ClassVar[int | None] = None
 
     # Rules about rows and results.
+    #: What the arguments must be, one word each, the last for all that follow: "number", "amount" (a number or a
+    #: duration), "integer", "boolean", "string", "ordered" (anything that can be sorted; lift sees a number that sorts
+    #: like it), "carried" (anything, and only passed on; lift sees the number of its row), or "any": numbers as they
+    #: are, and other types as Python objects, interpreted.
+    accepts: tuple[str, ...] = ("any",)
+    #: The boolean column of the rows to take: SQL's FILTER. Rows where it is not true are left out.
+    where: str | None = None
     #: "skip": a row with a null argument is left out. "keep": lift sees the null. A tuple: the positions that
     #: must not be null.
     nulls: Literal["skip", "keep"] | tuple[int, ...] = "skip"
@@ -95,6 +114,8 @@ class Aggregation:
     empty: Any = None
     #: The result has the type of the first column (max of dates is a date).
     keeps_type: bool = False
+    #: Where a result is a tuple, its parts have the type of the first column.
+    parts_keep_type: bool = False
     #: The names of the parts where a result is a tuple (m4); () where it is one value.
     result_fields: tuple[str, ...] = ()
 
@@ -199,23 +220,26 @@ class Aggregation:
     def __reduce_ex__(self, protocol: Any) -> Any:
         # Functions made in __init__ from the parameters cannot be pickled, so they are made again.
         if not self.is_variant and any(inspect.isfunction(value) for value in self.__dict__.values()):
-            return _remake, (type(self), self.columns, self.parameters)
+            return _remake, (type(self), self.columns, self.parameters, self.where)
         return super().__reduce_ex__(protocol)
 
     def __repr__(self) -> str:
         arguments = [repr(c) for c in self.columns] + [f"{k}={v!r}" for k, v in self.parameters.items()]
+        arguments += [f"where={self.where!r}"] if self.where is not None else []
         return f"{self.name}({', '.join(arguments)})"
 
     def __eq__(self, other: object) -> bool:
         return (
             type(self) is type(other)
             and isinstance(other, Aggregation)
-            and (self.columns, self.parameters) == (other.columns, other.parameters)
+            and (self.columns, self.parameters, self.where) == (other.columns, other.parameters, other.where)
         )
 
     def __hash__(self) -> int:
-        return hash((type(self), self.columns, repr(self.parameters)))
+        return hash((type(self), self.columns, repr(self.parameters), self.where))
 
 
-def _remake(cls: type[Aggregation], columns: tuple[str, ...], parameters: dict[str, Any]) -> Aggregation:
-    return cls(*columns, **parameters)
+def _remake(
+    cls: type[Aggregation], columns: tuple[str, ...], parameters: dict[str, Any], where: str | None = None
+) -> Aggregation:
+    return cls(*columns, where=where, **parameters)

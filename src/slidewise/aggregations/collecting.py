@@ -88,6 +88,7 @@ class StringAgg(Aggregation):
     """
 
     name = "string_agg"
+    accepts = ("string",)
     kind = "holistic"
     invertible = True
     exactly_invertible = True

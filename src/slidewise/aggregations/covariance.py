@@ -34,6 +34,7 @@ class CovarSamp(TwoColumns):
     """
 
     name = "covar_samp"
+    accepts = ("number",)
     identity = (0, 0.0, 0.0, 0.0)
     commutative = True
     invertible = True
@@ -80,6 +81,7 @@ class Corr(TwoColumns):
     """
 
     name = "corr"
+    accepts = ("number",)
     identity = (0, 0.0, 0.0, 0.0, 0.0, 0.0)
     commutative = True
     invertible = True

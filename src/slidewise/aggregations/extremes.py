@@ -41,6 +41,7 @@ class Max(OneColumn):
     """
 
     name = "max"
+    accepts = ("ordered",)
     kind = "distributive"
     commutative = True
     selective = True
@@ -69,6 +70,7 @@ class Min(OneColumn):
     """
 
     name = "min"
+    accepts = ("ordered",)
     kind = "distributive"
     commutative = True
     selective = True
@@ -97,6 +99,7 @@ class MaxCount(OneColumn):
     """
 
     name = "max_count"
+    accepts = ("ordered",)
     commutative = True
 
     def lift(x):
@@ -146,6 +149,7 @@ class MaxBy(TwoColumns):
     """
 
     name = "max_by"
+    accepts = ("carried", "ordered")
     selective = True
     keeps_type = True
     nulls = (1,)
@@ -196,6 +200,7 @@ class RelativeVariation(OneColumn):
     """
 
     name = "relative_variation"
+    accepts = ("number",)
     commutative = True
 
     def lift(x):
@@ -233,7 +238,9 @@ class M4(OneColumn):
     """
 
     name = "m4"
+    accepts = ("ordered",)
     result_fields = ("min", "max", "first", "last")
+    parts_keep_type = True
 
     def lift(x):
         return (1, x, x, x, x)

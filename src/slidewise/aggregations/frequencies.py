@@ -78,6 +78,7 @@ class Mode(_Counted):
     """
 
     name = "mode"
+    accepts = ("ordered",)
     keeps_type = True
     most_frequent = True
 

@@ -36,6 +36,7 @@ class BoolAnd(OneColumn):
     """
 
     name = "bool_and"
+    accepts = ("boolean",)
     kind = "distributive"
     identity = True
     commutative = True
@@ -63,6 +64,7 @@ class BoolOr(OneColumn):
     """
 
     name = "bool_or"
+    accepts = ("boolean",)
     kind = "distributive"
     identity = False
     commutative = True
@@ -90,6 +92,7 @@ class BitOr(OneColumn):
     """
 
     name = "bit_or"
+    accepts = ("integer",)
     kind = "distributive"
     identity = 0
     commutative = True

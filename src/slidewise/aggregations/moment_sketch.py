@@ -36,6 +36,7 @@ class MomentSketch(Aggregation):
     """
 
     name = "moment_sketch"
+    accepts = ("number",)
     commutative = True
     unary_lower = False
 

@@ -45,6 +45,7 @@ class VarPop(OneColumn):
     """
 
     name = "var_pop"
+    accepts = ("number",)
     identity = (0, 0.0, 0.0)
     commutative = True
     invertible = True
@@ -139,6 +140,7 @@ class Skewness(OneColumn):
     """
 
     name = "skewness"
+    accepts = ("number",)
     identity = (0, 0.0, 0.0, 0.0)
     commutative = True
     invertible = True
@@ -196,6 +198,7 @@ class Kurtosis(OneColumn):
     """
 
     name = "kurtosis"
+    accepts = ("number",)
     identity = (0, 0.0, 0.0, 0.0, 0.0)
     commutative = True
     invertible = True

@@ -27,6 +27,7 @@ class First(Aggregation):
     """
 
     name = "first"
+    accepts = ("carried",)
     selective = True
     keeps_type = True
     nulls = "keep"
@@ -78,6 +79,7 @@ class NthValue(Aggregation):
     """
 
     name = "nth_value"
+    accepts = ("carried",)
     unary_lower = False
     keeps_type = True
     nulls = "keep"

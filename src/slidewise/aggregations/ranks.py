@@ -126,6 +126,7 @@ class Percentile(OrderStatistic):
     """
 
     name = "percentile"
+    accepts = ("number",)
     unary_lower = False
     interpolates = True
     rules = {"spark": continuous, "paper": continuous_as_paper}
@@ -164,6 +165,7 @@ class PercentileDisc(Percentile):
     """
 
     name = "percentile_disc"
+    accepts = ("ordered",)
     interpolates = False
     keeps_type = True
     rules = {"spark": discrete, "paper": discrete_as_paper}
@@ -180,6 +182,7 @@ class Median(OrderStatistic):
     """
 
     name = "median"
+    accepts = ("number",)
     interpolates = True
     fraction = 0.5
 
@@ -205,6 +208,7 @@ class NthSmallest(OrderStatistic):
     """
 
     name = "nth_smallest"
+    accepts = ("ordered",)
     unary_lower = False
     keeps_type = True
 

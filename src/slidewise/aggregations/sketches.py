@@ -159,6 +159,7 @@ class ApproxPercentile(_Sketch):
     """
 
     name = "approx_percentile"
+    accepts = ("number",)
     unary_lower = False
 
     def __init__(self, column: str | float | None = None, fraction: float | None = None, accuracy: int = 10000) -> None:

@@ -91,6 +91,7 @@ class Sum(OneColumn):
     """
 
     name = "sum"
+    accepts = ("amount",)
     kind = "distributive"
     identity = 0
     commutative = True
@@ -142,6 +143,7 @@ class Avg(OneColumn):
     """
 
     name = "avg"
+    accepts = ("amount",)
     identity = (0, 0)
     commutative = True
     invertible = True
@@ -187,6 +189,7 @@ class Product(OneColumn):
     """
 
     name = "product"
+    accepts = ("number",)
     kind = "distributive"
     identity = 1.0
     commutative = True
@@ -214,6 +217,7 @@ class Geomean(OneColumn):
     """
 
     name = "geomean"
+    accepts = ("number",)
     identity = (0, 0.0)
     commutative = True
     invertible = True

@@ -126,7 +126,7 @@ class _Pandas(Source):
         if getattr(series, "ndim", 1) != 1:
             raise InvalidInput(f"columns must have different names, got {name!r} twice")
         array = pa.array(series, from_pandas=True)
-        return in_one_piece(array) if isinstance(array, pa.ChunkedArray) else array
+        return in_one_piece(array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array]))
 
     def with_columns(self, new: dict[str, pa.Array]) -> Any:
         return self._frame.assign(**{n: _to_series(values, self._frame.index) for n, values in new.items()})
@@ -185,7 +185,9 @@ def _to_numpy(values: pa.Array) -> np.ndarray:
         return values.to_numpy(zero_copy_only=False)
     null = values.is_null().to_numpy(zero_copy_only=False)
     if pa.types.is_primitive(values.type):
-        filled = values.fill_null(pa.scalar(0, pa.int64()).cast(values.type, safe=False)) if _castable(values) else values
+        filled = (
+            values.fill_null(pa.scalar(0, pa.int64()).cast(values.type, safe=False)) if _castable(values) else values
+        )
         return np.ma.masked_array(filled.to_numpy(zero_copy_only=False), null)
     return np.ma.masked_array(np.array(values.to_pylist(), object), null)
 
@@ -196,6 +198,24 @@ def _castable(values: pa.Array) -> bool:
 
 def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
     """A chunked column as one array, without a copy where it has one chunk."""
+    kind = _computable(column.type)
+    if kind != column.type:
+        column = column.cast(kind)
+    if pa.types.is_dictionary(kind) and column.num_chunks > 1:
+        column = column.unify_dictionaries()
     if column.num_chunks == 1:
         return column.chunk(0)
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+
+def _computable(kind: pa.DataType) -> pa.DataType:
+    """The type to work with: Arrow's functions do not take views (of which polars is fond) and run ends."""
+    if pa.types.is_string_view(kind):
+        return pa.large_string()
+    if pa.types.is_binary_view(kind):
+        return pa.large_binary()
+    if pa.types.is_run_end_encoded(kind):
+        return _computable(kind.value_type)
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, _computable(kind.value_type), kind.ordered)
+    return kind

@@ -1,0 +1,190 @@
+"""Rows arranged by key and order, and what is made of them once for all columns of a call: frames, codes, null masks."""
+
+from __future__ import annotations
+
+import difflib
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slidewise.aggregations.base import Aggregation
+from slidewise.columns.frames import Arranged, frames_of
+from slidewise.columns.interchange import Source
+from slidewise.columns.order import Arrangement, OrderColumn, arrange, sortable
+from slidewise.columns.types import Encoded, encode, encoding_for, mask_of
+from slidewise.errors import InvalidInput
+from slidewise.windows.bounds import Frames
+from slidewise.windows.definitions import RowsWindow, WindowDefinition
+
+
+class Data:
+    """The rows of one call."""
+
+    def __init__(self, source: Source, partition_by: list[str], order_by: list[OrderColumn]) -> None:
+        self.source, self.partition_by, self.order_by = source, partition_by, order_by
+        self._arrays: dict[str, pa.Array] = {}
+        self._masks: dict[str, np.ndarray | None] = {}
+        self._encoded: dict[tuple[str, str], Encoded] = {}
+        self._frames: dict[WindowDefinition, Frames] = {}
+        self._views: dict[Any, View] = {}
+        self._sortable = [column for by in order_by for column in sortable(self.array(by.name), by)]
+        keys = [self.array(name) for name in partition_by]
+        self.arrangement: Arrangement = arrange(len(source), keys, self._sortable)
+
+    @property
+    def offsets(self) -> np.ndarray:
+        """Key k is arranged rows offsets[k] to offsets[k + 1] - 1."""
+        return self.arrangement.offsets
+
+    def array(self, name: str) -> pa.Array:
+        """A column as it came in."""
+        if name not in self._arrays:
+            self._arrays[name] = self.source.column(self.known(name))
+        return self._arrays[name]
+
+    def known(self, name: str) -> str:
+        """The name of a column that there is; others are refused with the nearest one."""
+        if name in self.source.names:
+            return name
+        near = difflib.get_close_matches(str(name), [str(n) for n in self.source.names], 1)
+        hint = f" Did you mean {near[0]!r}?" if near else f" There are: {', '.join(map(str, self.source.names))}"
+        raise InvalidInput(f"there is no column {name!r}.{hint}")
+
+    # ---- arranged columns
+    def arranged(self, name: str) -> pa.Array:
+        """A column in the arranged order, as Arrow."""
+        array, permutation = self.array(name), self.arrangement.permutation
+        return array if permutation is None else array.take(pa.array(permutation))
+
+    def mask(self, name: str) -> np.ndarray | None:
+        """Which arranged rows of a column are null; None where none is."""
+        if name not in self._masks:
+            mask = mask_of(self.array(name))
+            self._masks[name] = None if mask is None else self.arrangement.arrange(mask)
+        return self._masks[name]
+
+    def encoded(self, name: str, how: str) -> Encoded:
+        """An arranged column as numbers; "row" is the number of the arranged row."""
+        if (name, how) not in self._encoded:
+            if how == "row":
+                made = Encoded(np.arange(len(self.source)), lambda rows, valid: self.taken(name, rows, valid))
+            else:
+                values, decode = encode(self.array(name), how)
+                made = Encoded(self.arrangement.arrange(values), decode)
+            self._encoded[name, how] = made
+        return self._encoded[name, how]
+
+    def taken(self, name: str, rows: np.ndarray, valid: np.ndarray) -> pa.Array:
+        """The values of a column at arranged rows."""
+        permutation = self.arrangement.permutation
+        rows = np.where(valid, rows, 0)
+        if permutation is not None and len(permutation):
+            rows = permutation[rows]
+        return self.array(name).take(pa.array(rows, mask=None if valid.all() else ~valid))
+
+    # ---- windows
+    @cached_property
+    def _arranged(self) -> Arranged:
+        columns = [self.arrangement.arrange(column) for column in self._sortable]
+        values = self.arranged(self.order_by[0].name) if self.order_by else None
+        return Arranged(self.offsets, self.order_by, columns, values, self.arranged)
+
+    def frames(self, window: WindowDefinition) -> Frames:
+        """The frame of every arranged row."""
+        if window not in self._frames:
+            self._frames[window] = frames_of(window, self._arranged)
+        return self._frames[window]
+
+    def due(self, window: WindowDefinition) -> np.ndarray | None:
+        """Which arranged rows have seen enough rows of their key for a result; None where all have."""
+        if not isinstance(window, RowsWindow) or window.min_rows == 1:
+            return None
+        begin = np.repeat(self.offsets[:-1], np.diff(self.offsets))
+        return np.arange(len(self.source)) - begin >= window.min_rows - 1
+
+    # ---- what an aggregation sees
+    def view(self, aggregation: Aggregation) -> View:
+        """The rows that an aggregation takes: without nulls where it skips them, and without what `where` leaves out."""
+        needed: tuple[str, ...] = ()
+        if aggregation.nulls == "skip":
+            needed = aggregation.columns
+        elif aggregation.nulls != "keep" and aggregation.columns:
+            needed = tuple(aggregation.columns[k] for k in aggregation.nulls)
+        with_nulls = frozenset(name for name in needed if self.mask(name) is not None)
+        key = (with_nulls, aggregation.where)
+        if key not in self._views:
+            self._views[key] = View(self, with_nulls, aggregation.where)
+        return self._views[key]
+
+    def true(self, name: str) -> np.ndarray:
+        """Which arranged rows have true in a boolean column."""
+        array = self.array(name)
+        if not pa.types.is_boolean(array.type):
+            raise InvalidInput(f"where={name!r} must be a column of booleans, and is of {array.type}")
+        return self.arrangement.arrange(pc.fill_null(array, False).to_numpy(zero_copy_only=False))
+
+
+class View:
+    """Some of the arranged rows, one after the other, and frames over them."""
+
+    def __init__(self, data: Data, with_nulls: frozenset[str], where: str | None) -> None:
+        self.data = data
+        self.key = (with_nulls, where)
+        self._values: dict[tuple[str, str], Encoded] = {}
+        self._frames: dict[WindowDefinition, Frames] = {}
+        left_out = None
+        for name in with_nulls:
+            mask = data.mask(name)
+            left_out = mask if left_out is None else left_out | mask
+        if where is not None:
+            out = ~data.true(where)
+            left_out = out if left_out is None else left_out | out
+        #: which arranged rows are left out; None: none
+        self.left_out = left_out if left_out is not None and left_out.any() else None
+
+    @cached_property
+    def _kept(self) -> np.ndarray:
+        assert self.left_out is not None
+        return np.flatnonzero(~self.left_out)
+
+    @cached_property
+    def offsets(self) -> np.ndarray:
+        """Where each key begins among the rows that are left."""
+        offsets = self.data.offsets
+        return offsets if self.left_out is None else np.searchsorted(self._kept, offsets)
+
+    def frames(self, window: WindowDefinition) -> Frames:
+        """The frame of every arranged row, over the rows that are left."""
+        frames = self.data.frames(window)
+        if self.left_out is None:
+            return frames
+        if window not in self._frames:
+            self._frames[window] = frames.without(self.left_out)
+        return self._frames[window]
+
+    def encoded(self, name: str, how: str) -> Encoded:
+        """A column over the rows that are left."""
+        whole = self.data.encoded(name, how)
+        if self.left_out is None:
+            return whole
+        if (name, how) not in self._values:
+            self._values[name, how] = Encoded(whole.values[self._kept], whole.decode)
+        return self._values[name, how]
+
+    def arguments(self, aggregation: Aggregation) -> list[Encoded]:
+        """What the aggregation is given."""
+        if not aggregation.columns:
+            return [self.encoded("", "row")]
+        made = []
+        for k, name in enumerate(aggregation.columns):
+            how = encoding_for(aggregation, k, name, self.data.array(name).type)
+            seen = how != "row" and name not in self.key[0] and self.data.mask(name) is not None
+            made.append(self.encoded(name, "object" if seen else how))  # lift sees nulls as None
+        return made
+
+    def row(self, kept: np.ndarray) -> np.ndarray:
+        """The arranged rows that rows of this view are."""
+        return kept if self.left_out is None else self._kept[np.clip(kept, 0, max(len(self._kept) - 1, 0))]

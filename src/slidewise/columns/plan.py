@@ -1,0 +1,217 @@
+"""From expressions to columns: what is shared between them, and how each result is made.
+
+Order, frames, codes and null masks are made once per call (data.py). Here equal aggregates are computed once, what follows
+from others is derived from them, and what can be read off the bounds of a frame needs no algorithm at all.
+"""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from slidewise.aggregations import integer_sums
+from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.collecting import CollectList, CollectSet
+from slidewise.aggregations.over import Over
+from slidewise.aggregations.positions import First, Last, NthValue
+from slidewise.aggregations.sums import Avg, Count, Sum
+from slidewise.columns import types
+from slidewise.columns.data import Data, View
+from slidewise.columns.threads import compute_keys
+from slidewise.columns.types import Encoded
+from slidewise.planner.choose import Situation, choose
+from slidewise.windows.bounds import Frames
+from slidewise.windows.definitions import WindowDefinition
+
+#: results in the arranged order, and which of them are not null
+Result = tuple[np.ndarray, np.ndarray]
+
+
+class Evaluation:
+    """The columns of one call."""
+
+    def __init__(self, data: Data, expressions: Iterable[Over], threads: int) -> None:
+        self.data, self.threads = data, threads
+        self.wanted = set(expressions)
+        self._done: dict[Any, Result] = {}
+
+    def column(self, over: Over) -> pa.Array:
+        """One new column, in the order of the input."""
+        aggregation, window = over.aggregation, over.window
+        view = self.data.view(aggregation)
+        frames = view.frames(window)
+        due = self.data.due(window)
+        if isinstance(aggregation, CollectList) and over.algorithm == "auto":
+            return self._lists(aggregation, view, frames, due)
+        if over.algorithm == "auto" and isinstance(aggregation, First | NthValue | Count):
+            values, valid = _read_off(aggregation, view, frames)
+            decode = types.results if isinstance(aggregation, Count) else self._carried(aggregation)
+            return self._finish(values, valid, due, decode)
+        if isinstance(aggregation, Sum | Avg) and types.family(self.data.array(aggregation.columns[0]).type) in (
+            "decimal",
+            "duration",
+        ):
+            return self._exact(over, view, frames, due)
+        values, valid = self._computed(over, view, frames)
+        return self._finish(values, valid, due, self._decoder(aggregation, view))
+
+    # ---- computing
+    def _computed(self, over: Over, view: View, frames: Frames) -> Result:
+        if over not in self._done:
+            self._done[over] = self._compute(over, view, frames)
+        return self._done[over]
+
+    def _compute(self, over: Over, view: View, frames: Frames) -> Result:
+        aggregation = over.aggregation
+        encoded = view.arguments(aggregation)
+        columns = tuple(e.values for e in encoded)
+        return self._run(aggregation, columns, view, frames, over.algorithm)
+
+    def _run(
+        self, aggregation: Aggregation, columns: tuple[np.ndarray, ...], view: View, frames: Frames, algorithm: str
+    ) -> Result:
+        if algorithm == "auto":
+            algorithm = choose(aggregation, situation(columns, frames)).algorithm
+        keys = (self.data.offsets, view.offsets)
+        out, valid = compute_keys(aggregation, columns, frames, algorithm, keys, self.threads)
+        empty = frames.empty
+        if empty is not None and aggregation.empty is not None:
+            if out.dtype.kind == "O":
+                for i in np.flatnonzero(empty):
+                    out[i] = aggregation.empty
+            else:
+                out[empty] = aggregation.empty
+            valid = valid | empty
+        return out, valid
+
+    # ---- exact sums of decimals and durations
+    def _exact(self, over: Over, view: View, frames: Frames, due: np.ndarray | None) -> pa.Array:
+        """Sums and means in the integers that decimals and durations are made of."""
+        aggregation = over.aggregation
+        name = aggregation.columns[0]
+        kind = self.data.array(name).type
+        if pa.types.is_dictionary(kind):
+            kind = kind.value_type
+        digits = view.arguments(aggregation)[0].values
+        decimals = pa.types.is_decimal(kind)
+        if decimals and (digits.dtype == object or not integer_sums.proven(digits, frames.longest)):
+            return self._decimals(over, view, frames, due, kind)
+        total, valid = self._run(Sum(), (digits,), view, frames, over.algorithm)
+        if isinstance(aggregation, Avg):
+            if not decimals:
+                total = divided(total, frames.count, 1)
+            elif _largest(total) < 2**63 // 10**4:
+                total = divided(total, frames.count, 10 ** (types.decimal_avg_type(kind).scale - kind.scale))
+            else:
+                return self._decimals(over, view, frames, due, kind)
+        if not decimals:
+            return self._finish(total, valid, due, lambda out, ok: types.arrow(out, ok, kind))
+        result = types.decimal_avg_type(kind) if isinstance(aggregation, Avg) else types.decimal_sum_type(kind)
+        return self._finish(total, valid, due, lambda out, ok: types.decimals(out, ok, result))
+
+    def _decimals(self, over: Over, view: View, frames: Frames, due: np.ndarray | None, kind: pa.DataType) -> pa.Array:
+        """Decimals that are too wide for 64 bits, as Python's, with as many digits as it takes."""
+        aggregation = over.aggregation
+        values = view.encoded(aggregation.columns[0], "object").values
+        mean = isinstance(aggregation, Avg)
+        result = types.decimal_avg_type(kind) if mean else types.decimal_sum_type(kind)
+        with decimal.localcontext(prec=100):
+            out, valid = self._run(aggregation, (values,), view, frames, over.algorithm)
+            if mean:
+                out = np.array(
+                    [types.exact_decimal(v, result) if ok else None for v, ok in zip(out, valid, strict=True)], object
+                )
+            return self._finish(out, valid, due, lambda values, ok: types.objects(values, ok, result))
+
+    # ---- results as columns
+    def _finish(self, values: np.ndarray, valid: np.ndarray, due: np.ndarray | None, decode: types.Decode) -> pa.Array:
+        if due is not None:
+            valid = valid & due
+        restore = self.data.arrangement.restore
+        return decode(restore(values), restore(valid))
+
+    def _carried(self, aggregation: Aggregation) -> types.Decode:
+        return self.data.encoded(aggregation.columns[0], "row").decode
+
+    def _decoder(self, aggregation: Aggregation, view: View) -> types.Decode:
+        first = view.arguments(aggregation)[0]
+        if aggregation.keeps_type:
+            return first.decode
+        if isinstance(aggregation, CollectSet | CollectList):
+            kind = pa.list_(self.data.array(aggregation.columns[0]).type)
+            return lambda values, valid: types.objects(values, valid, kind)
+        part = first.decode if aggregation.parts_keep_type else None
+        return lambda values, valid: types.results(values, valid, aggregation.result_fields, part)
+
+    def _lists(self, aggregation: Aggregation, view: View, frames: Frames, due: np.ndarray | None) -> pa.Array:
+        """All values of every frame: one take along the frames, in the order of the input."""
+        restore = self.data.arrangement.restore
+        pieces = [(restore(p.start), restore(p.end - p.start)) for p in getattr(frames, "pieces", [frames])]
+        counts = np.sum([count for _, count in pieces], axis=0)
+        late = None if due is None else restore(~due)
+        if late is not None:
+            counts = np.where(late, 0, counts)
+            pieces = [(start, np.where(late, 0, count)) for start, count in pieces]
+        offsets = np.concatenate(([0], np.cumsum(counts)))
+        rows = np.empty(int(offsets[-1]), np.int64)
+        begin = offsets[:-1].copy()
+        for start, count in pieces:
+            inside = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+            rows[np.repeat(begin, count) + inside] = np.repeat(start, count) + inside
+            begin += count
+        values = self.data.taken(aggregation.columns[0], view.row(rows), np.ones(len(rows), bool))
+        mask = None if late is None else pa.array(late)
+        if offsets[-1] < 2**31:
+            return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values, mask=mask)
+        return pa.LargeListArray.from_arrays(pa.array(offsets), values, mask=mask)
+
+
+def situation(columns: tuple[np.ndarray, ...], frames: Frames) -> Situation:
+    """What decides which algorithm runs."""
+    return Situation(
+        "columns",
+        rows=frames.trailing,
+        trailing=frames.trailing is not None,
+        monotone=frames.monotone,
+        numbers=all(c.dtype.kind in "biuf" for c in columns),
+        integers=all(c.dtype.kind in "iu" for c in columns),
+    )
+
+
+# ---- what the bounds alone tell
+def _read_off(aggregation: Aggregation, view: View, frames: Frames) -> Result:
+    """The number of rows, or the row of a position in the frame: O(1) per row, and no algorithm."""
+    if isinstance(aggregation, Count):
+        return frames.count, np.ones(len(frames), bool)
+    pieces = getattr(frames, "pieces", [frames])
+    if isinstance(aggregation, Last):
+        row, found = np.zeros(len(frames), np.int64), np.zeros(len(frames), bool)
+        for piece in pieces:
+            has = piece.end > piece.start
+            row, found = np.where(has, piece.end - 1, row), found | has
+        return view.row(row), found
+    left = np.full(len(frames), aggregation.parameters["n"] - 1 if isinstance(aggregation, NthValue) else 0)
+    row, found = np.zeros(len(frames), np.int64), np.zeros(len(frames), bool)
+    for piece in pieces:
+        here = ~found & (left < piece.end - piece.start)
+        row = np.where(here, piece.start + left, row)
+        found |= here
+        left -= piece.end - piece.start
+    return view.row(row), found
+
+
+# ---- integers
+def divided(totals: np.ndarray, counts: np.ndarray, scale: int) -> np.ndarray:
+    """totals * scale / counts, rounded half away from zero, in integers."""
+    counts = np.maximum(counts, 1)
+    size = np.abs(totals)
+    whole, rest = size // counts, size % counts
+    return np.sign(totals) * (whole * scale + (2 * rest * scale + counts) // (2 * counts))
+
+
+def _largest(values: np.ndarray) -> int:
+    return max(abs(int(values.min())), abs(int(values.max()))) if len(values) else 0

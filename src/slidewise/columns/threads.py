@@ -1,0 +1,70 @@
+"""Keys on threads: kernels release the interpreter's lock, and a frame never leaves its key."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from slidewise.aggregations.base import Aggregation
+from slidewise.columns.engine import Columns, compute
+from slidewise.errors import InvalidInput
+from slidewise.registry import algorithm as algorithm_entry
+from slidewise.windows.bounds import Frames
+
+#: rows that are worth a task of their own
+CHUNK = 1 << 18
+
+
+def thread_count(threads: int | None) -> int:
+    """How many threads to use: as many as there are cores, unless told otherwise."""
+    if threads is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+        raise InvalidInput(f"threads is a number of threads from 1 on, or None for all cores, got {threads!r}")
+    return threads
+
+
+def compute_keys(
+    aggregation: Aggregation,
+    columns: Columns,
+    frames: Frames,
+    algorithm: str,
+    keys: tuple[np.ndarray, np.ndarray],
+    threads: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """As compute(), in chunks of whole keys: `keys` are where each begins among the frames and among the rows.
+
+    The chunks depend on the data alone, so that results are the same, bit by bit, for any number of threads.
+    """
+    cuts = _cuts(keys[0])
+    compiled = all(c.dtype.kind in "biuf" for c in columns) and (
+        not algorithm_entry(algorithm).events or aggregation.compiled(columns, frames.longest) is not None
+    )
+    if len(cuts) < 3 or not compiled:
+        return compute(aggregation, columns, frames, algorithm)
+    bounds = [
+        (tuple(int(k[a]) for k in keys), tuple(int(k[b]) for k in keys)) for a, b in zip(cuts, cuts[1:], strict=False)
+    ]
+    done: list[tuple[np.ndarray, np.ndarray] | None] = [None] * len(bounds)
+
+    def run(k: int) -> None:
+        (first, row), (last, end) = bounds[k]
+        done[k] = compute(aggregation, tuple(c[row:end] for c in columns), frames.part(first, last, row), algorithm)
+
+    if threads == 1:
+        for k in range(len(bounds)):
+            run(k)
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(run, range(len(bounds))))
+    outs, valids = zip(*done, strict=True)  # type: ignore[arg-type]
+    return np.concatenate(outs), np.concatenate(valids)
+
+
+def _cuts(offsets: np.ndarray) -> np.ndarray:
+    """The keys at which chunks begin, and the number of keys: every chunk but the last has at least CHUNK rows."""
+    count = int(offsets[-1])
+    wanted = np.arange(CHUNK, count - CHUNK // 2, CHUNK)
+    return np.unique(np.concatenate(([0], np.searchsorted(offsets, wanted), [len(offsets) - 1])))

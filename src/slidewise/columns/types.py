@@ -1,0 +1,326 @@
+"""Columns as kernels take them, and results as Arrow again.
+
+A kernel works on numbers. What a column becomes depends on what an aggregation does with it (`Aggregation.accepts`):
+numbers stay what they are, a value of any ordered type becomes a number that sorts like it, and a value that is only
+passed on becomes the number of its row. Nulls are masks beside the numbers, never numbers themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slidewise.aggregations.base import Aggregation
+from slidewise.errors import InvalidInput
+
+#: results of an encoding, and which of them are not null, as Arrow
+Decode = Callable[[np.ndarray, np.ndarray], pa.Array]
+
+_ORDERED = {"integer", "float", "boolean", "decimal", "string", "binary", "date", "timestamp", "duration", "time"}
+_ACCEPTED = {
+    "number": {"integer", "float", "decimal"},
+    "amount": {"integer", "float", "decimal", "duration"},
+    "integer": {"integer"},
+    "boolean": {"boolean"},
+    "string": {"string"},
+    "ordered": _ORDERED,
+}
+_WANTED = {
+    "number": "numbers",
+    "amount": "numbers or durations",
+    "integer": "integers",
+    "boolean": "booleans",
+    "string": "text",
+    "ordered": "values that have an order",
+}
+
+
+class Encoded(NamedTuple):
+    """A column as numbers (or Python objects, where nothing else will do), and the way back."""
+
+    values: np.ndarray
+    decode: Decode
+
+
+def family(kind: pa.DataType) -> str:
+    """What a type is, as far as aggregations care."""
+    is_ = pa.types
+    if is_.is_dictionary(kind):
+        return family(kind.value_type)
+    tests = {
+        "integer": (is_.is_integer,),
+        "float": (is_.is_floating,),
+        "boolean": (is_.is_boolean,),
+        "decimal": (is_.is_decimal,),
+        "string": (is_.is_string, is_.is_large_string, is_.is_string_view),
+        "binary": (is_.is_binary, is_.is_large_binary, is_.is_fixed_size_binary, is_.is_binary_view),
+        "date": (is_.is_date,),
+        "timestamp": (is_.is_timestamp,),
+        "duration": (is_.is_duration,),
+        "time": (is_.is_time,),
+        "null": (is_.is_null,),
+    }
+    return next((name for name, checks in tests.items() if any(check(kind) for check in checks)), "other")
+
+
+# ---- what an aggregation takes
+def encoding_for(aggregation: Aggregation, position: int, name: str, kind: pa.DataType) -> str:
+    """How a column is encoded for an argument of an aggregation; refused where its type does not fit."""
+    accepts = aggregation.accepts[min(position, len(aggregation.accepts) - 1)]
+    of = family(kind)
+    if accepts == "carried":
+        return "row"
+    if accepts == "any":
+        if aggregation.distinct_values:
+            return "equal"
+        return "number" if of in ("integer", "float", "boolean") else "object"
+    if of == "null":
+        return "object" if accepts == "string" else "order"
+    if of not in _ACCEPTED[accepts]:
+        raise InvalidInput(
+            f"{aggregation.name}: the column {name!r} is of {kind}, and {aggregation.name} takes {_WANTED[accepts]}. "
+            + _instead(aggregation, of)
+        )
+    if accepts == "string":
+        return "object"
+    if of == "decimal" and accepts in ("number", "amount"):
+        return "unscaled" if accepts == "amount" else "double"
+    return "order" if accepts == "ordered" or of == "duration" else "number"
+
+
+def _instead(aggregation: Aggregation, of: str) -> str:
+    if of == "other":
+        return "It has no order and no arithmetic: first, last, nth_value, count and collect_list take it"
+    if aggregation.name in ("median", "percentile") and of in _ORDERED:
+        return "Use percentile_disc, which takes one of the values"
+    if of == "boolean" and "number" in aggregation.accepts[0]:
+        return "Cast it to integers, or use bool_and, bool_or or count(where=...)"
+    ordered = "max, min, mode, percentile_disc, count_distinct, first and last take it"
+    if of == "duration":
+        return f"sum, avg, {ordered}"
+    return (
+        f"{ordered[0].upper()}{ordered[1:]}, string_agg too" if of == "string" else f"{ordered[0].upper()}{ordered[1:]}"
+    )
+
+
+# ---- encodings
+def encode(array: pa.Array, how: str) -> Encoded:
+    """A column in one of the encodings: "number", "double", "unscaled", "order", "equal" or "object"."""
+    if pa.types.is_null(array.type):
+        return Encoded(np.zeros(len(array), np.int64), lambda values, valid: pa.nulls(len(values), array.type))
+    return _ENCODINGS[how](array)
+
+
+def _number(array: pa.Array) -> Encoded:
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        return _number(array.cast(kind.value_type))
+    if pa.types.is_boolean(kind):
+        return Encoded(array.fill_null(False).to_numpy(zero_copy_only=False), _to(kind))
+    values = words(array, kind.to_pandas_dtype())
+    if pa.types.is_float16(kind):  # numba has no half floats
+        return Encoded(values.astype(np.float32), lambda out, valid: arrow(out.astype(np.float16), valid, kind))
+    if pa.types.is_uint64(kind) and values.max(initial=0) < 2**63:
+        return Encoded(values.view(np.int64), _to(kind))
+    return Encoded(values, _to(kind))
+
+
+def _double(array: pa.Array) -> Encoded:
+    return _number(array.cast(pa.float64()))
+
+
+def _unscaled(array: pa.Array) -> Encoded:
+    """Decimals as their digits, where those of all fit 64 bits; as Decimal objects where not."""
+    kind = array.type
+    digits = unscaled_digits(array)
+    if digits is None:
+        return _object(array)
+    return Encoded(digits, lambda values, valid: decimals(values, valid, kind))
+
+
+def _order(array: pa.Array) -> Encoded:
+    kind = array.type
+    of = family(kind)
+    if pa.types.is_dictionary(kind):
+        return (
+            _sorted_dictionary(array) if of in ("string", "binary", "decimal") else _order(array.cast(kind.value_type))
+        )
+    if pa.types.is_uint64(kind):
+        values = words(array, np.uint64)
+        top = np.uint64(0 if values.max(initial=0) < 2**63 else 1 << 63)
+        flipped = (values ^ top).view(np.int64) if top else values.view(np.int64)
+        return Encoded(flipped, lambda out, valid: arrow(out.astype(np.int64).view(np.uint64) ^ top, valid, kind))
+    if of in ("integer", "float", "boolean"):
+        return _number(array)
+    if of == "decimal":
+        digits = unscaled_digits(array)
+        if digits is not None:
+            return Encoded(digits, lambda values, valid: decimals(values, valid, kind))
+    if of in ("string", "binary", "decimal"):
+        return _sorted_dictionary(array.dictionary_encode(), kind)
+    return Encoded(words(array, f"i{kind.bit_width // 8}"), _to(kind))
+
+
+def _equal(array: pa.Array) -> Encoded:
+    """Numbers that are equal where values are; only their number is asked for."""
+    if family(array.type) in ("other", "string", "binary", "decimal"):
+        try:
+            codes = (array if pa.types.is_dictionary(array.type) else array.dictionary_encode()).indices
+        except pa.ArrowNotImplementedError:
+            return _object(array)
+        return _number(codes)
+    return _order(array)
+
+
+def _sorted_dictionary(array: pa.Array, kind: pa.DataType | None = None) -> Encoded:
+    """The ranks of the distinct values. Two entries of a dictionary that are equal have one rank."""
+    entries = array.dictionary
+    distinct = entries.dictionary_encode()
+    order = pc.sort_indices(distinct.dictionary).to_numpy()
+    rank_of = np.empty(len(order), np.int64)
+    rank_of[order] = np.arange(len(order))
+    ranks = rank_of[words(distinct.indices, np.int32)]
+    entry_of = np.zeros(len(order), np.int64)
+    entry_of[ranks] = np.arange(len(entries))
+    index_type = array.indices.type
+    codes = words(array.indices, index_type.to_pandas_dtype())
+    if array.null_count:
+        codes = np.where(mask_of(array), 0, codes)
+    values = ranks[codes] if len(entries) else np.zeros(len(array), np.int64)
+
+    def decode(out: np.ndarray, valid: np.ndarray) -> pa.Array:
+        found = entry_of[np.where(valid, out, 0)] if len(entries) else np.zeros(len(out), np.int64)
+        if kind is not None:
+            return entries.take(pa.array(found, mask=~valid)).cast(kind)
+        indices = arrow(found.astype(index_type.to_pandas_dtype()), valid, index_type)
+        return pa.DictionaryArray.from_arrays(indices, entries, ordered=array.type.ordered)
+
+    return Encoded(values, decode)
+
+
+def _object(array: pa.Array) -> Encoded:
+    values = np.empty(len(array), object)
+    for i, value in enumerate(array.to_pylist()):  # a slice would take lists apart
+        values[i] = value
+    return Encoded(values, lambda out, valid: objects(out, valid, array.type))
+
+
+_ENCODINGS: dict[str, Callable[[pa.Array], Encoded]] = {
+    "number": _number,
+    "double": _double,
+    "unscaled": _unscaled,
+    "order": _order,
+    "equal": _equal,
+    "object": _object,
+}
+
+
+def _to(kind: pa.DataType) -> Decode:
+    return lambda values, valid: arrow(values, valid, kind)
+
+
+# ---- Arrow's memory as NumPy arrays and back
+def words(array: pa.Array, dtype: Any) -> np.ndarray:
+    """The values of a column of a fixed width, without a copy; anything stands where they are null."""
+    buffer = array.buffers()[1]
+    if buffer is None or len(array) == 0:
+        return np.zeros(len(array), dtype)
+    return np.frombuffer(buffer, dtype)[array.offset : array.offset + len(array)]
+
+
+def mask_of(array: pa.Array) -> np.ndarray | None:
+    """Which values are null; None where none is."""
+    if pa.types.is_dictionary(array.type) and array.dictionary.null_count:
+        array = array.cast(array.type.value_type)
+    return array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
+
+
+def arrow(values: np.ndarray, valid: np.ndarray, kind: pa.DataType) -> pa.Array:
+    """Numbers as Arrow values of a type, whose words they are; without a copy where the width fits."""
+    bits = None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    if pa.types.is_boolean(kind):
+        data = np.packbits(values.astype(bool, copy=False), bitorder="little")
+    else:
+        unsigned = pa.types.is_unsigned_integer(kind)
+        letter = "f" if pa.types.is_floating(kind) else "u" if unsigned else "i"
+        data = np.ascontiguousarray(values, f"{letter}{kind.bit_width // 8}")
+    return pa.Array.from_buffers(kind, len(values), [bits, pa.py_buffer(data)])
+
+
+def objects(values: np.ndarray, valid: np.ndarray, kind: pa.DataType | None) -> pa.Array:
+    """Python objects as Arrow."""
+    plain = [v if ok else None for v, ok in zip(values.tolist(), valid.tolist(), strict=True)]
+    try:
+        return pa.array(plain, kind)
+    except pa.ArrowInvalid:
+        if kind is not None and pa.types.is_decimal(kind):
+            raise OverflowError(f"a result has more digits than {kind}, the widest decimal of its scale") from None
+        raise
+
+
+def results(values: np.ndarray, valid: np.ndarray, names: tuple[str, ...] = (), part: Decode | None = None) -> pa.Array:
+    """Computed results as Arrow, of the type that they have; tuples as structs."""
+    if values.dtype.names:
+        fields = names or values.dtype.names
+        parts = [np.ascontiguousarray(values[f]) for f in values.dtype.names]
+        arrays = [part(p, valid) if part else results(p, valid) for p in parts]
+        return pa.StructArray.from_arrays(arrays, fields, mask=pa.array(~valid))
+    if values.dtype.kind in "biuf":
+        return arrow(values, valid, pa.from_numpy_dtype(values.dtype))
+    if names:
+        rows = [dict(zip(names, v, strict=True)) if ok else None for v, ok in zip(values, valid, strict=True)]
+        return pa.array(rows, pa.struct([]) if not any(valid) else None)
+    return objects(values, valid, None)
+
+
+# ---- decimals
+def unscaled_digits(array: pa.Array) -> np.ndarray | None:
+    """Decimals as integers without their point; None where one of them is wider than 64 bits."""
+    kind = array.type
+    if not pa.types.is_decimal128(kind):
+        if kind.precision > 38:
+            return None
+        array = array.cast(pa.decimal128(kind.precision, kind.scale))
+    pairs = np.frombuffer(array.buffers()[1], np.int64).reshape(-1, 2)[array.offset : array.offset + len(array)]
+    low, high = pairs[:, 0], pairs[:, 1]
+    if kind.precision > 18:
+        wide = high != low >> 63
+        null = mask_of(array)
+        if (wide if null is None else wide & ~null).any():
+            return None
+    return np.ascontiguousarray(low)
+
+
+def decimals(digits: np.ndarray, valid: np.ndarray, kind: pa.DataType) -> pa.Array:
+    """Integers as decimals of that type."""
+    wide = pa.decimal128(max(19, min(38, kind.precision)), kind.scale)
+    pairs = np.stack([digits, digits >> 63], axis=1)
+    bits = None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    array = pa.Array.from_buffers(wide, len(digits), [bits, pa.py_buffer(np.ascontiguousarray(pairs))])
+    return array if wide == kind else array.cast(kind)
+
+
+def decimal_sum_type(kind: pa.DataType) -> pa.DataType:
+    """The type of sums of decimals, as Spark has it: ten digits more."""
+    return pa.decimal128(min(38, kind.precision + 10), kind.scale)
+
+
+def decimal_avg_type(kind: pa.DataType) -> pa.DataType:
+    """The type of means of decimals, as Spark has it: four more digits after the point, within 38."""
+    precision, scale = kind.precision + 4, kind.scale + 4
+    if precision > 38:
+        scale = max(scale - (precision - 38), min(scale, 6))
+        precision = 38
+    return pa.decimal128(precision, scale)
+
+
+def exact_decimal(value: Decimal, kind: pa.DataType) -> Decimal:
+    """A decimal rounded half up to the scale of a type."""
+    from decimal import ROUND_HALF_UP
+
+    return value.quantize(Decimal(1).scaleb(-kind.scale), rounding=ROUND_HALF_UP)
