@@ -229,6 +229,33 @@ def run_frames(tree, values, start, end, out, valid):
                 results[i] = lower(total)
 
 
+def run_pieces(tree, values, start, end, out, valid):
+    """As run_frames, over frames with holes: the rows of frame i are those of its pieces, start[p][i] to end[p][i] - 1.
+
+    At most 2 log2(length) + 1 combines per piece, and one between two pieces.
+    """
+    tree = zipped(tree)
+    values = zipped(values)
+    results = zipped(out)
+    capacity = len(tree) // 2
+    for i in range(len(values)):
+        tree[capacity + i] = lift(*values[i])
+    for i in range(capacity + len(values), 2 * capacity):
+        tree[i] = identity
+    build(tree, capacity)
+    for i in range(len(out)):
+        total = identity
+        rows = 0
+        for p in range(len(start)):
+            if start[p][i] < end[p][i]:
+                total = combine(total, between(tree, capacity, start[p][i], end[p][i]))
+                rows += 1
+        if rows:
+            valid[i] = defined(total)
+            if valid[i]:
+                results[i] = lower(total)
+
+
 # ---- the paper's interface
 class FlatFAT:
     """Slots by location, from 1: the new, update, aggregate, prefix and suffix of the paper's section 4."""

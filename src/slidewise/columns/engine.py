@@ -17,16 +17,21 @@ from slidewise.templates import fifo, fold
 from slidewise.templates.bind import bind, functions_of
 from slidewise.templates.compile import kernel, new_state, partial_dtype, result_dtype
 from slidewise.templates.interpret import optional_names, run_interpreted, swag_class
-from slidewise.windows.bounds import Frames
+from slidewise.windows.bounds import Frames, Pieces, Scattered
 
 Columns = tuple[np.ndarray, ...]
 
 
-def compute(aggregation: Aggregation, columns: Columns, frames: Frames, algorithm: str) -> tuple[np.ndarray, np.ndarray]:
+Results = tuple[np.ndarray, np.ndarray]
+
+
+def compute(aggregation: Aggregation, columns: Columns, frames: Frames, algorithm: str) -> Results:
     """The results of all frames, and which of them are not null."""
     entry = algorithm_entry(algorithm)
     require_legal(entry, aggregation)
     _require_frames(entry, frames)
+    if isinstance(frames, Scattered) and not (isinstance(frames, Pieces) and entry.name == "flat_fat"):
+        return _gathered(aggregation, columns, frames, algorithm)
     numeric = all(c.dtype.kind in "biuf" for c in columns)
     if not entry.events:
         return _holistic(entry, aggregation, columns[0], frames)
@@ -44,10 +49,27 @@ def _require_frames(entry: AlgorithmEntry, frames: Frames) -> None:
     )
 
 
+# ---- frames with holes
+def _gathered(aggregation: Aggregation, columns: Columns, frames: Scattered, algorithm: str) -> Results:
+    """Frames with holes by copying their rows one frame after the other: O(rows of all frames), a batch at a time."""
+    done = []
+    for rows, offsets in frames.batches(_BATCH):
+        gathered = tuple(c[rows] for c in columns)
+        done.append(compute(aggregation, gathered, Frames(offsets[:-1], offsets[1:]), algorithm))
+    if not done:
+        return compute(aggregation, tuple(c[:0] for c in columns), Frames(*np.zeros((2, 0), np.int64)), algorithm)
+    outs, valids = zip(*done, strict=True)
+    return np.concatenate(outs), np.concatenate(valids)
+
+
+#: rows that are copied at a time; a frame alone may have more
+_BATCH = 1 << 20
+
+
 # ---- holistic
 def _holistic(
     entry: AlgorithmEntry, aggregation: Aggregation, column: np.ndarray, frames: Frames
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Results:
     """The kernels of order statistics, distinct counts and modes, on values as 64-bit numbers."""
     from slidewise.columns import holistic
 
@@ -81,7 +103,7 @@ def _as_64_bits(entry: AlgorithmEntry, column: np.ndarray) -> np.ndarray:
 # ---- compiled
 def _compiled(
     entry: AlgorithmEntry, op: Aggregation, columns: Columns, frames: Frames
-) -> tuple[np.ndarray, np.ndarray] | None:
+) -> Results | None:
     partial = partial_dtype(op, columns)
     room = np.empty if frames.trailing is not None else np.zeros  # drivers write every frame of trailing rows
     out = room(len(frames), result_dtype(op, columns, partial))
@@ -133,7 +155,10 @@ def _run_pba(c: _Compiler, columns: Columns, frames: Frames, out: np.ndarray, va
 
 
 def _run_flat_fat(c: _Compiler, columns: Columns, frames: Frames, out: np.ndarray, valid: np.ndarray) -> bool:
-    return c.call(c.module.run_frames, c.work(_tree_size(columns)), columns, frames.start, frames.end, out, valid)
+    tree = c.work(_tree_size(columns))
+    if isinstance(frames, Pieces):
+        return c.call(c.module.run_pieces, tree, columns, *frames.bounds, out, valid)
+    return c.call(c.module.run_frames, tree, columns, frames.start, frames.end, out, valid)
 
 
 def _tree_size(columns: Columns) -> int:
@@ -152,7 +177,7 @@ _RUNNERS: dict[str, _Runner] = {
 # ---- interpreted
 def _interpreted(
     entry: AlgorithmEntry, aggregation: Aggregation, columns: Columns, frames: Frames
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Results:
     lists = [c.tolist() for c in columns]
     rows = lists[0] if aggregation.arity == 1 else list(zip(*lists, strict=True))
     start, end = frames.start.tolist(), frames.end.tolist()
@@ -160,7 +185,10 @@ def _interpreted(
         results = _drive(aggregation, [fold.run], "run", (), rows, start, end)
     elif entry.name == "flat_fat":
         tree = [None] * _tree_size(columns)
-        results = _drive(aggregation, functions_of(entry.module), "run_frames", (tree,), rows, start, end)
+        driver = "run_frames"
+        if isinstance(frames, Pieces):
+            driver, (start, end) = "run_pieces", ([b.tolist() for b in bounds] for bounds in frames.bounds)
+        results = _drive(aggregation, functions_of(entry.module), driver, (tree,), rows, start, end, len(frames))
     elif entry.name in ("sba", "pba"):
         work = [None] * max(1, frames.longest)
         results = _drive(aggregation, functions_of(algorithm_entry("sba").module), "run_frames", (work,), rows, start, end)
@@ -176,18 +204,20 @@ def _drive(
     driver: str,
     work: tuple[Any, ...],
     rows: list[Any],
-    start: list[int],
-    end: list[int],
+    start: list[Any],
+    end: list[Any],
+    count: int | None = None,
 ) -> list[Any]:
     """The results of a driver over Python objects; lower itself gives None where there is no result."""
     names = optional_names(aggregation)
     names |= {"zipped": lambda x: x, "defined": lambda total: True, "always_defined": False}
-    out = [aggregation.empty] * len(start)
-    bind(functions, names)[driver](*work, [(row,) for row in rows], start, end, out, [False] * len(start))
+    count = len(start) if count is None else count
+    out = [aggregation.empty] * count
+    bind(functions, names)[driver](*work, [(row,) for row in rows], start, end, out, [False] * count)
     return out
 
 
-def _as_arrays(results: list[Any]) -> tuple[np.ndarray, np.ndarray]:
+def _as_arrays(results: list[Any]) -> Results:
     """Python results as an array of the narrowest fitting type, and which are not None."""
     valid = np.array([r is not None for r in results], bool)
     present = {type(r) for r in results if r is not None}

@@ -22,10 +22,8 @@ from slidewise.aggregations.sums import Avg, Count, Sum
 from slidewise.columns import types
 from slidewise.columns.data import Data, View
 from slidewise.columns.threads import compute_keys
-from slidewise.columns.types import Encoded
 from slidewise.planner.choose import Situation, choose
-from slidewise.windows.bounds import Frames
-from slidewise.windows.definitions import WindowDefinition
+from slidewise.windows.bounds import Frames, Pieces
 
 #: results in the arranged order, and which of them are not null
 Result = tuple[np.ndarray, np.ndarray]
@@ -150,19 +148,11 @@ class Evaluation:
     def _lists(self, aggregation: Aggregation, view: View, frames: Frames, due: np.ndarray | None) -> pa.Array:
         """All values of every frame: one take along the frames, in the order of the input."""
         restore = self.data.arrangement.restore
-        pieces = [(restore(p.start), restore(p.end - p.start)) for p in getattr(frames, "pieces", [frames])]
-        counts = np.sum([count for _, count in pieces], axis=0)
+        pieces = [Frames(restore(p.start), restore(p.end)) for p in pieces_of(frames)]
         late = None if due is None else restore(~due)
         if late is not None:
-            counts = np.where(late, 0, counts)
-            pieces = [(start, np.where(late, 0, count)) for start, count in pieces]
-        offsets = np.concatenate(([0], np.cumsum(counts)))
-        rows = np.empty(int(offsets[-1]), np.int64)
-        begin = offsets[:-1].copy()
-        for start, count in pieces:
-            inside = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
-            rows[np.repeat(begin, count) + inside] = np.repeat(start, count) + inside
-            begin += count
+            pieces = [Frames(p.start, np.where(late, p.start, p.end)) for p in pieces]
+        rows, offsets = Pieces(pieces).rows()
         values = self.data.taken(aggregation.columns[0], view.row(rows), np.ones(len(rows), bool))
         mask = None if late is None else pa.array(late)
         if offsets[-1] < 2**31:
@@ -182,12 +172,17 @@ def situation(columns: tuple[np.ndarray, ...], frames: Frames) -> Situation:
     )
 
 
+def pieces_of(frames: Frames) -> list[Frames]:
+    """The stretches of neighbouring rows that frames are made of."""
+    return frames.pieces if isinstance(frames, Pieces) else [frames]
+
+
 # ---- what the bounds alone tell
 def _read_off(aggregation: Aggregation, view: View, frames: Frames) -> Result:
     """The number of rows, or the row of a position in the frame: O(1) per row, and no algorithm."""
     if isinstance(aggregation, Count):
         return frames.count, np.ones(len(frames), bool)
-    pieces = getattr(frames, "pieces", [frames])
+    pieces = pieces_of(frames)
     if isinstance(aggregation, Last):
         row, found = np.zeros(len(frames), np.int64), np.zeros(len(frames), bool)
         for piece in pieces:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
@@ -126,14 +127,27 @@ class KeyedTrailingRows(Frames):
         return np.arange(1, len(self) + 1)
 
 
-class Pieces(Frames):
-    """Frames with holes: the rows of a frame are those of its pieces, the oldest first."""
+class Scattered(Frames):
+    """Frames whose rows need not be neighbours."""
 
     monotone = False
+
+    def batches(self, most: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """The rows of some frames one after the other, and where each frame begins among them; about `most` at a time."""
+        raise NotImplementedError
+
+
+class Pieces(Scattered):
+    """Frames with holes: the rows of a frame are those of its pieces, the oldest first."""
 
     def __init__(self, pieces: list[Frames]) -> None:
         self.pieces = pieces
         super().__init__(pieces[0].start, pieces[-1].end)
+
+    @property
+    def bounds(self) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
+        """The bounds of all pieces."""
+        return tuple(piece.start for piece in self.pieces), tuple(piece.end for piece in self.pieces)
 
     @cached_property
     def count(self) -> np.ndarray:
@@ -142,8 +156,29 @@ class Pieces(Frames):
     def without(self, left_out: np.ndarray) -> Frames:
         return Pieces([piece.without(left_out) for piece in self.pieces])
 
-    def part(self, first: int, last: int, base: int) -> Frames:
+    def part(self, first: int, last: int, base: int) -> Pieces:
         return Pieces([piece.part(first, last, base) for piece in self.pieces])
 
     def every(self, step: int) -> Frames:
         return Pieces([piece.every(step) for piece in self.pieces])
+
+    def rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """The rows of all frames, one frame after the other, and where each begins among them."""
+        offsets = np.concatenate(([0], np.cumsum(self.count)))
+        rows = np.empty(int(offsets[-1]), np.int64)
+        begin = offsets[:-1].copy()
+        for piece in self.pieces:
+            count = piece.count
+            inside = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+            rows[np.repeat(begin, count) + inside] = np.repeat(piece.start, count) + inside
+            begin += count
+        return rows, offsets
+
+    def batches(self, most: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        total = np.cumsum(self.count)
+        first = 0
+        while first < len(self):
+            before = int(total[first - 1]) if first else 0
+            last = max(first + 1, int(np.searchsorted(total, before + most)))
+            yield self.part(first, last, 0).rows()
+            first = last
