@@ -356,10 +356,10 @@ def test_a_declared_state_version_stands_for_the_functions():
 def test_functions_that_have_no_digest_go_by_name():
     class Odd(sw.Aggregation):
         combine = min
-        where = object()
+        place = object()
 
         def lift(x):
-            return (x, Odd.where)[0]
+            return (x, Odd.place)[0]
 
     assert sw.swag("daba_lite", Odd()).from_bytes(state_of("daba_lite", Odd())).query() is None
 

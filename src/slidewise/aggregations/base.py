@@ -45,6 +45,14 @@ class _Filtering(type):
             made.where = where
         return made
 
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """The parameters of the class itself, and `where`."""
+        own = list(inspect.signature(cls.__init__).parameters.values())[1:]  # type: ignore[misc]
+        where = inspect.Parameter("where", inspect.Parameter.KEYWORD_ONLY, default=None)
+        place = next((k for k, p in enumerate(own) if p.kind is p.VAR_KEYWORD), len(own))
+        return inspect.Signature([*own[:place], where, *own[place:]])
+
 
 class Aggregation(metaclass=_Filtering):
     """The base class of all aggregations, built in or your own.

@@ -30,6 +30,10 @@ def swag(name: str, aggregation: Aggregation | type[Aggregation], **options: Any
         aggregation = aggregation()
     if not isinstance(aggregation, Aggregation):
         raise InvalidInput(f"swag takes an aggregation such as slidewise.max(), got {aggregation!r}")
+    if aggregation.where is not None:
+        raise InvalidInput(
+            f"swag takes values, which have no column {aggregation.where!r}: where= is for with_columns, aggregate and Window"
+        )
     require_legal(entry, aggregation)
     if not entry.events:
         instead = next(e.name for e in reversed(legal_algorithms(aggregation)) if e.events)

@@ -35,6 +35,8 @@ def rolling(
         aggregation = aggregation()
     if not isinstance(aggregation, Aggregation):
         raise InvalidInput(f"rolling takes an aggregation such as slidewise.max(), got {aggregation!r}")
+    if aggregation.where is not None:
+        raise InvalidInput(f"rolling has arrays and no column {aggregation.where!r}: mask the rows, or use with_columns")
     columns, nulls = _columns(x, aggregation)
     frames, due = _frames(window, len(columns[0]))
     if nulls is not None:

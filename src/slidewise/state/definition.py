@@ -46,6 +46,7 @@ def of_aggregation(aggregation: Aggregation) -> Definition:
         "aggregation": aggregation.name,
         "columns": ", ".join(aggregation.columns),
         "parameters": words(aggregation.parameters),
+        **({"where": aggregation.where} if aggregation.where is not None else {}),
     }
     if built_in or aggregation.state_version is not None:
         return {**definition, "state version": str(aggregation.state_version or 1)}

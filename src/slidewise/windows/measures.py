@@ -50,7 +50,19 @@ class OfPartials(Aggregation):
 class Measure:
     """One aggregation of a window: how it reads a row, and which algorithm holds it."""
 
-    __slots__ = ("aggregation", "arity", "columns", "combine", "entry", "lift", "lower", "name", "options", "raw")
+    __slots__ = (
+        "aggregation",
+        "arity",
+        "columns",
+        "combine",
+        "entry",
+        "lift",
+        "lower",
+        "name",
+        "options",
+        "raw",
+        "where",
+    )
 
     def __init__(self, name: str | None, aggregation: Aggregation, entry: AlgorithmEntry, options: dict[str, Any]):
         self.name = name
@@ -59,13 +71,19 @@ class Measure:
         self.options = options
         self.columns = aggregation.columns
         self.arity = aggregation.arity
+        self.where = aggregation.where
         #: the structure takes the values themselves, not partials
         self.raw = bool(entry.needs & _HOLISTIC)
         names = optional_names(aggregation)
         self.lift, self.combine, self.lower = names["lift"], names["combine"], names["lower"]
 
     def item(self, value: Any) -> Any:
-        """What is held of one row: its partial, or its value where the structure holds values. O(1)."""
+        """What is held of one row: its partial, or its value where the structure holds values. O(1).
+
+        A row that `where` leaves out is held as nothing: it counts among the rows of a window, and adds nothing.
+        """
+        if self.where is not None and not self._taken(value):
+            return None
         if self.columns:
             try:
                 arguments = [value[column] for column in self.columns]
@@ -85,10 +103,22 @@ class Measure:
                 raise
             raise InvalidInput(f"{self.aggregation!r} cannot take the value {value!r}: {error}") from error
 
+    def _taken(self, row: Any) -> bool:
+        try:
+            found = row[self.where]
+        except (KeyError, TypeError, IndexError):
+            raise missing_column(row, (str(self.where),), f"where={self.where!r}") from None
+        if hasattr(found, "item"):
+            found = found.item()
+        if found is not None and not isinstance(found, bool):
+            raise InvalidInput(f"where={self.where!r} must be True, False or None, got {found!r}")
+        return found is True
+
     def structure(self) -> Swag:
         """A new structure for items."""
         if self.raw:
-            return swag(self.entry.name, self.aggregation, **self.options)
+            plain = self.aggregation if self.where is None else self.aggregation.variant(where=None)
+            return swag(self.entry.name, plain, **self.options)
         return swag(self.entry.name, OfPartials(self.aggregation), **self.options)
 
     @property
@@ -151,6 +181,12 @@ def _check_columns(aggregations: list[Aggregation]) -> None:
     readers = [a for a in aggregations if not isinstance(a, Count) or a.columns]
     with_columns = [a for a in readers if a.columns]
     without = [a for a in readers if not a.columns]
+    filtered = [a for a in aggregations if a.where is not None]
+    if filtered and without:
+        raise InvalidInput(
+            f"Window: where={filtered[0].where!r} names a column of the row, and {without[0]!r} reads the whole value. "
+            "Name its column too"
+        )
     if with_columns and without:
         raise InvalidInput(
             f"Window: {with_columns[0]!r} reads a column and {without[0]!r} reads the whole value. "

@@ -76,7 +76,7 @@ class Reader:
         ):
             self.size_clock.lengths = (definition.size, slide.size)  # type: ignore[union-attr]
         #: rows must be mappings
-        self.whole_row = bool(partition_by or definition.columns or any(m.columns for m in measures))
+        self.whole_row = bool(partition_by or definition.columns or any(m.columns or m.where for m in measures))
 
     def read(self, value: Any, key: Any) -> Row:
         """A row from a value or a mapping. O(1)."""
@@ -100,7 +100,8 @@ class Reader:
 
     def _columns(self) -> tuple[str, ...]:
         keys = (self.partition_by,) if isinstance(self.partition_by, str) else tuple(self.partition_by or ())
-        return tuple(dict.fromkeys((*keys, *self.definition.columns, *(c for m in self.measures for c in m.columns))))
+        read = (c for m in self.measures for c in (*m.columns, *((m.where,) if m.where else ())))
+        return tuple(dict.fromkeys((*keys, *self.definition.columns, *read)))
 
     def _key(self, value: Any, key: Any) -> Any:
         if self.partition_by is None:
