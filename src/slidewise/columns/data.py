@@ -83,7 +83,7 @@ class Data:
         rows = np.where(valid, rows, 0)
         if permutation is not None and len(permutation):
             rows = permutation[rows]
-        return self.array(name).take(pa.array(rows, mask=None if valid.all() else ~valid))
+        return self.array(name).take(pa.array(rows, pa.int64(), mask=None if valid.all() else ~valid))
 
     # ---- windows
     @cached_property
@@ -187,4 +187,6 @@ class View:
 
     def row(self, kept: np.ndarray) -> np.ndarray:
         """The arranged rows that rows of this view are."""
-        return kept if self.left_out is None else self._kept[np.clip(kept, 0, max(len(self._kept) - 1, 0))]
+        if self.left_out is None or not len(self._kept):
+            return kept
+        return self._kept[np.clip(kept, 0, len(self._kept) - 1)]

@@ -221,6 +221,8 @@ def _as_arrays(results: list[Any]) -> Results:
     """Python results as an array of the narrowest fitting type, and which are not None."""
     valid = np.array([r is not None for r in results], bool)
     present = {type(r) for r in results if r is not None}
+    if not present:
+        return np.zeros(len(results), np.int64), valid
     if present and present <= {bool} | {int, float} and (present == {bool} or bool not in present):
         filler = next(iter(present))(0)
         return np.array([filler if r is None else r for r in results]), valid

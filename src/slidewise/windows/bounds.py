@@ -133,7 +133,7 @@ class Scattered(Frames):
     monotone = False
 
     def batches(self, most: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """The rows of some frames one after the other, and where each frame begins among them; about `most` at a time."""
+        """The rows of some frames one after the other, and where each begins among them; about `most` at a time."""
         raise NotImplementedError
 
 

@@ -1,0 +1,5 @@
+"""Random tables and windows against answers that share no code with ours: `python -m slidewise.fuzz --cases 10000`.
+
+`cases` draws a table, its keys, its order and some aggregates over windows. `by_hand` answers in plain Python, row by
+row, and `sqlite` asks Python's own SQLite. `check` compares, and makes a failing case as small as it can.
+"""

@@ -1,0 +1,91 @@
+"""Compare answers, and make a failing case small."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from slidewise.fuzz import by_hand, sqlite
+from slidewise.fuzz.cases import By, Case, draw
+
+Oracle = Callable[[Case], list[list[Any]]]
+ORACLES: dict[str, Oracle] = {
+    "sqlite": sqlite.answers,
+    "hand": by_hand.answers,
+    "recalculate": lambda case: case.results("recalculate"),
+}
+
+
+def case_of(seed: int, number: int, most_rows: int = 30, oracle: str | None = None) -> Case:
+    """The case of that number in the run of a seed; every other one is for SQLite, or all where that is the oracle."""
+    of_sqlite = number % 2 == 0 if oracle is None else oracle == "sqlite"
+    return draw(random.Random(f"{seed} {number}"), most_rows, of_sqlite)
+
+
+def difference(case: Case, oracle: str | None = None) -> str | None:
+    """What is wrong with the answers to a case; None where all oracles agree with them."""
+    asked = [name for name in ORACLES if oracle in (None, name) and (name != "sqlite" or sqlite.able(case))]
+    name = "auto"
+    try:
+        ours = case.results()
+        for name in asked:
+            for k, (mine, theirs) in enumerate(zip(ours, ORACLES[name](case), strict=True)):
+                for row, (a, b) in enumerate(zip(mine, theirs, strict=True)):
+                    if not same(a, b):
+                        return f"r{k} of row {row} is {a!r}, and {b!r} by {name}"
+    except Exception as error:
+        return f"{name} raises {type(error).__name__}: {error}"
+    return None
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two answers are equal, floats to a few units in the last places."""
+    if b is by_hand.UNKNOWN:
+        return True
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
+    if isinstance(a, float) and isinstance(b, float | int):
+        return a == b or (a != a and b != b) or math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9)
+    if isinstance(a, bool) or isinstance(b, bool):
+        return a is b
+    return type(a) is type(b) and bool(a == b)
+
+
+def shrunk(case: Case, fails: Callable[[Case], bool]) -> Case:
+    """A case that still fails, with nothing left that can be taken away alone."""
+    smaller: Case | None = case
+    while smaller is not None:
+        case = smaller
+        smaller = next((c for c in _smaller(case) if fails(c)), None)
+    return case
+
+
+def _smaller(case: Case) -> Iterator[Case]:
+    """Cases with a little less."""
+    if len(case.aggregates) > 1:
+        for aggregate in case.aggregates:
+            yield replace(case, aggregates=(aggregate,)).with_used_columns()
+    size = case.rows // 2
+    while size:  # blocks of rows, then single ones
+        for begin in range(0, case.rows, size):
+            yield case.only([i for i in range(case.rows) if not begin <= i < begin + size])
+        size //= 2
+    for k in range(len(case.keys)):
+        yield replace(case, keys=case.keys[:k] + case.keys[k + 1 :]).with_used_columns()
+    if len(case.order) > 1:
+        for by in case.order:
+            yield replace(case, order=(by,)).with_used_columns()
+    for k, by in enumerate(case.order):
+        if by != By(by.name):
+            yield replace(case, order=(*case.order[:k], By(by.name), *case.order[k + 1 :]))
+    aggregate = case.aggregates[0]
+    if aggregate.where:
+        yield replace(case, aggregates=(replace(aggregate, where=None),)).with_used_columns()
+    if aggregate.frame.exclude:
+        plain = replace(aggregate, frame=replace(aggregate.frame, exclude=None))
+        yield replace(case, aggregates=(plain,))
