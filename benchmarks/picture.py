@@ -22,8 +22,8 @@ from benchmarks.machine import describe
 from benchmarks.timing import best_seconds
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
-from matplotlib.ticker import FuncFormatter, NullFormatter  # noqa: E402
+import matplotlib.pyplot as plt
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 Call = Callable[[np.ndarray, int], np.ndarray]
 PANELS: dict[str, dict[str, Call]] = {
@@ -68,7 +68,8 @@ def draw(figures: dict[str, dict[str, list[float]]], rows: int, path: Path) -> N
     for axis, (panel, libraries) in zip(axes, figures.items(), strict=True):
         for library, values in libraries.items():
             ours = library == "slidewise"
-            axis.plot(WINDOWS, values, color=COLORS[library], lw=3 if ours else 1.5, marker="o", ms=4, zorder=3 if ours else 2)
+            style = {"lw": 3, "zorder": 3} if ours else {"lw": 1.5, "zorder": 2}
+            axis.plot(WINDOWS, values, color=COLORS[library], marker="o", ms=4, **style)
             axis.annotate(
                 library, (WINDOWS[-1], values[-1]), (8, 0), textcoords="offset points", va="center", color=COLORS[library],
                 fontweight="bold" if ours else None,
@@ -81,7 +82,13 @@ def draw(figures: dict[str, dict[str, list[float]]], rows: int, path: Path) -> N
         axis.spines[["top", "right"]].set_visible(False)
         axis.grid(alpha=0.25, which="major")
     axes[0].set_ylabel("ns per row")
-    fig.text(0.01, 0.01, f"{rows:,} float64 rows, one thread, best of 5. {describe('bottleneck', 'polars', 'pandas')}", fontsize=6, color="gray")
+    fig.text(
+        0.01,
+        0.01,
+        f"{rows:,} float64 rows, one thread, best of 5. {describe('bottleneck', 'polars', 'pandas')}",
+        fontsize=6,
+        color="gray",
+    )
     fig.tight_layout(rect=(0, 0.03, 1, 1))
     path.parent.mkdir(parents=True, exist_ok=True)
     fig.savefig(path, metadata={"Date": None})

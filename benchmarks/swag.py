@@ -1,7 +1,7 @@
 """Every algorithm side by side: `python -m benchmarks.swag`.
 
-Compiled: ns per slide (evict, insert, query) of sum, max, geomean and a Bloom filter through `sw.rolling`, also as a share
-of bottleneck.move_max at the same window in the same run. Only answers that agree with recalculation are timed.
+Compiled: ns per slide (evict, insert, query) of sum, max, geomean and a Bloom filter through `sw.rolling`, also as a
+share of bottleneck.move_max at the same window in the same run. Only answers that agree with recalculation are timed.
 Event by event: the distribution of the latency of one slide, interpreted.
 """
 
@@ -11,6 +11,7 @@ import argparse
 import gc
 import os
 import time
+from functools import partial
 
 import bottleneck
 import numpy as np
@@ -24,7 +25,12 @@ from benchmarks.timing import best_seconds, ratio
 
 console = Console(width=max(120, Console().width))
 
-AGGREGATIONS = {"sum": sw.sum(), "max": sw.max(), "geomean": sw.geomean(), "bloom_filter": sw.bloom_filter(bits=512, hashes=3)}
+AGGREGATIONS = {
+    "sum": sw.sum(),
+    "max": sw.max(),
+    "geomean": sw.geomean(),
+    "bloom_filter": sw.bloom_filter(bits=512, hashes=3),
+}
 WINDOWS = (2**4, 2**10, 2**14, 2**20)
 #: for sum at 2^14, as a share of bottleneck.move_max: the level of the C++ implementations, or better
 EXPECTED = {
@@ -64,7 +70,7 @@ def compiled_table(rows: int, only: set[str]) -> None:
     names = [n for n in compiled_algorithms(sw.sum()) if not only or n in only]
     names += [n for n in compiled_algorithms(sw.max()) if n not in names and (not only or n in only)]
     yardstick = {
-        w: best_seconds(lambda w=w: bottleneck.move_max(x[:rows_for("", w, rows)], w, 1)) / rows_for("", w, rows)
+        w: best_seconds(lambda w=w: bottleneck.move_max(x[: rows_for("", w, rows)], w, 1)) / rows_for("", w, rows)
         for w in WINDOWS
     }
     with Progress(console=console, transient=True) as progress:
@@ -86,7 +92,8 @@ def compiled_table(rows: int, only: set[str]) -> None:
                         cells.append("[red]wrong[/red]")
                         continue
                     part = x[: rows_for(name, w, rows)]
-                    seconds = best_seconds(lambda: sw.rolling(part, aggregation, sw.rows(w), algorithm=name)) / len(part)  # noqa: B023
+                    call = partial(sw.rolling, part, aggregation, sw.rows(w), algorithm=name)
+                    seconds = best_seconds(call) / len(part)
                     share = seconds / yardstick[w]
                     cells.append(f"{seconds * 1e9:.1f} ({share:.2f})")
                 table.add_row(name, *cells)
@@ -115,7 +122,8 @@ def share_table(x: np.ndarray, names: list[str]) -> None:
             begin = time.perf_counter()
             sw.rolling(big, sw.max(), sw.rows(n), algorithm=name)
             best[name] = min(best[name], time.perf_counter() - begin)
-    console.print(f"max at n = {n:,}: pba is {best['sba'] / best['pba']:.2f} times as fast as sba (wall clock, {os.cpu_count()} cores)")
+    times = best["sba"] / best["pba"]
+    console.print(f"max at n = {n:,}: pba is {times:.2f} times as fast as sba (wall clock, {os.cpu_count()} cores)")
 
 
 def latency_table(slides: int) -> None:
@@ -123,13 +131,27 @@ def latency_table(slides: int) -> None:
     table = Table(title="event by event, interpreted: us per slide (evict, insert, query) of sum", title_justify="left")
     for column in ("algorithm", "n", "mean", "median", "p99", "p99.99", "max", "max combines in a slide"):
         table.add_column(column, justify="left" if column == "algorithm" else "right")
-    for name in ("subtract_on_evict", "two_stacks", "two_stacks_lite", "daba", "daba_lite", "flat_fit", "fiba", "reactive"):
+    for name in (
+        "subtract_on_evict",
+        "two_stacks",
+        "two_stacks_lite",
+        "daba",
+        "daba_lite",
+        "flat_fit",
+        "fiba",
+        "reactive",
+    ):
         for n in (2**10, 2**20):
             latencies = slide_latencies(name, n, slides)
             mean, median, p99, p9999, most = (
                 latencies.mean(), *np.quantile(latencies, [0.5, 0.99, 0.9999]), latencies.max(),
             )  # fmt: skip
-            table.add_row(name, f"{n:,}", *(f"{v * 1e6:.2f}" for v in (mean, median, p99, p9999, most)), f"{most_combines(name, n):,}")
+            table.add_row(
+                name,
+                f"{n:,}",
+                *(f"{v * 1e6:.2f}" for v in (mean, median, p99, p9999, most)),
+                f"{most_combines(name, n):,}",
+            )
     console.print(table)
 
 
@@ -191,7 +213,9 @@ def most_combines(name: str, n: int) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=2 * 10**6, help="rows per compiled measurement (default: 2 million)")
+    parser.add_argument(
+        "--rows", type=int, default=2 * 10**6, help="rows per compiled measurement (default: 2 million)"
+    )
     parser.add_argument("--slides", type=int, default=200_000, help="slides per latency measurement (default: 200,000)")
     parser.add_argument("--algorithm", action="append", default=[], help="only this algorithm; may be repeated")
     parser.add_argument("--skip-latency", action="store_true", help="leave out the event-by-event part")

@@ -3,7 +3,10 @@
 import subprocess
 import sys
 
-CODE = "import slidewise, sys; print(sorted({'numba', 'pyspark', 'pyarrow', 'numpy', 'datasketches'} & sys.modules.keys()))"
+CODE = """
+import slidewise, sys
+print(sorted({"numba", "pyspark", "pyarrow", "numpy", "datasketches"} & sys.modules.keys()))
+"""
 
 
 def test_import_loads_neither_numba_nor_pyspark():

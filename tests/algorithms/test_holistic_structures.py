@@ -169,9 +169,7 @@ def test_mode_of_the_paper_is_one_of_the_most_frequent(kind, tau):
         assert (mode is None) == (not counts)
         assert mode is None or counts["NaN" if mode != mode else mode] == max(counts.values())
 
-    drive(
-        swag("incremental_mode", Mode(), variant="paper", tau=tau), kind, random.Random(f"{kind}{tau}"), look
-    )
+    drive(swag("incremental_mode", Mode(), variant="paper", tau=tau), kind, random.Random(f"{kind}{tau}"), look)
 
 
 def test_words_are_ordered_as_words():

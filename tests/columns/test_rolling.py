@@ -46,7 +46,8 @@ def test_overflow_is_an_error_exactly_when_the_true_sum_leaves_int64(algorithm):
 
 def test_auto_agrees_with_recalculation_for_many_aggregations():
     x = RNG.integers(0, 9, 200).astype(float)
-    names = "count sum avg min max product geomean stddev stddev_pop var_samp var_pop skewness kurtosis max_count min_count first last median mode count_distinct"
+    names = "count sum avg min max product geomean stddev stddev_pop var_samp var_pop skewness kurtosis "
+    names += "max_count min_count first last median mode count_distinct"
     for name in names.split():
         aggregation = getattr(sw, name)()
         auto = sw.rolling(x, aggregation, sw.rows(10))
@@ -149,17 +150,27 @@ def test_no_rows_and_bad_input():
 
 
 @pytest.mark.parametrize("dtype", [float, np.float32, np.int64, np.int16, bool])
-@pytest.mark.parametrize("aggregation", [sw.median(), sw.percentile(0.9), sw.percentile_disc(0.3), sw.nth_smallest(2), sw.mode(), sw.count_distinct()], ids=repr)
+@pytest.mark.parametrize(
+    "aggregation",
+    [sw.median(), sw.percentile(0.9), sw.percentile_disc(0.3), sw.nth_smallest(2), sw.mode(), sw.count_distinct()],
+    ids=repr,
+)
 def test_holistic_kernels_agree_with_recalculation(aggregation, dtype):
     x = RNG.integers(0, 9, 300).astype(dtype)
     if x.dtype.kind == "f":
         x[RNG.integers(0, 300, 9)] = np.nan
     start = RNG.integers(0, 300, 300)
-    for window in (sw.rows(7), sw.rows_between(-3, 9), sw.frames(start, np.minimum(start + RNG.integers(0, 30, 300), 300))):
+    for window in (
+        sw.rows(7),
+        sw.rows_between(-3, 9),
+        sw.frames(start, np.minimum(start + RNG.integers(0, 30, 300), 300)),
+    ):
         fast = sw.rolling(x, aggregation, window)
         naive = sw.rolling(x, aggregation, window, algorithm="recalculate")
         assert np.array_equal(np.ma.getmaskarray(fast), np.ma.getmaskarray(naive))
-        assert np.array_equal(np.ma.filled(fast.astype(float), -1), np.ma.filled(naive.astype(float), -1), equal_nan=True)
+        assert np.array_equal(
+            np.ma.filled(fast.astype(float), -1), np.ma.filled(naive.astype(float), -1), equal_nan=True
+        )
 
 
 def test_kernels_over_columns_have_no_event_form():

@@ -6,9 +6,9 @@ import slidewise as sw
 from slidewise.planner.choose import LADDER, choose, situation_of
 from slidewise.registry import algorithm, missing
 
-
 PARAMETERS = {
-    "percentile": (0.5,), "percentile_disc": (0.5,), "approx_percentile": (0.5,), "nth_smallest": (2,), "nth_value": (2,),
+    "percentile": (0.5,), "percentile_disc": (0.5,), "approx_percentile": (0.5,),
+    "nth_smallest": (2,), "nth_value": (2,),
 }  # fmt: skip
 
 

@@ -32,7 +32,8 @@ def swag(name: str, aggregation: Aggregation | type[Aggregation], **options: Any
         raise InvalidInput(f"swag takes an aggregation such as slidewise.max(), got {aggregation!r}")
     if aggregation.where is not None:
         raise InvalidInput(
-            f"swag takes values, which have no column {aggregation.where!r}: where= is for with_columns, aggregate and Window"
+            f"swag takes values, which have no column {aggregation.where!r}: "
+            "where= is for with_columns, aggregate and Window"
         )
     require_legal(entry, aggregation)
     if not entry.events:

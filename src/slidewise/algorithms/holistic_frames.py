@@ -178,9 +178,7 @@ def quantile(
 
 
 # ---- input
-def prepared(
-    values: Sequence[Any], start: Sequence[int], end: Sequence[int]
-) -> tuple[list[Any], list[Frame]]:
+def prepared(values: Sequence[Any], start: Sequence[int], end: Sequence[int]) -> tuple[list[Any], list[Frame]]:
     """The values without nulls, as keys, and the frames among them."""
     if len(start) != len(end):
         raise InvalidInput(f"frames: {len(start)} starts and {len(end)} ends; every frame has both")

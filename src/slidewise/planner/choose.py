@@ -1,13 +1,14 @@
 """Which algorithm: one ladder of rules, read from the top, with recalculation at the bottom.
 
-The rules are those of the tutorial (section 5 and table 2) and of our own measurements. Every rule names the algorithm it
-takes, the runner-up, and the property or the figure that decides, so that explain() has nothing to make up.
+The rules are those of the tutorial (section 5 and table 2) and of our own measurements. Every rule names the algorithm
+it takes, the runner-up, and the property or the figure that decides, so that explain() has nothing to make up.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from slidewise.aggregations.base import Aggregation
@@ -169,9 +170,8 @@ def situation_of(
         if window.unit == "rows" and not any(isinstance(b, Unbounded) for b in bounds) and monotone:
             rows = window.end - window.start + 1  # type: ignore[operator,assignment]
     elif isinstance(window, Frames):
-        trailing, monotone = False, all(
-            a <= b for bound in (window.start, window.end) for a, b in zip(bound, bound[1:], strict=False)
-        )  # fmt: skip
+        trailing = False
+        monotone = all(a <= b for bound in (window.start, window.end) for a, b in pairwise(bound))
     else:
         trailing = False
     return Situation(

@@ -13,7 +13,9 @@ TUTORIAL = "Hirzel, Schneider, Tangwongsan: Sliding-Window Aggregation Algorithm
 PBA = "Zhang, Akbarinia, Toumani: Efficient Incremental Computation of Aggregations over Sliding Windows"
 HOLISTIC = "Wesley, Xu: Incremental Computation of Common Windowed Holistic Aggregates"
 FLAT_FIT = "Shein, Chrysanthis, Labrinidis: FlatFIT: Accelerated Incremental Sliding-Window Aggregation"
-SLICK_DEQUE = "Shein, Chrysanthis, Labrinidis: SlickDeque: High Throughput and Low Latency Incremental Sliding-Window Aggregation"
+SLICK_DEQUE = (
+    "Shein, Chrysanthis, Labrinidis: SlickDeque: High Throughput and Low Latency Incremental Sliding-Window Aggregation"
+)
 FIBA = "Tangwongsan, Hirzel, Schneider: Optimal and General Out-of-Order Sliding-Window Aggregation"
 B_INT = "Arasu, Widom: Resource Sharing in Continuous Sliding-Window Aggregates"
 
@@ -142,7 +144,7 @@ ALGORITHMS = (
 COLUMN_KERNELS = (
     AlgorithmEntry(
         "chunk_ranks",
-        "ranks the rows of a chunk once; the window is a bitset over ranks with a cursor; a wavelet matrix where frames jump",
+        "ranks a chunk of rows once; the window is a bitset over ranks with a cursor; where frames jump, a wavelet matrix",
         insert="O(1)", evict="O(1)", query="O(1); O(log n) where frames jump", space="ranks of 16 n rows",
         needs=frozenset({"order_statistic"}), paper=SUOMELA, prefers_size_preserving=False, events=False,
     ),

@@ -1,7 +1,7 @@
 """The compiled form: a kernel per driver, algorithm, aggregation and types, made by numba on first use.
 
-One kernel has one signature and one cache file, named by the digest of all that it is made of. A second process loads it
-in milliseconds and compiles nothing, for aggregations from any module, a notebook, or a Spark worker.
+One kernel has one signature and one cache file, named by the digest of all that it is made of. A second process loads
+it in milliseconds and compiles nothing, for aggregations from any module, a notebook, or a Spark worker.
 """
 
 from __future__ import annotations
@@ -123,8 +123,8 @@ def _code_of(
 ) -> str | None:
     """The digest of a kernel's code, or None.
 
-    Ours is remembered, since digesting takes longer than a small array; a user's functions are digested at every call, since
-    a global that they read may have changed.
+    Ours is remembered, since digesting takes longer than a small array; a user's functions are digested at every call,
+    since a global that they read may have changed.
     """
     functions = [part for part in parts if callable(part)]
     ours = all(str(f.__module__).startswith("slidewise.") for f in functions)
@@ -182,9 +182,7 @@ def _build(
             if make is cache.cached_njit and not compiled.stats.cache_hits:
                 cache.prune(compiled.stats.cache_path)
             return compiled
-    warnings.warn(
-        f"{op.name} runs interpreted, since numba cannot compile it: {reason}", CompileFallback, stacklevel=5
-    )
+    warnings.warn(f"{op.name} runs interpreted, since numba cannot compile it: {reason}", CompileFallback, stacklevel=5)
     return None
 
 

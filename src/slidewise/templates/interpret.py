@@ -147,7 +147,8 @@ class Swag:
             raise InvalidInput(f"insert: a time that can be ordered is needed with every value, got {time!r}")
         if self._times and time < self._times[-1]:
             raise IllegalPair(
-                f"{self.entry.name} needs values in the order of their times, and got {time!r} after {self._times[-1]!r}. "
+                f"{self.entry.name} needs values in the order of their times, "
+                f"and got {time!r} after {self._times[-1]!r}. "
                 "Use fiba, which takes any order, or reactive for commutative aggregations"
             )
         self._times.append(time)
@@ -259,7 +260,7 @@ def swag_class(entry: AlgorithmEntry, aggregation: Aggregation) -> type[Swag]:
     for name, method in methods.items():
         method.__doc__ = getattr(Swag, name).__doc__
         method.__qualname__ = f"Swag.{name}"
-    bases = tuple(getattr(module, "MIXINS", ())) + (Swag,)
+    bases = (*getattr(module, "MIXINS", ()), Swag)
     plain = {n: getattr(Swag, n) for n in methods}
     body |= {n: m for n, m in methods.items() if all(getattr(b, n, plain[n]) is plain[n] for b in bases)}
     return type(f"{entry.name}[{aggregation.name}]", bases, body)

@@ -1,8 +1,8 @@
 """The free names of algorithm templates.
 
-An algorithm is written once, as plain functions over a state `s` with these names left free. `bind` clones the functions
-for one aggregation and gives the names their meaning: over Python objects when interpreted, over arrays when compiled by
-numba. A template imports from here what it uses; calling one of these unbound is a mistake.
+An algorithm is written once, as plain functions over a state `s` with these names left free. `bind` clones the
+functions for one aggregation and gives the names their meaning: over Python objects when interpreted, over arrays when
+compiled by numba. A template imports from here what it uses; calling one of these unbound is a mistake.
 """
 
 from __future__ import annotations

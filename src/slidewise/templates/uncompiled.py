@@ -10,7 +10,7 @@ import numpy as np
 
 
 class Scalars:
-    """An array whose elements are Python's own scalars: arithmetic as compiled code does it, without NumPy's warnings."""
+    """An array whose elements are Python's own scalars: arithmetic as in compiled code, without NumPy's warnings."""
 
     def __init__(self, array: np.ndarray) -> None:
         self.array = array
