@@ -44,6 +44,7 @@ from slidewise.windows.definitions import (
 from slidewise.windows.window import Result, Window
 
 if TYPE_CHECKING:
+    from slidewise.columns.aggregate import aggregate
     from slidewise.columns.rolling import rolling
     from slidewise.columns.with_columns import asc, desc, with_columns
 
@@ -62,6 +63,7 @@ __all__ = [
     "SlidewiseError",
     "StateError",
     "Window",
+    "aggregate",
     "aggregations",
     "algorithms",
     "asc",
@@ -84,6 +86,7 @@ __all__ = [
 
 
 _LAZY = {
+    "aggregate": "slidewise.columns.aggregate",
     "asc": "slidewise.columns.with_columns",
     "desc": "slidewise.columns.with_columns",
     "rolling": "slidewise.columns.rolling",

@@ -1,4 +1,4 @@
-"""Rows arranged by key and order, and what is made of them once for all columns of a call: frames, codes, null masks."""
+"""Rows arranged by key and order, and what is made of them once for all columns of a call: frames, codes, masks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from slidewise.columns.order import Arrangement, OrderColumn, arrange, sortable
 from slidewise.columns.types import Encoded, encode, encoding_for, mask_of
 from slidewise.errors import InvalidInput
 from slidewise.windows.bounds import Frames
-from slidewise.windows.definitions import RowsWindow, WindowDefinition
+from slidewise.windows.definitions import DeltaWindow, PunctuationWindow, RowsWindow, WindowDefinition
 
 
 class Data:
@@ -95,19 +95,58 @@ class Data:
     def frames(self, window: WindowDefinition) -> Frames:
         """The frame of every arranged row."""
         if window not in self._frames:
-            self._frames[window] = frames_of(window, self._arranged)
+            self._frames[window] = self._made(window)
         return self._frames[window]
+
+    def set_frames(self, window: WindowDefinition, frames: Frames) -> None:
+        """Other frames for a window than one per row: those of its slides."""
+        self._frames[window] = frames
+
+    def _made(self, window: WindowDefinition) -> Frames:
+        if isinstance(window, DeltaWindow):
+            from slidewise.columns.deltas import delta_frames
+
+            return delta_frames(window, self.arranged(self.delta_column(window)), self.offsets)
+        if isinstance(window, PunctuationWindow) and not isinstance(window.predicate, str):
+            from slidewise.windows.bounds_kernels import since_marks
+
+            start, end = np.empty(len(self.source), np.int64), np.empty(len(self.source), np.int64)
+            since_marks(self.offsets, self.marks(window), start, end)
+            return Frames(start, end)
+        return frames_of(window, self._arranged)
+
+    def delta_column(self, window: DeltaWindow) -> str:
+        """The column that a delta is measured along."""
+        if window.column is None:
+            raise InvalidInput(f"{window!r} measures plain values, and rows have columns. Name the one to measure")
+        return window.column
+
+    def marks(self, window: PunctuationWindow) -> np.ndarray:
+        """Which arranged rows are punctuations: by a boolean column, or by a function of the row as a dict."""
+        predicate = window.predicate
+        if isinstance(predicate, str):
+            return self.true(predicate, "punctuation: the column")
+        table = pa.table({name: self.arranged(name) for name in self.source.names})
+        found = [predicate(row) for row in table.to_pylist()]
+        wrong = [f for f in found if not isinstance(f, bool | np.bool_)]
+        if wrong:
+            raise InvalidInput(f"{window!r} must give True or False for every row, got {wrong[0]!r}")
+        return np.array(found, bool)
+
+    @cached_property
+    def places(self) -> np.ndarray:
+        """The place of every arranged row in its key, from 0."""
+        return np.arange(len(self.source)) - np.repeat(self.offsets[:-1], np.diff(self.offsets))
 
     def due(self, window: WindowDefinition) -> np.ndarray | None:
         """Which arranged rows have seen enough rows of their key for a result; None where all have."""
         if not isinstance(window, RowsWindow) or window.min_rows == 1:
             return None
-        begin = np.repeat(self.offsets[:-1], np.diff(self.offsets))
-        return np.arange(len(self.source)) - begin >= window.min_rows - 1
+        return self.places >= window.min_rows - 1
 
     # ---- what an aggregation sees
     def view(self, aggregation: Aggregation) -> View:
-        """The rows that an aggregation takes: without nulls where it skips them, and without what `where` leaves out."""
+        """The rows that an aggregation takes: without nulls where it skips them, and those of `where` alone."""
         needed: tuple[str, ...] = ()
         if aggregation.nulls == "skip":
             needed = aggregation.columns
@@ -119,11 +158,11 @@ class Data:
             self._views[key] = View(self, with_nulls, aggregation.where)
         return self._views[key]
 
-    def true(self, name: str) -> np.ndarray:
+    def true(self, name: str, what: str = "where: the column") -> np.ndarray:
         """Which arranged rows have true in a boolean column."""
         array = self.array(name)
         if not pa.types.is_boolean(array.type):
-            raise InvalidInput(f"where={name!r} must be a column of booleans, and is of {array.type}")
+            raise InvalidInput(f"{what} {name!r} must be of booleans, and is of {array.type}")
         return self.arrangement.arrange(pc.fill_null(array, False).to_numpy(zero_copy_only=False))
 
 

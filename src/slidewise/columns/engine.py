@@ -67,9 +67,7 @@ _BATCH = 1 << 20
 
 
 # ---- holistic
-def _holistic(
-    entry: AlgorithmEntry, aggregation: Aggregation, column: np.ndarray, frames: Frames
-) -> Results:
+def _holistic(entry: AlgorithmEntry, aggregation: Aggregation, column: np.ndarray, frames: Frames) -> Results:
     """The kernels of order statistics, distinct counts and modes, on values as 64-bit numbers."""
     from slidewise.columns import holistic
 
@@ -101,9 +99,7 @@ def _as_64_bits(entry: AlgorithmEntry, column: np.ndarray) -> np.ndarray:
 
 
 # ---- compiled
-def _compiled(
-    entry: AlgorithmEntry, op: Aggregation, columns: Columns, frames: Frames
-) -> Results | None:
+def _compiled(entry: AlgorithmEntry, op: Aggregation, columns: Columns, frames: Frames) -> Results | None:
     partial = partial_dtype(op, columns)
     room = np.empty if frames.trailing is not None else np.zeros  # drivers write every frame of trailing rows
     out = room(len(frames), result_dtype(op, columns, partial))
@@ -175,9 +171,7 @@ _RUNNERS: dict[str, _Runner] = {
 
 
 # ---- interpreted
-def _interpreted(
-    entry: AlgorithmEntry, aggregation: Aggregation, columns: Columns, frames: Frames
-) -> Results:
+def _interpreted(entry: AlgorithmEntry, aggregation: Aggregation, columns: Columns, frames: Frames) -> Results:
     lists = [c.tolist() for c in columns]
     rows = lists[0] if aggregation.arity == 1 else list(zip(*lists, strict=True))
     start, end = frames.start.tolist(), frames.end.tolist()
@@ -191,7 +185,9 @@ def _interpreted(
         results = _drive(aggregation, functions_of(entry.module), driver, (tree,), rows, start, end, len(frames))
     elif entry.name in ("sba", "pba"):
         work = [None] * max(1, frames.longest)
-        results = _drive(aggregation, functions_of(algorithm_entry("sba").module), "run_frames", (work,), rows, start, end)
+        results = _drive(
+            aggregation, functions_of(algorithm_entry("sba").module), "run_frames", (work,), rows, start, end
+        )
     else:
         options = {"capacity": frames.longest + 1} if "capacity" in entry.options else {}
         results = list(run_interpreted(swag_class(entry, aggregation)(**options), rows, start, end))

@@ -189,7 +189,10 @@ def _to_numpy(values: pa.Array) -> np.ndarray:
             values.fill_null(pa.scalar(0, pa.int64()).cast(values.type, safe=False)) if _castable(values) else values
         )
         return np.ma.masked_array(filled.to_numpy(zero_copy_only=False), null)
-    return np.ma.masked_array(np.array(values.to_pylist(), object), null)
+    plain = np.empty(len(values), object)
+    for i, value in enumerate(values.to_pylist()):  # a slice would take lists apart
+        plain[i] = value
+    return np.ma.masked_array(plain, null)
 
 
 def _castable(values: pa.Array) -> bool:

@@ -23,7 +23,7 @@ from slidewise.columns import types
 from slidewise.columns.data import Data, View
 from slidewise.columns.threads import compute_keys
 from slidewise.planner.choose import Situation, choose
-from slidewise.windows.bounds import Frames, Pieces
+from slidewise.windows.bounds import Frames, Pieces, Scattered
 
 #: results in the arranged order, and which of them are not null
 Result = tuple[np.ndarray, np.ndarray]
@@ -32,8 +32,10 @@ Result = tuple[np.ndarray, np.ndarray]
 class Evaluation:
     """The columns of one call."""
 
-    def __init__(self, data: Data, expressions: Iterable[Over], threads: int) -> None:
+    def __init__(self, data: Data, expressions: Iterable[Over], threads: int, slides: np.ndarray | None = None) -> None:
         self.data, self.threads = data, threads
+        #: where the slides of each key begin; None: every row has a frame, and results go back to the input's order
+        self.slides = slides
         self.wanted = set(expressions)
         self._done: dict[Any, Result] = {}
 
@@ -42,10 +44,13 @@ class Evaluation:
         aggregation, window = over.aggregation, over.window
         view = self.data.view(aggregation)
         frames = view.frames(window)
-        due = self.data.due(window)
-        if isinstance(aggregation, CollectList) and over.algorithm == "auto":
+        due = self.data.due(window) if self.slides is None else None
+        # Frames that are lists of rows have no bounds to read anything off.
+        bounded = isinstance(frames, Pieces) or not isinstance(frames, Scattered)
+        if isinstance(aggregation, CollectList) and over.algorithm == "auto" and bounded:
             return self._lists(aggregation, view, frames, due)
-        if over.algorithm == "auto" and isinstance(aggregation, First | NthValue | Count):
+        direct = isinstance(aggregation, Count) or (isinstance(aggregation, First | NthValue) and bounded)
+        if over.algorithm == "auto" and direct:
             values, valid = _read_off(aggregation, view, frames)
             decode = types.results if isinstance(aggregation, Count) else self._carried(aggregation)
             return self._finish(values, valid, due, decode)
@@ -74,7 +79,9 @@ class Evaluation:
     ) -> Result:
         if algorithm == "auto":
             algorithm = choose(aggregation, situation(columns, frames)).algorithm
-        keys = (self.data.offsets, view.offsets)
+            if isinstance(frames, Scattered) and not isinstance(frames, Pieces) and algorithm == "flat_fat":
+                algorithm = "recalculate"
+        keys = (self.data.offsets if self.slides is None else self.slides, view.offsets)
         out, valid = compute_keys(aggregation, columns, frames, algorithm, keys, self.threads)
         empty = frames.empty
         if empty is not None and aggregation.empty is not None:
@@ -129,8 +136,10 @@ class Evaluation:
     def _finish(self, values: np.ndarray, valid: np.ndarray, due: np.ndarray | None, decode: types.Decode) -> pa.Array:
         if due is not None:
             valid = valid & due
-        restore = self.data.arrangement.restore
-        return decode(restore(values), restore(valid))
+        return decode(self._restored(values), self._restored(valid))
+
+    def _restored(self, values: np.ndarray) -> np.ndarray:
+        return values if self.slides is not None else self.data.arrangement.restore(values)
 
     def _carried(self, aggregation: Aggregation) -> types.Decode:
         return self.data.encoded(aggregation.columns[0], "row").decode
@@ -147,12 +156,12 @@ class Evaluation:
 
     def _lists(self, aggregation: Aggregation, view: View, frames: Frames, due: np.ndarray | None) -> pa.Array:
         """All values of every frame: one take along the frames, in the order of the input."""
-        restore = self.data.arrangement.restore
+        restore = self._restored
         pieces = [Frames(restore(p.start), restore(p.end)) for p in pieces_of(frames)]
         late = None if due is None else restore(~due)
         if late is not None:
             pieces = [Frames(p.start, np.where(late, p.start, p.end)) for p in pieces]
-        rows, offsets = Pieces(pieces).rows()
+        rows, offsets = Pieces(pieces).rows_of_all()
         values = self.data.taken(aggregation.columns[0], view.row(rows), np.ones(len(rows), bool))
         mask = None if late is None else pa.array(late)
         if offsets[-1] < 2**31:

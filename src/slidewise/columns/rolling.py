@@ -36,7 +36,9 @@ def rolling(
     if not isinstance(aggregation, Aggregation):
         raise InvalidInput(f"rolling takes an aggregation such as slidewise.max(), got {aggregation!r}")
     if aggregation.where is not None:
-        raise InvalidInput(f"rolling has arrays and no column {aggregation.where!r}: mask the rows, or use with_columns")
+        raise InvalidInput(
+            f"rolling has arrays and no column {aggregation.where!r}: mask the rows, or use with_columns"
+        )
     columns, nulls = _columns(x, aggregation)
     frames, due = _frames(window, len(columns[0]))
     if nulls is not None:
@@ -117,8 +119,10 @@ def _offset(bound: Any) -> int | None:
 
 def _explicit(window: Frames, count: int) -> bounds.Frames:
     start, end = (np.asarray(b, np.int64) for b in (window.start, window.end))
-    if len(start) and not (0 <= start.min() and end.max() <= count):
-        raise InvalidInput(f"frames: bounds are between 0 and the number of rows, {count}, got {start.min()} to {end.max()}")
+    if len(start) and not (start.min() >= 0 and end.max() <= count):
+        raise InvalidInput(
+            f"frames: bounds are between 0 and the number of rows, {count}, got {start.min()} to {end.max()}"
+        )
     return bounds.Frames(np.minimum(start, end), end)
 
 

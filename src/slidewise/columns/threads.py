@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from slidewise.aggregations.base import Aggregation
 from slidewise.columns.engine import Columns, compute
 from slidewise.errors import InvalidInput
 from slidewise.registry import algorithm as algorithm_entry
-from slidewise.windows.bounds import Frames
+from slidewise.windows.bounds import Frames, Pieces, Scattered
 
 #: rows that are worth a task of their own
 CHUNK = 1 << 18
@@ -42,11 +43,10 @@ def compute_keys(
     compiled = all(c.dtype.kind in "biuf" for c in columns) and (
         not algorithm_entry(algorithm).events or aggregation.compiled(columns, frames.longest) is not None
     )
-    if len(cuts) < 3 or not compiled:
+    listed = isinstance(frames, Scattered) and not isinstance(frames, Pieces)
+    if len(cuts) < 3 or not compiled or listed:
         return compute(aggregation, columns, frames, algorithm)
-    bounds = [
-        (tuple(int(k[a]) for k in keys), tuple(int(k[b]) for k in keys)) for a, b in zip(cuts, cuts[1:], strict=False)
-    ]
+    bounds = [(tuple(int(k[a]) for k in keys), tuple(int(k[b]) for k in keys)) for a, b in pairwise(cuts)]
     done: list[tuple[np.ndarray, np.ndarray] | None] = [None] * len(bounds)
 
     def run(k: int) -> None:

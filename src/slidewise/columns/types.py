@@ -169,8 +169,10 @@ def _order(array: pa.Array) -> Encoded:
 def _equal(array: pa.Array) -> Encoded:
     """Numbers that are equal where values are; only their number is asked for."""
     if family(array.type) in ("other", "string", "binary", "decimal"):
+        if pa.types.is_dictionary(array.type):  # two of its entries may be equal
+            return _sorted_dictionary(array)
         try:
-            codes = (array if pa.types.is_dictionary(array.type) else array.dictionary_encode()).indices
+            codes = array.dictionary_encode().indices
         except pa.ArrowNotImplementedError:
             return _object(array)
         return _number(codes)
@@ -178,15 +180,20 @@ def _equal(array: pa.Array) -> Encoded:
 
 
 def _sorted_dictionary(array: pa.Array, kind: pa.DataType | None = None) -> Encoded:
-    """The ranks of the distinct values. Two entries of a dictionary that are equal have one rank."""
+    """The ranks of the distinct values. Two entries of a dictionary that are equal have one rank.
+
+    An ordered dictionary (pandas' and polars' ordered categories) says itself how its entries are ordered.
+    """
     entries = array.dictionary
     distinct = entries.dictionary_encode()
-    order = pc.sort_indices(distinct.dictionary).to_numpy()
-    rank_of = np.empty(len(order), np.int64)
-    rank_of[order] = np.arange(len(order))
-    ranks = rank_of[words(distinct.indices, np.int32)]
-    entry_of = np.zeros(len(order), np.int64)
-    entry_of[ranks] = np.arange(len(entries))
+    count = len(distinct.dictionary)
+    order = np.arange(count) if array.type.ordered else pc.sort_indices(distinct.dictionary).to_numpy()
+    rank_of = np.empty(count, np.int64)
+    rank_of[order] = np.arange(count)
+    known = np.flatnonzero(entries.is_valid().to_numpy(zero_copy_only=False))  # an entry may be null
+    ranks, entry_of = np.zeros(len(entries), np.int64), np.zeros(count, np.int64)
+    ranks[known] = rank_of[distinct.indices.drop_null().to_numpy()]
+    entry_of[ranks[known]] = known
     index_type = array.indices.type
     codes = words(array.indices, index_type.to_pandas_dtype())
     if array.null_count:
@@ -194,7 +201,7 @@ def _sorted_dictionary(array: pa.Array, kind: pa.DataType | None = None) -> Enco
     values = ranks[codes] if len(entries) else np.zeros(len(array), np.int64)
 
     def decode(out: np.ndarray, valid: np.ndarray) -> pa.Array:
-        found = entry_of[np.where(valid, out, 0)] if len(entries) else np.zeros(len(out), np.int64)
+        found = entry_of[np.where(valid, out, 0)] if count else np.zeros(len(out), np.int64)
         if kind is not None:
             return entries.take(pa.array(found, mask=~valid)).cast(kind)
         indices = arrow(found.astype(index_type.to_pandas_dtype()), valid, index_type)

@@ -57,6 +57,14 @@ class Frames:
         """The frames of rows step, 2 step, and so on."""
         return Frames(self.start[step - 1 :: step], self.end[step - 1 :: step])
 
+    def take(self, rows: np.ndarray) -> Frames:
+        """The frames of some rows."""
+        return Frames(self.start[rows], self.end[rows])
+
+    def rows_of_all(self) -> tuple[np.ndarray, np.ndarray]:
+        """The rows of all frames, one frame after the other, and where each begins among them."""
+        return Pieces([self]).rows_of_all()
+
 
 class TrailingRows(Frames):
     """The current row and the n - 1 before it. The bounds are made only when something reads them."""
@@ -162,8 +170,10 @@ class Pieces(Scattered):
     def every(self, step: int) -> Frames:
         return Pieces([piece.every(step) for piece in self.pieces])
 
-    def rows(self) -> tuple[np.ndarray, np.ndarray]:
-        """The rows of all frames, one frame after the other, and where each begins among them."""
+    def take(self, rows: np.ndarray) -> Frames:
+        return Pieces([piece.take(rows) for piece in self.pieces])
+
+    def rows_of_all(self) -> tuple[np.ndarray, np.ndarray]:
         offsets = np.concatenate(([0], np.cumsum(self.count)))
         rows = np.empty(int(offsets[-1]), np.int64)
         begin = offsets[:-1].copy()
@@ -180,5 +190,5 @@ class Pieces(Scattered):
         while first < len(self):
             before = int(total[first - 1]) if first else 0
             last = max(first + 1, int(np.searchsorted(total, before + most)))
-            yield self.part(first, last, 0).rows()
+            yield self.part(first, last, 0).rows_of_all()
             first = last

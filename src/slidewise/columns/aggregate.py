@@ -1,0 +1,90 @@
+"""One row per key and slide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.over import Over
+from slidewise.columns.data import Data
+from slidewise.columns.interchange import source
+from slidewise.columns.plan import Evaluation
+from slidewise.columns.slides import slides_of
+from slidewise.columns.threads import thread_count
+from slidewise.columns.with_columns import check_columns, names, ordering
+from slidewise.errors import InvalidInput
+from slidewise.windows.definitions import Frames, WindowDefinition
+
+
+def aggregate(
+    data: Any,
+    *,
+    partition_by: str | Iterable[str] | None = None,
+    order_by: Any = None,
+    window: WindowDefinition,
+    threads: int | None = None,
+    algorithm: str = "auto",
+    **columns: Aggregation,
+) -> Any:
+    """Aggregations over a window with a slide: one row per key and slide, key by key, in the order of the slides.
+
+    >>> import numpy as np, slidewise as sw
+    >>> calls = {"ts": np.array([10, 40, 95]), "cost": np.array([1.0, 2.0, 4.0])}
+    >>> sw.aggregate(calls, order_by="ts", window=sw.time(60, every=30), total=sw.sum("cost"))["total"]
+    array([1., 3., 2., 4., 4.])
+
+    - A hopping window, `time(size, every=)`, is Spark's: [start, end), only those that have rows. The columns are the keys,
+      `window_start`, `window_end` and the results.
+    - Any other size with `every=` by time gives a result at every boundary that has rows since the one before. The columns
+      are the keys, `window_end` and the results.
+    - `every=` by rows, delta or punctuation gives a result at the row that triggers. The columns are the keys, what
+      `order_by` names (without an order, `row`: its number within the key), and the results.
+
+    `data`, `partition_by`, `order_by`, `threads` and `algorithm` are those of `with_columns`.
+    """
+    incoming = source(data)
+    _check(window, columns)
+    rows = Data(incoming, names(partition_by, "partition_by"), ordering(order_by))
+    for aggregation in columns.values():
+        for column in (*aggregation.columns, *window.columns, aggregation.where):
+            if column is not None:
+                rows.known(column)
+    number = thread_count(threads)
+    slides = slides_of(window, rows)
+    rows.set_frames(window, slides.frames)
+    first = np.repeat(rows.offsets[:-1], np.diff(slides.offsets))
+    out = {name: rows.taken(name, first, np.ones(len(first), bool)) for name in rows.partition_by}
+    for name, label in slides.labels.items():
+        if name not in out:
+            out[name] = label
+    taken = [name for name in columns if name in out]
+    if taken:
+        raise InvalidInput(f"aggregate: {taken[0]!r} is the name of a key or of the slide already: {list(out)}")
+    expressions = {name: Over(aggregation, window, algorithm) for name, aggregation in columns.items()}
+    evaluation = Evaluation(rows, expressions.values(), number, slides.offsets)
+    return incoming.table(out | {name: evaluation.column(over) for name, over in expressions.items()})
+
+
+def _check(window: Any, columns: dict[str, Any]) -> None:
+    if not isinstance(window, WindowDefinition) or isinstance(window, Frames):
+        raise InvalidInput(
+            f'aggregate: window= is a window with a slide such as sw.time("1h", every="1m"), got {window!r}'
+        )
+    if window.every is None:
+        raise InvalidInput(
+            f"aggregate: {window!r} gives a result for every row. Use sw.with_columns, or say when, as in every="
+        )
+    if not columns:
+        raise InvalidInput('aggregate: name at least one result, as in peak=sw.max("x")')
+    for name, aggregation in columns.items():
+        if isinstance(aggregation, Over):
+            raise InvalidInput(
+                f"aggregate: {name}={aggregation!r} brings its own window, and all results of a call share window=. "
+                f"Give {aggregation.aggregation!r}"
+            )
+        if not isinstance(aggregation, Aggregation):
+            raise InvalidInput(f'aggregate: {name}= takes an aggregation such as sw.max("x"), got {aggregation!r}')
+        check_columns(aggregation, f"aggregate: {name}")
