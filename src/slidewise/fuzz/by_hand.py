@@ -208,7 +208,7 @@ PLAIN: dict[str, Callable[..., Any]] = {
     "last": _if_any(lambda values: values[-1]),
     "nth_value": lambda values, n: values[n - 1] if len(values) >= n else None,
     "collect_list": lambda values: values,
-    "collect_set": lambda values: list({_same(v): v for v in reversed(values)}.values())[::-1],
+    "collect_set": lambda values: [math.nan if v == "NaN" else v for v in dict.fromkeys(map(_same, values))],
     "string_agg": _if_any(lambda values, delimiter: delimiter.join(values)),
     "stddev": _if_any(lambda values: _root(_variance(values, 1))),
     "stddev_pop": _if_any(lambda values: _root(_variance(values, 0))),

@@ -18,7 +18,7 @@ KINDS = {
     "view": "pa.array({}, pa.string_view())",
     "category": "pa.array({}, pa.string()).dictionary_encode()",
     # a dictionary with equal entries, and with nulls
-    "entries": "(lambda v: pa.DictionaryArray.from_arrays(list(range(len(v))), pa.array(v, pa.string())))({})",
+    "entries": "(lambda v: pa.DictionaryArray.from_arrays(pa.array(range(len(v)), 'i4'), pa.array(v, 'str')))({})",
     "bool": "pa.array({}, pa.bool_())",
     "date": "pa.array({}, pa.int32()).cast(pa.date32())",
     "timestamp": "pa.array({}, pa.int64()).cast(pa.timestamp('s', 'Europe/Zurich'))",
