@@ -218,17 +218,17 @@ def _targets(bound: Any, rows: Arranged) -> _Targets:
     by, values = rows.order[0], plain(rows.values)
     kind = values.type
     offset = _bound_column(bound.name, rows) if isinstance(bound, Column) else bound
+    never = np.zeros(1, bool)
     if isinstance(offset, CalendarDuration):
-        moved = _by_months(values, -offset.months if by.descending else offset.months, by.name)
+        moved, below, above = _by_months(values, -offset.months if by.descending else offset.months, by.name)
     elif pa.types.is_floating(kind):
         step = _float_step(offset, kind, by.name)
         with np.errstate(over="ignore"):  # infinity is where it belongs
-            moved = sortable_floats(doubles(values) + (-step if by.descending else step))
+            moved, below, above = sortable_floats(doubles(values) + (-step if by.descending else step)), never, never
     else:
         step = _column_step(offset, kind, by.name) if isinstance(offset, pa.Array) else _step(offset, kind, by.name)
         return _saturating_add(rows.sortable[-1], step)
-    never = np.zeros(1, bool)
-    return (~moved if by.descending else moved), never, never
+    return (~moved, above, below) if by.descending else (moved, below, above)
 
 
 def _saturating_add(values: np.ndarray, step: int | np.ndarray) -> _Targets:
@@ -288,7 +288,7 @@ def _column_step(offset: pa.Array, kind: pa.DataType, name: str) -> np.ndarray:
         if pa.types.is_integer(kind) and unit is None and _is_number(offset.type):
             return offset.cast(pa.int64()).to_numpy()
         if _is_short_decimal(kind) and not pa.types.is_floating(offset.type) and _is_number(offset.type):
-            return unscaled(offset.cast(pa.decimal128(18, kind.scale)))
+            return unscaled(offset.cast(pa.decimal128(38, kind.scale)).cast(pa.decimal128(18, kind.scale)))
     except pa.ArrowInvalid as error:
         raise InvalidInput(
             f"a bound by column does not fit the order column {name!r} of type {kind}: {error}"
@@ -329,8 +329,8 @@ def _no_range(kind: pa.DataType, name: str) -> InvalidInput:
 
 
 # ---- months
-def _by_months(values: pa.Array, months: int, name: str) -> np.ndarray:
-    """Each time moved by calendar months, in its own zone, as Spark and java.time do.
+def _by_months(values: pa.Array, months: int, name: str) -> _Targets:
+    """Each time moved by calendar months, in its own zone, as Spark and java.time do; and which leave 64 bits.
 
     A day that the month does not have becomes its last. A time that the clocks skip is moved on by as much as they do;
     of a time that comes twice, the one with the same distance from UTC as before is taken, otherwise the earlier.
@@ -341,9 +341,9 @@ def _by_months(values: pa.Array, months: int, name: str) -> np.ndarray:
     zone = kind.tz if pa.types.is_timestamp(kind) else None
     before = _integers(values)
     local = before if zone is None else _integers(pc.local_timestamp(values))
-    moved = _moved_by_months(local, months, _DAY // (_unit(kind) or 1))
+    moved, below, above = _moved_by_months(local, months, _DAY // (_unit(kind) or 1))
     if zone is None:
-        return moved
+        return moved, below, above
     stamps = pa.array(moved, pa.timestamp(kind.unit))
     early, late = (
         pc.assume_timezone(stamps, zone, ambiguous=a, nonexistent="earliest") for a in ("earliest", "latest")
@@ -351,18 +351,19 @@ def _by_months(values: pa.Array, months: int, name: str) -> np.ndarray:
     # For a skipped time Arrow gives the instant before the clocks skip: the distance from UTC is taken from there.
     regular = moved - (_integers(pc.local_timestamp(early)) - _integers(early))
     again = _integers(late)
-    return np.where((again != _integers(early)) & (moved - again == local - before), again, regular)
+    twice = (again != _integers(early)) & (moved - again == local - before)
+    return np.where(twice, again, regular), below, above
 
 
-def _moved_by_months(local: np.ndarray, months: int, day: int) -> np.ndarray:
-    """Local times, in units of which a day has so many, moved by months; cut to about where 64 bits end."""
+def _moved_by_months(local: np.ndarray, months: int, day: int) -> _Targets:
+    """Local times, in units of which a day has so many, moved by months; the last two days of 64 bits count as beyond."""
     days, rest = np.divmod(local, day)
     month = days.astype("M8[D]").astype("M8[M]")
     target = month + np.timedelta64(max(-(10**9), min(months, 10**9)), "M")
     same_day = target.astype("M8[D]") + (days.astype("M8[D]") - month.astype("M8[D]"))
     moved = np.minimum(same_day, (target + 1).astype("M8[D]") - 1).astype(np.int64)
     most = _INT64.max // day - 2
-    return np.clip(moved, -most, most) * day + rest
+    return np.clip(moved, -most, most) * day + rest, moved < -most, moved > most
 
 
 def _integers(times: pa.Array) -> np.ndarray:

@@ -59,21 +59,20 @@ def arrange(count: int, keys: list[pa.Array], order: list[np.ndarray]) -> Arrang
     from slidewise.columns import order_kernels as kernels
 
     if not keys:
-        return Arrangement(_sorted_by(order), np.array([0, count], np.int64))
+        stands = _in_order(np.ones(count, bool), order)
+        return Arrangement(None if stands else _sorted_by(order), np.array([0, count], np.int64))
     codes, number = key_codes(keys)
-    if kernels.ascending(codes) and _in_order(codes, order):
+    if kernels.ascending(codes) and _in_order(np.append(False, codes[1:] == codes[:-1]), order):
         return Arrangement(None, kernels.offsets(codes, number))
     permutation = _sorted_by(order)
     step, offsets = kernels.counting_sort(codes if permutation is None else codes[permutation], number)
     return Arrangement(step if permutation is None else permutation[step], offsets)
 
 
-def _in_order(codes: np.ndarray, order: list[np.ndarray]) -> bool:
-    """Whether the rows of each key stand in the order of several columns."""
+def _in_order(tied: np.ndarray, order: list[np.ndarray]) -> bool:
+    """Whether rows stand in the order of several columns, where they are of the same key as the row before."""
     from slidewise.columns import order_kernels as kernels
 
-    tied = np.zeros(len(codes), bool)
-    tied[1:] = codes[1:] == codes[:-1]
     return all(kernels.in_order(tied, column) for column in order)
 
 
@@ -229,7 +228,7 @@ def plain(column: pa.Array) -> pa.Array:
     """A column without a dictionary or a view, of which Arrow sorts and hashes every type."""
     kind = column.type
     if pa.types.is_dictionary(kind):
-        return plain(column.dictionary.take(column.indices))
+        return plain(column.dictionary).take(column.indices)
     if pa.types.is_run_end_encoded(kind):
         return plain(pc.run_end_decode(column))
     if pa.types.is_string_view(kind):
