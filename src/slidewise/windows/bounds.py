@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ class Frames:
 
     #: n where frame i is exactly row i and the n - 1 rows before it, or as many as there are
     trailing: int | None = None
+    _parts: tuple[Any, list[Frames]] | None = None
 
     def __init__(self, start: np.ndarray, end: np.ndarray) -> None:
         self.start, self.end = start, end
@@ -52,6 +54,12 @@ class Frames:
     def part(self, first: int, last: int, base: int) -> Frames:
         """Frames first to last - 1 as frames over the rows from `base` on."""
         return Frames(self.start[first:last] - base, self.end[first:last] - base)
+
+    def parts(self, cuts: tuple[tuple[int, int, int], ...]) -> list[Frames]:
+        """Some parts, each as part() makes it; remembered, since several aggregations go over the same frames."""
+        if self._parts is None or self._parts[0] != cuts:
+            self._parts = (cuts, [self.part(*cut) for cut in cuts])
+        return self._parts[1]
 
     def every(self, step: int) -> Frames:
         """The frames of rows step, 2 step, and so on."""
@@ -119,6 +127,11 @@ class KeyedTrailingRows(Frames):
     @cached_property
     def longest(self) -> int:
         return min(self.n, int(np.max(np.diff(self.offsets), initial=0)))
+
+    @cached_property
+    def count(self) -> np.ndarray:
+        before = np.repeat(self.offsets[:-1] - 1, np.diff(self.offsets))
+        return np.minimum(np.arange(len(self)) - before, self.n)
 
     def part(self, first: int, last: int, base: int) -> Frames:
         lo, hi = np.searchsorted(self.offsets, (first, last))
