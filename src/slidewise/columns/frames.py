@@ -356,7 +356,7 @@ def _by_months(values: pa.Array, months: int, name: str) -> _Targets:
 
 
 def _moved_by_months(local: np.ndarray, months: int, day: int) -> _Targets:
-    """Local times, in units of which a day has so many, moved by months; the last two days of 64 bits count as beyond."""
+    """Local times, in units of which a day has so many, moved by months; the last two days of 64 bits are left out."""
     days, rest = np.divmod(local, day)
     month = days.astype("M8[D]").astype("M8[M]")
     target = month + np.timedelta64(max(-(10**9), min(months, 10**9)), "M")

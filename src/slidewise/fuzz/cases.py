@@ -223,7 +223,7 @@ FUNCTIONS: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
     ("relative_variation", ("number",), {}),
 ]
 #: what SQLite has too, under some name
-SQLITE_FUNCTIONS = [f for f in FUNCTIONS[:14] if f[0] != "nth_value" or "ignore_nulls" not in f[2]]
+SQLITE_FUNCTIONS = [f for f in FUNCTIONS[:14] if "ignore_nulls" not in f[2]]
 _ARGUMENTS = {"any": "vxs", "number": "vx"}
 
 
@@ -239,7 +239,7 @@ def draw(rng: random.Random, most_rows: int = 30, sqlite: bool = False) -> Case:
             "text" if sqlite else rng.choice(("text", "text", "view", "category", "entries")),
             n,
             nulls,
-            ["a", "b", "bc", "", "ä"],
+            ["a", "b", "bc", "ä", *([] if sqlite else [""])],
         ),
         "w": _column(rng, "bool", n, nulls, [True, False]),
         "a": _column(rng, rng.choice(("int", "small")), n, 0.0, range(-5, 4)),
@@ -263,8 +263,8 @@ def draw(rng: random.Random, most_rows: int = 30, sqlite: bool = False) -> Case:
     for _ in range(rng.randint(1, 4)):
         function, kinds, parameters = rng.choice(choices)
         arguments = tuple(rng.choice(_ARGUMENTS.get(kind, kind)) for kind in kinds)
-        positional = function in ("first", "last", "nth_value")  # SQLite has no FILTER for these
-        where = "w" if rng.random() < 0.2 and not (sqlite and positional) else None
+        unfiltered = sqlite and function in ("first", "last", "nth_value", "min", "max")  # see sqlite.py
+        where = "w" if rng.random() < 0.2 and not unfiltered else None
         aggregates.append(Aggregate(function, arguments, rng.choice(frames), tuple(parameters.items()), where))
     return Case(columns, tuple(keys), tuple(order), tuple(aggregates)).with_used_columns()
 

@@ -27,7 +27,7 @@ def case_of(seed: int, number: int, most_rows: int = 30, oracle: str | None = No
 
 def difference(case: Case, oracle: str | None = None) -> str | None:
     """What is wrong with the answers to a case; None where all oracles agree with them."""
-    asked = [name for name in ORACLES if oracle in (None, name) and (name != "sqlite" or sqlite.able(case))]
+    asked = [name for name in ORACLES if oracle in (None, name)]
     name = "auto"
     try:
         ours = case.results()

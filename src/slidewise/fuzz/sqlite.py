@@ -10,6 +10,7 @@ import math
 import sqlite3
 from typing import Any
 
+from slidewise.fuzz.by_hand import UNKNOWN
 from slidewise.fuzz.cases import SQLITE_FUNCTIONS, Aggregate, Case, Frame
 
 _NAMES = {f[0]: f[0] for f in SQLITE_FUNCTIONS} | {
@@ -20,14 +21,13 @@ _NAMES = {f[0]: f[0] for f in SQLITE_FUNCTIONS} | {
 }
 
 
-def able(case: Case) -> bool:
-    """Whether SQLite can answer the case by the same rules."""
-    values = [v for column in case.columns.values() for v in column.values if isinstance(v, float)]
-    plain = all(c.kind in ("int", "float", "text", "bool") for c in case.columns.values())
-    return plain and not any(map(math.isnan, values)) and all(_able(case, a) for a in case.aggregates)
-
-
-def _able(case: Case, aggregate: Aggregate) -> bool:
+def able(case: Case, aggregate: Aggregate) -> bool:
+    """Whether SQLite can answer an aggregate of the case by the same rules."""
+    read = {*case.keys, *(by.name for by in case.order), *aggregate.columns}
+    if any(case.columns[name].kind not in ("int", "float", "text", "bool") for name in read if name in case.columns):
+        return False
+    if any(v != v for name in read if name in case.columns for v in case.columns[name].values):
+        return False
     bounds = (aggregate.frame.start, aggregate.frame.end)
     positional = aggregate.function in ("first", "last", "nth_value")
     values = [v for name in aggregate.arguments for v in case.columns[name].values if isinstance(v, float)]
@@ -45,18 +45,24 @@ def _able(case: Case, aggregate: Aggregate) -> bool:
 
 
 def answers(case: Case) -> list[list[Any]]:
-    """The result of every aggregate in every row."""
+    """The result of every aggregate in every row; UNKNOWN where SQLite cannot tell."""
+    asked = [aggregate for aggregate in case.aggregates if able(case, aggregate)]
+    found = dict(zip(asked, _asked(case, asked), strict=True)) if asked else {}
+    return [found.get(aggregate, [UNKNOWN] * case.rows) for aggregate in case.aggregates]
+
+
+def _asked(case: Case, aggregates: list[Aggregate]) -> list[list[Any]]:
     names = list(case.columns)
     database = sqlite3.connect(":memory:")
     try:
         database.execute(f"create table data ({', '.join(names)})")
         rows = zip(*(case.columns[name].values for name in names), strict=True)
         database.executemany(f"insert into data values ({', '.join('?' * len(names))})", rows)
-        wanted = ", ".join(_expression(case, aggregate) for aggregate in case.aggregates)
+        wanted = ", ".join(_expression(case, aggregate) for aggregate in aggregates)
         found = database.execute(f"select {wanted} from data order by rowid").fetchall()
     finally:
         database.close()
-    return [[_value(a, row[k]) for row in found] for k, a in enumerate(case.aggregates)]
+    return [[_value(a, row[k]) for row in found] for k, a in enumerate(aggregates)]
 
 
 def _expression(case: Case, aggregate: Aggregate) -> str:

@@ -1,0 +1,105 @@
+"""Thousands of random tables, keys, orders and frames: with_columns against SQLite, and against plain Python.
+
+`python -m slidewise.fuzz` runs as many more as one likes, and says how to run a failing one again.
+"""
+
+import os
+
+import pytest
+
+from slidewise.fuzz import by_hand, check, sqlite
+from slidewise.fuzz.__main__ import main
+from slidewise.fuzz.cases import Aggregate, By, Case, Column, Frame
+
+BLOCKS = range(8)
+CASES = 20 if os.environ.get("NUMBA_DISABLE_JIT") == "1" else 300
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize("oracle", ["sqlite", "hand"])
+def test_random_cases(oracle, block):
+    cases = [check.case_of(7, number, 25, oracle) for number in range(block * CASES, (block + 1) * CASES)]
+    if oracle == "sqlite":
+        answered = [sqlite.able(case, aggregate) for case in cases for aggregate in case.aggregates]
+        assert sum(answered) > 0.9 * len(answered)  # or this test says little
+    for number, case in enumerate(cases, block * CASES):
+        wrong = check.difference(case, oracle)
+        assert wrong is None, f"case {number} of seed 7: {wrong}\n{case.snippet}"
+
+
+@pytest.mark.parametrize("block", range(2))
+def test_random_cases_recalculated(block):
+    """What no plain rule is written for here (m4, corr and others): the naive way agrees."""
+    for number in range(block * CASES // 4, (block + 1) * CASES // 4):
+        case = check.case_of(8, number, 25, "recalculate")
+        assert check.difference(case, "recalculate") is None, case.snippet
+
+
+# ---- the oracles themselves
+def a_case(frame, values=(1, 2, 2, None, 5), function="collect_list", by=None):
+    columns = {"v": Column("int", tuple(range(len(values)))), "t": Column("int", values)}
+    return Case(columns, (), (by or By("t"),), (Aggregate(function, ("v",), frame),))
+
+
+@pytest.mark.parametrize(
+    "frame, expected",
+    [
+        (Frame("rows", -1, 0), [[3, 0], [0, 1], [1, 2], [3], [2, 4]]),
+        (Frame("range", -1, 0), [[0], [0, 1, 2], [0, 1, 2], [3], [4]]),
+        (Frame("range", None, 1), [[3, 0, 1, 2], [3, 0, 1, 2], [3, 0, 1, 2], [3], [3, 0, 1, 2, 4]]),
+        (Frame("groups", 0, 1), [[0, 1, 2], [1, 2, 4], [1, 2, 4], [3, 0], [4]]),
+        (Frame("groups", -1, 1, "group"), [[3, 1, 2], [0, 4], [0, 4], [0], [1, 2]]),
+        (Frame("range", -9, 9, "ties"), [[0, 1, 2, 4], [0, 1, 4], [0, 2, 4], [3], [0, 1, 2, 4]]),
+        (Frame("rows", -9, 9, "current row"), [[3, 1, 2, 4], [3, 0, 2, 4], [3, 0, 1, 4], [0, 1, 2, 4], [3, 0, 1, 2]]),
+    ],
+)
+def test_both_oracles_know_the_rules(frame, expected):
+    case = a_case(frame)
+    assert by_hand.answers(case)[0] == expected
+    assert sqlite.able(case, case.aggregates[0])
+    assert sqlite.answers(case)[0] == expected
+
+
+def test_sqlite_is_not_asked_what_it_does_not_know():
+    for unknown in (a_case(Frame("rows", "v", 0)), a_case(Frame("rows", -1, 0), function="median")):
+        assert not sqlite.able(unknown, unknown.aggregates[0])
+        assert sqlite.answers(unknown) == [[by_hand.UNKNOWN] * 5]
+    nan = Case({"x": Column("float", (float("nan"),))}, (), (), (Aggregate("max", ("x",), Frame("rows", -1, 0)),))
+    assert not sqlite.able(nan, nan.aggregates[0])
+
+
+# ---- finding, shrinking and showing a failure
+def test_a_failing_case_is_made_small_and_shown_as_a_program(monkeypatch, capsys):
+    def wrong(case):  # forgets values of 4 and more
+        return [[a if a is None or a < 4 else None for a in answer] for answer in by_hand.answers(case)]
+
+    columns = {"v": Column("int", tuple(range(12))), "k": Column("int", (1, 2) * 6), "t": Column("int", (3, 1, 2) * 4)}
+    frames = (Frame("rows", -2, 0, "ties"), Frame("rows", -1, 0))
+    aggregates = tuple(Aggregate("max", ("v",), frame) for frame in frames)
+    case = Case(columns, ("k",), (By("t", True),), aggregates)
+    monkeypatch.setitem(check.ORACLES, "hand", wrong)
+    assert "by hand" in check.difference(case, "hand")
+    small = check.shrunk(case, lambda c: check.difference(c, "hand") is not None)
+    assert (small.rows, small.keys, len(small.aggregates)) == (1, (), 1)
+    assert not small.order[0].descending
+    exec(small.snippet, {})
+    assert "r0: [[" in capsys.readouterr().out
+
+
+def test_an_error_is_a_failure_too():
+    case = a_case(Frame("range", 0, "missing"))
+    assert "raises InvalidInput" in check.difference(case, "sqlite")
+
+
+def test_the_command(capsys, monkeypatch):
+    assert main(["--cases", "6", "--seed", "3"]) == 0
+    assert capsys.readouterr().out == "6 cases, 0 failed\n"
+    monkeypatch.setitem(check.ORACLES, "hand", lambda case: [[0.5] * case.rows for _ in case.aggregates])
+    assert main(["--cases", "50", "--oracle", "hand"]) == 1
+    printed = capsys.readouterr().out
+    assert "python -m slidewise.fuzz --seed 0 --first" in printed
+    assert "import pyarrow as pa, slidewise as sw" in printed
+    with pytest.raises(SystemExit) as ended:
+        main(["--help"])
+    assert ended.value.code == 0
+    assert "--seed" in capsys.readouterr().out
