@@ -19,7 +19,7 @@ def ascending(values):
 
 @cached_njit
 def offsets(codes, number):
-    """Where each code begins, for codes that ascend."""
+    """Where each code begins among sorted codes."""
     out = np.zeros(number + 1, np.int64)
     for code in codes:
         out[code + 1] += 1
@@ -43,6 +43,19 @@ def counting_sort(codes, number):
         permutation[place[code]] = i
         place[code] += 1
     return permutation, begin
+
+
+@cached_njit
+def sort_within(offsets, values, rows):
+    """Sort the rows of every key by insertion, values along with them, ties as they are: O(n) per row of n rows."""
+    for k in range(len(offsets) - 1):
+        for i in range(offsets[k] + 1, offsets[k + 1]):
+            value, row = values[i], rows[i]
+            j = i - 1
+            while j >= offsets[k] and values[j] > value:
+                values[j + 1], rows[j + 1] = values[j], rows[j]
+                j -= 1
+            values[j + 1], rows[j + 1] = value, row
 
 
 @cached_njit

@@ -40,7 +40,7 @@ def able(case: Case, aggregate: Aggregate) -> bool:
         and not (aggregate.function in ("min", "max") and aggregate.where)
         and not empty
         and aggregate.frame.closed is None
-        and not any(isinstance(b, str) for b in bounds)
+        and not any(isinstance(b, str) or (b is not None and abs(b) >= 2**62) for b in bounds)
     )
 
 
