@@ -48,7 +48,7 @@ class _Filtering(type):
     @property
     def __signature__(cls) -> inspect.Signature:
         """The parameters of the class itself, and `where`."""
-        own = list(inspect.signature(cls.__init__).parameters.values())[1:]  # type: ignore[misc]
+        own = list(inspect.signature(cls.__init__).parameters.values())[1:]
         where = inspect.Parameter("where", inspect.Parameter.KEYWORD_ONLY, default=None)
         place = next((k for k, p in enumerate(own) if p.kind is p.VAR_KEYWORD), len(own))
         return inspect.Signature([*own[:place], where, *own[place:]])

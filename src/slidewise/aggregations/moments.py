@@ -129,6 +129,15 @@ class Stddev(VarSamp):
         return math.sqrt(s[2] / (s[0] - 1))
 
 
+class SquaredDeviations(VarPop):
+    """The sum of (x - mean)^2, from which all variances of a frame follow: what several of them share over columns."""
+
+    name = "squared_deviations"
+
+    def lower(s):
+        return s[2]
+
+
 class Skewness(OneColumn):
     """The population skewness; null where the variance is zero.
 

@@ -36,10 +36,10 @@ def aggregate(
     >>> sw.aggregate(calls, order_by="ts", window=sw.time(60, every=30), total=sw.sum("cost"))["total"]
     array([1., 3., 2., 4., 4.])
 
-    - A hopping window, `time(size, every=)`, is Spark's: [start, end), only those that have rows. The columns are the keys,
-      `window_start`, `window_end` and the results.
-    - Any other size with `every=` by time gives a result at every boundary that has rows since the one before. The columns
-      are the keys, `window_end` and the results.
+    - A hopping window, `time(size, every=)`, is Spark's: [start, end), only those that have rows. The columns are the
+      keys, `window_start`, `window_end` and the results.
+    - Any other size with `every=` by time gives a result at every boundary that has rows since the one before. The
+      columns are the keys, `window_end` and the results.
     - `every=` by rows, delta or punctuation gives a result at the row that triggers. The columns are the keys, what
       `order_by` names (without an order, `row`: its number within the key), and the results.
 
@@ -47,12 +47,12 @@ def aggregate(
     """
     incoming = source(data)
     _check(window, columns)
-    rows = Data(incoming, names(partition_by, "partition_by"), ordering(order_by))
+    number = thread_count(threads)
+    rows = Data(incoming, names(partition_by, "partition_by"), ordering(order_by), number)
     for aggregation in columns.values():
         for column in (*aggregation.columns, *window.columns, aggregation.where):
             if column is not None:
                 rows.known(column)
-    number = thread_count(threads)
     slides = slides_of(window, rows)
     rows.set_frames(window, slides.frames)
     first = np.repeat(rows.offsets[:-1], np.diff(slides.offsets))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -17,13 +18,13 @@ from slidewise.columns.order import Arrangement, OrderColumn, arrange, sortable
 from slidewise.columns.types import Encoded, encode, encoding_for, mask_of
 from slidewise.errors import InvalidInput
 from slidewise.windows.bounds import Frames
-from slidewise.windows.definitions import DeltaWindow, PunctuationWindow, RowsWindow, WindowDefinition
+from slidewise.windows.definitions import Between, DeltaWindow, PunctuationWindow, RowsWindow, WindowDefinition
 
 
 class Data:
     """The rows of one call."""
 
-    def __init__(self, source: Source, partition_by: list[str], order_by: list[OrderColumn]) -> None:
+    def __init__(self, source: Source, partition_by: list[str], order_by: list[OrderColumn], threads: int = 1) -> None:
         self.source, self.partition_by, self.order_by = source, partition_by, order_by
         self._arrays: dict[str, pa.Array] = {}
         self._masks: dict[str, np.ndarray | None] = {}
@@ -32,7 +33,8 @@ class Data:
         self._views: dict[Any, View] = {}
         self._sortable = [column for by in order_by for column in sortable(self.array(by.name), by)]
         keys = [self.array(name) for name in partition_by]
-        self.arrangement: Arrangement = arrange(len(source), keys, self._sortable)
+        made = arrange(len(source), keys, self._sortable)
+        self.arrangement: Arrangement = replace(made, threads=threads)
 
     @property
     def offsets(self) -> np.ndarray:
@@ -113,6 +115,11 @@ class Data:
             start, end = np.empty(len(self.source), np.int64), np.empty(len(self.source), np.int64)
             since_marks(self.offsets, self.marks(window), start, end)
             return Frames(start, end)
+        plain = isinstance(window, RowsWindow) or (
+            isinstance(window, Between) and window.unit == "rows" and window.exclude is None
+        )
+        if plain:  # the order is not looked at again
+            return frames_of(window, Arranged(self.offsets, self.order_by, [], None, self.arranged))
         return frames_of(window, self._arranged)
 
     def delta_column(self, window: DeltaWindow) -> str:

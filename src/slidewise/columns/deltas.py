@@ -1,8 +1,8 @@
-"""Windows by delta and by punctuation over columns.
+"""Windows by delta over columns.
 
 A row enters a delta window after every row that is more than the size below it has left. Where the column never falls
-within a key, rows leave from the front and a frame is a stretch of rows. Where it falls, they leave from the middle too:
-then frames are lists of rows, made a batch at a time.
+within a key, rows leave from the front, and a frame is a stretch of rows. Where it falls, they leave from the middle
+too: then frames are lists of rows, made a batch at a time.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Held(Scattered):
         return len(self._values) if self._ends is None else len(self._ends)
 
     @property
-    def count(self) -> np.ndarray:  # type: ignore[override]
+    def count(self) -> np.ndarray:
         counts = self._counts
         return counts if self._ends is None else counts[self._ends]
 

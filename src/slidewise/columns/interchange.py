@@ -1,7 +1,7 @@
 """Frames of every kind: what comes in as Arrow columns, and how results go back out in kind.
 
-Anything that speaks Arrow's C stream comes in; pandas, polars, pyarrow, DuckDB and a dict of NumPy arrays come back as what
-they were. Only the columns that are read are converted.
+Anything that speaks Arrow's C stream comes in; pandas, polars, pyarrow, DuckDB and a dict of NumPy arrays come back as
+what they were. Only the columns that are read are converted.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def source(data: Any) -> Source:
     if hasattr(data, "__arrow_c_stream__"):
         return _Arrow(pa.table(data), _back_to(module, data))
     raise InvalidInput(
-        f"data of type {type(data).__module__}.{name} is not known. Give a pandas or polars DataFrame, a pyarrow Table, a "
-        "DuckDB relation, a dict of NumPy arrays, or anything with __arrow_c_stream__"
+        f"data of type {type(data).__module__}.{name} is not known. Give a pandas or polars DataFrame, a pyarrow "
+        "Table, a DuckDB relation, a dict of NumPy arrays, or anything with __arrow_c_stream__"
     )
 
 

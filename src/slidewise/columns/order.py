@@ -2,11 +2,13 @@
 rows of a key together in their order.
 
 Rows that stand in order already, in all or within each key, are never sorted. Otherwise the least significant column
-goes first, each sort being stable: a radix sort per order column, and a counting sort for the keys.
+goes first, each sort being stable: a radix sort per order column, and a counting sort for the keys. Where all keys are
+short, they come first, and rows are sorted within them.
 """
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,6 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slidewise.errors import InvalidInput
+
+#: Keys of at most so many rows are sorted one by one. 10 million rows of unsorted order: 57 ns a row for keys of 10
+#: rows, against 178 by radix sort over all; 73 against 129 for 33 rows, and 113 against 96 for 100.
+SHORT_KEY = 50
 
 
 @dataclass(frozen=True)
@@ -42,34 +48,59 @@ class Arrangement:
     #: key k is arranged rows offsets[k] to offsets[k + 1] - 1
     offsets: np.ndarray
 
-    # With few keys, going along the input touches one place per key, and those stay in cache: for 1,000 keys restoring
-    # takes 1.7 ns a row by the inverse and 8 by the permutation, arranging 2.7 and 13; for 400,000 keys 10 and 8, 9 and 14.
+    #: how many threads move values
+    threads: int = 1
+
+    # With few keys, going along the input touches one place per key, and those stay in cache. For 1,000 keys restoring
+    # takes 1.7 ns a row by the inverse and 8 by the permutation, arranging 2.7 and 13; for 400,000 keys it is 10 and 8,
+    # 9 and 14.
     @cached_property
     def _inverse(self) -> np.ndarray | None:
         """Input row i is arranged row _inverse[i]; None where the permutation serves better."""
         if self.permutation is None or len(self.offsets) > 1 << 16:
             return None
-        inverse = np.empty_like(self.permutation)
-        inverse[self.permutation] = np.arange(len(inverse))
-        return inverse
+        out = np.empty_like(self.permutation)
+        self._move("invert", self.permutation, out)
+        return out
 
     def arrange(self, values: np.ndarray) -> np.ndarray:
         """A column in the arranged order."""
-        if self._inverse is None:
-            return values if self.permutation is None else values[self.permutation]
-        out = np.empty_like(values)
-        out[self._inverse] = values
+        if self.permutation is None:
+            return values
+        if self._inverse is None or values.dtype.kind not in "biuf":
+            return values[self.permutation]
+        out = np.empty(len(values), values.dtype)
+        self._move("scatter", _as_words(values), self._inverse, _as_words(out))
         return out
 
     def restore(self, values: np.ndarray) -> np.ndarray:
         """A column of arranged rows in the order of the input."""
         if self.permutation is None:
             return values
-        if self._inverse is not None:
-            return np.take(values, self._inverse)
-        out = np.empty_like(values)
-        out[self.permutation] = values
+        out = np.empty(len(values), values.dtype)
+        if values.dtype.kind not in "biuf":
+            out[self.permutation] = values
+        elif self._inverse is not None:
+            self._move("gather", _as_words(values), self._inverse, _as_words(out))
+        else:
+            self._move("scatter", _as_words(values), self.permutation, _as_words(out))
         return out
+
+    def _move(self, kernel: str, *arrays: np.ndarray) -> None:
+        from slidewise.columns import move_kernels
+
+        run = getattr(move_kernels, kernel)
+        cuts = np.linspace(0, len(arrays[0]), (self.threads if len(arrays[0]) >= 1 << 18 else 1) + 1).astype(int)
+        if len(cuts) == 2:
+            run(*arrays, 0, len(arrays[0]))
+        else:
+            with ThreadPoolExecutor(self.threads) as pool:
+                list(pool.map(lambda first, last: run(*arrays, int(first), int(last)), cuts[:-1], cuts[1:]))
+
+
+def _as_words(values: np.ndarray) -> np.ndarray:
+    """Values as unsigned integers of their width: kernels for every width, and not for every type."""
+    return np.ascontiguousarray(values).view(f"u{values.dtype.itemsize}")
 
 
 def arrange(count: int, keys: list[pa.Array], order: list[np.ndarray]) -> Arrangement:
@@ -82,6 +113,13 @@ def arrange(count: int, keys: list[pa.Array], order: list[np.ndarray]) -> Arrang
     codes, number = key_codes(keys)
     if kernels.ascending(codes) and _in_order(np.append(False, codes[1:] == codes[:-1]), order):
         return Arrangement(None, kernels.offsets(codes, number))
+    offsets = kernels.offsets(codes, number)
+    if np.diff(offsets).max() <= SHORT_KEY:
+        permutation, _ = kernels.counting_sort(codes, number)
+        if not _in_order(np.ones(count, bool), order):
+            for column in reversed(order):
+                kernels.sort_within(offsets, column[permutation], permutation)
+        return Arrangement(permutation, offsets)
     permutation = _sorted_by(order)
     step, offsets = kernels.counting_sort(codes if permutation is None else codes[permutation], number)
     return Arrangement(step if permutation is None else permutation[step], offsets)

@@ -1,7 +1,7 @@
 """From expressions to columns: what is shared between them, and how each result is made.
 
-Order, frames, codes and null masks are made once per call (data.py). Here equal aggregates are computed once, what follows
-from others is derived from them, and what can be read off the bounds of a frame needs no algorithm at all.
+Order, frames, codes and null masks are made once per call (data.py). Here equal aggregates are computed once, what
+follows from others is derived from them, and what can be read off the bounds of a frame needs no algorithm at all.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import pyarrow as pa
 from slidewise.aggregations import integer_sums
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.collecting import CollectList, CollectSet
-from slidewise.aggregations.moments import Stddev, StddevPop, VarPop, VarSamp
 from slidewise.aggregations.over import Over
-from slidewise.aggregations.positions import First, Last, NthValue
+from slidewise.aggregations.positions import Last, NthValue
 from slidewise.aggregations.sums import Avg, Count, Sum
 from slidewise.columns import types
 from slidewise.columns.data import Data, View
 from slidewise.columns.threads import compute_keys
 from slidewise.planner.choose import Situation, choose
+from slidewise.planner.sharing import VARIANCES, base_of, read_off
 from slidewise.windows.bounds import Frames, Pieces, Scattered
 
 #: results in the arranged order, and which of them are not null
@@ -48,10 +48,9 @@ class Evaluation:
         due = self.data.due(window) if self.slides is None else None
         # Frames that are lists of rows have no bounds to read anything off.
         bounded = isinstance(frames, Pieces) or not isinstance(frames, Scattered)
-        if isinstance(aggregation, CollectList) and over.algorithm == "auto" and bounded:
-            return self._lists(aggregation, view, frames, due)
-        direct = isinstance(aggregation, Count) or (isinstance(aggregation, First | NthValue) and bounded)
-        if over.algorithm == "auto" and direct:
+        if read_off(over) and (bounded or isinstance(aggregation, Count)):
+            if isinstance(aggregation, CollectList):
+                return self._lists(aggregation, view, frames, due)
             values, valid = _read_off(aggregation, view, frames)
             decode = types.results if isinstance(aggregation, Count) else self._carried(aggregation)
             return self._finish(values, valid, due, decode)
@@ -71,10 +70,9 @@ class Evaluation:
 
     def _compute(self, over: Over, view: View, frames: Frames) -> Result:
         aggregation = over.aggregation
-        if over.algorithm == "auto":
-            derived = self._derived(over, view, frames)
-            if derived is not None:
-                return derived
+        derived = self._derived(over, view, frames)
+        if derived is not None:
+            return derived
         encoded = view.arguments(aggregation)
         columns = tuple(e.values for e in encoded)
         return self._run(aggregation, columns, view, frames, over.algorithm)
@@ -100,35 +98,22 @@ class Evaluation:
 
     # ---- results that follow from others
     def _derived(self, over: Over, view: View, frames: Frames) -> Result | None:
-        """avg from the sum, and one of several variances from the squared deviations that they share."""
-        aggregation = over.aggregation
-        if type(aggregation) is Avg:
-            column = view.arguments(aggregation)[0].values
-            if column.dtype.kind == "f" or _largest(column) * frames.longest <= integer_sums.EXACT:
-                total, valid = self._shared(Sum, over, view, frames)
-                return quotients(total, frames), valid
-        if type(aggregation) in _VARIANCES and self._siblings(over) > 1:
-            squares, valid = self._shared(SquaredDeviations, over, view, frames)
-            less, root = _VARIANCES[type(aggregation)]
-            counts = frames.count - less
-            with np.errstate(invalid="ignore", divide="ignore"):
-                out = squares / counts
-                return (np.sqrt(out) if root else out), valid & (counts > 0)
-        return None
-
-    def _shared(self, of: type[Aggregation], over: Over, view: View, frames: Frames) -> Result:
-        aggregation = over.aggregation
-        return self._computed(Over(of(*aggregation.columns, where=aggregation.where), over.window), view, frames)
-
-    def _siblings(self, over: Over) -> int:
-        """How many variances of the same column and window there are in the call."""
-        mine = over.aggregation
-        return sum(
-            type(o.aggregation) in _VARIANCES
-            and (o.aggregation.columns, o.aggregation.where, o.window, o.algorithm)
-            == (mine.columns, mine.where, over.window, "auto")
-            for o in self.wanted
-        )
+        """The result from another one of the call, which is then computed once for all that need it."""
+        base = base_of(over, self.wanted)
+        if base is None:
+            return None
+        if type(over.aggregation) is Avg:
+            column = view.arguments(over.aggregation)[0].values
+            if column.dtype.kind != "f" and not _exact_as_floats(column, frames.longest):
+                return None
+            total, valid = self._computed(base, view, frames)
+            return quotients(total, frames), valid
+        squares, valid = self._computed(base, view, frames)
+        less, root = VARIANCES[type(over.aggregation)]
+        counts = frames.count - less
+        with np.errstate(invalid="ignore", divide="ignore"):
+            out = squares / counts
+        return (np.sqrt(out) if root else out), valid & (counts > 0)
 
     # ---- exact sums of decimals and durations
     def _exact(self, over: Over, view: View, frames: Frames, due: np.ndarray | None) -> pa.Array:
@@ -245,25 +230,7 @@ def _read_off(aggregation: Aggregation, view: View, frames: Frames) -> Result:
     return view.row(row), found
 
 
-# ---- shared partials
-class SquaredDeviations(VarPop):
-    """The sum of (x - mean)^2, from which all variances follow."""
-
-    name = "squared_deviations"
-
-    def lower(s):  # type: ignore[no-untyped-def]
-        return s[2]
-
-
-#: how many fewer than the rows to divide by, and whether to take the root
-_VARIANCES: dict[type[Aggregation], tuple[int, bool]] = {
-    VarPop: (0, False),
-    StddevPop: (0, True),
-    VarSamp: (1, False),
-    Stddev: (1, True),
-}
-
-
+# ---- divisions
 def quotients(totals: np.ndarray, frames: Frames) -> np.ndarray:
     """Totals divided by the number of rows; most frames of trailing rows have one and the same."""
     n = frames.trailing
@@ -275,7 +242,11 @@ def quotients(totals: np.ndarray, frames: Frames) -> np.ndarray:
     return out
 
 
-# ---- integers
+def _exact_as_floats(column: np.ndarray, longest: int) -> bool:
+    """Whether no sum of so many of these integers is too large for a float."""
+    return column.dtype.kind in "iu" and _largest(column) * longest <= integer_sums.EXACT
+
+
 def divided(totals: np.ndarray, counts: np.ndarray, scale: int) -> np.ndarray:
     """totals * scale / counts, rounded half away from zero, in integers."""
     counts = np.maximum(counts, 1)

@@ -1,4 +1,4 @@
-"""Kernels for slides and deltas over rows arranged by key and order, with times and distances as numbers of one kind."""
+"""Kernels for slides and deltas over rows arranged by key and order; times and distances are numbers of one kind."""
 
 from slidewise.templates.cache import cached_njit
 
@@ -40,7 +40,7 @@ def count_windows(low, high, times, size, every, offset, counts):
 
 @cached_njit
 def fill_windows(low, high, times, size, every, offset, begin, window, start, end):
-    """The number of every window that has rows, and its rows; begin[k] is where those of key k go. O(rows + windows)."""
+    """The number of every window that has rows, and its rows; those of key k from begin[k] on. O(rows + windows)."""
     for key in range(len(low)):
         at = begin[key]
         after = 0
@@ -84,7 +84,7 @@ def every_delta(offsets, values, size, fires):
 
 @cached_njit
 def within_delta(offsets, values, size, start):
-    """The first row that is at most `size` below row i, for values that ascend within a key; False where they do not."""
+    """The first row that is at most `size` below row i; False where values fall within a key."""
     for key in range(len(offsets) - 1):
         front = offsets[key]
         for i in range(offsets[key], offsets[key + 1]):

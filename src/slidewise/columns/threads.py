@@ -66,7 +66,7 @@ def compute_keys(
 
 
 class _Whole:
-    """The results of all chunks in one piece, into which each chunk writes its own: joining them would be a copy more."""
+    """The results of all chunks in one piece, into which each chunk writes its own: joining would be a copy more."""
 
     def __init__(self, count: int) -> None:
         self._count = count

@@ -196,8 +196,9 @@ def _sorted_dictionary(array: pa.Array, kind: pa.DataType | None = None) -> Enco
     entry_of[ranks[known]] = known
     index_type = array.indices.type
     codes = words(array.indices, index_type.to_pandas_dtype())
-    if array.null_count:
-        codes = np.where(mask_of(array), 0, codes)
+    null = mask_of(array)
+    if null is not None:
+        codes = np.where(null, 0, codes)
     values = ranks[codes] if len(entries) else np.zeros(len(array), np.int64)
 
     def decode(out: np.ndarray, valid: np.ndarray) -> pa.Array:

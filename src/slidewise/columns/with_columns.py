@@ -30,27 +30,27 @@ def with_columns(
     """The data with new columns: aggregations over windows. Every input row once, in the input's order.
 
     >>> import numpy as np, slidewise as sw
-    >>> trades = {"stock": np.array(["A", "B", "A", "A"]), "ts": np.array([1, 2, 3, 9]), "price": np.array([5.0, 7.0, 4.0, 6.0])}
+    >>> trades = {"stock": np.array(list("ABAA")), "ts": np.array([1, 2, 3, 9]), "price": np.array([5, 7, 4, 6])}
     >>> out = sw.with_columns(trades, partition_by="stock", order_by="ts",
     ...     peak=sw.max("price").over(sw.rows(2)),
     ...     recent=sw.count().over(sw.time(5)))
     >>> out["peak"], out["recent"]
-    (array([5., 7., 5., 6.]), array([1, 1, 2, 1]))
+    (array([5, 7, 5, 6]), array([1, 1, 2, 1]))
 
-    - `data` is a pandas or polars DataFrame, a pyarrow Table, a DuckDB relation, a dict of NumPy arrays, or anything with
-      `__arrow_c_stream__`; the same kind comes back. A pandas index survives.
+    - `data` is a pandas or polars DataFrame, a pyarrow Table, a DuckDB relation, a dict of NumPy arrays, or anything
+      with `__arrow_c_stream__`; the same kind comes back. A pandas index survives.
     - `partition_by` is a column or several: windows never reach from one key into another.
     - `order_by` is a column, `asc(name, nulls=...)`, `desc(...)`, or a list of these; None takes rows as they stand.
     - `threads` is how many threads to use, by default all cores; results do not depend on it.
-    - `algorithm` is "auto" or a name from `sw.algorithms()`, "recalculate" for the naive way; `.over(window, algorithm=)`
-      sets it for one column.
+    - `algorithm` is "auto" or a name from `sw.algorithms()`, "recalculate" for the naive way; `.over(window,
+      algorithm=)` sets it for one column.
     """
     incoming = source(data)
     if not columns:
         raise InvalidInput('with_columns: name at least one new column, as in peak=sw.max("x").over(sw.rows(10))')
     expressions = {name: _expression(name, over, algorithm) for name, over in columns.items()}
     number = thread_count(threads)
-    rows = Data(incoming, names(partition_by, "partition_by"), ordering(order_by))
+    rows = Data(incoming, names(partition_by, "partition_by"), ordering(order_by), number)
     for over in expressions.values():
         for column in (*over.aggregation.columns, *over.window.columns, over.aggregation.where):
             if column is not None:
@@ -129,8 +129,8 @@ def _expression(name: str, over: Any, algorithm: str) -> Over:
         )
     if isinstance(window, Frames):
         raise InvalidInput(
-            f"with_columns: {name} has explicit frames, which number the rows of one array. Use sw.rolling, or columns as "
-            'bounds: rows_between(col("back"), 0)'
+            f"with_columns: {name} has explicit frames, which number the rows of one array. Use sw.rolling, or columns "
+            'as bounds: rows_between(col("back"), 0)'
         )
     return replace(over, algorithm=algorithm) if over.algorithm == "auto" else over
 

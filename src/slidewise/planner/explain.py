@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
 from slidewise.display import Table, as_text
 from slidewise.errors import InvalidInput
 from slidewise.planner.choose import Choice, choose, situation_of
+from slidewise.planner.sharing import base_of, read_off
 from slidewise.registry import algorithm
 from slidewise.windows.definitions import WindowDefinition
 
@@ -57,6 +59,11 @@ class Explanation:
         return self.table._repr_html_() + (f"<ul>{notes}</ul>" if notes else "")
 
 
+@overload
+def explain(aggregation: Mapping[str, Over], *, integers: bool | None = None) -> Table: ...
+
+
+@overload
 def explain(
     aggregation: Aggregation | type[Aggregation] | Over,
     window: WindowDefinition | None = None,
@@ -64,7 +71,17 @@ def explain(
     late: str = "error",
     windows: int = 1,
     integers: bool | None = None,
-) -> Explanation:
+) -> Explanation: ...
+
+
+def explain(
+    aggregation: Any,
+    window: WindowDefinition | None = None,
+    *,
+    late: str = "error",
+    windows: int = 1,
+    integers: bool | None = None,
+) -> Any:
     """Which algorithm computes an aggregation over a window, and why.
 
     >>> import slidewise as sw
@@ -74,22 +91,76 @@ def explain(
     >>> sw.explain(sw.max(), sw.time("1h"), late="revise").choices["events"].algorithm
     'fiba'
 
-    `late="revise"` asks for rows out of order, `windows=` for that many windows over one structure, `integers=True` says
-    that the values are integers. Print the result, or leave it as the last line of a notebook's cell.
+    A whole call of `with_columns` is explained by the dict of its columns: a table with a line for each of them, with
+    what it shares with others.
+
+    >>> for line in sw.explain({"total": sw.sum("x").over(sw.rows(9)), "mean": sw.avg("x").over(sw.rows(9))}):
+    ...     print(line["column"], "|", line["algorithm"], "|", line["shares"])
+    total | sba | frames with mean; its result with mean
+    mean | sba | frames with total; follows from sum('x'), which total is
+
+    `late="revise"` asks for rows out of order, `windows=` for that many windows over one structure, `integers=True`
+    says that the values are integers. Print the result, or leave it as the last line of a notebook's cell.
     """
+    if isinstance(aggregation, Mapping):
+        return _explain_call(dict(aggregation), integers)
     if isinstance(aggregation, Over):
         window, aggregation = aggregation.window, aggregation.aggregation
     if isinstance(aggregation, type) and issubclass(aggregation, Aggregation):
         aggregation = aggregation()
     if not isinstance(aggregation, Aggregation) or not isinstance(window, WindowDefinition):
         raise InvalidInput(
-            f"explain takes an aggregation and a window, such as explain(max(), rows(1000)), got {aggregation!r} and {window!r}"
+            "explain takes an aggregation and a window, such as explain(max(), rows(1000)), "
+            f"got {aggregation!r} and {window!r}"
         )
     choices = {
         where: choose(aggregation, situation_of(window, where, late=late, windows=windows, integers=integers))  # type: ignore[arg-type]
         for where in _PLACES
     }
     return Explanation(f"{aggregation!r} over {window!r}", choices, tuple(_notes(aggregation, choices)))
+
+
+def _explain_call(columns: dict[str, Any], integers: bool | None) -> Table:
+    """The columns of a call, line by line."""
+    wrong = [name for name, over in columns.items() if not isinstance(over, Over)]
+    if wrong or not columns:
+        raise InvalidInput(
+            'explain takes the columns of a call as a dict of expressions, {"peak": max("x").over(rows(9))}, '
+            f"got {columns!r}"
+        )
+    lines = []
+    for name, over in columns.items():
+        base = base_of(over, columns.values())
+        computed = over if base is None else base
+        choice = choose(computed.aggregation, situation_of(over.window, "columns", integers=integers))
+        decided = choice.because if over.algorithm == "auto" else "asked for by name"
+        by = choice.algorithm if over.algorithm == "auto" else over.algorithm
+        if read_off(over):
+            by, decided = "none", "the bounds of the frame tell it"
+        shares = _shared(name, over, base, columns)
+        lines.append({"column": name, "computes": repr(over), "algorithm": by, "decided by": decided, "shares": shares})
+    note = "all columns share the order of the rows; those of one column of data its codes and its null mask"
+    return Table.of("with_columns", lines, note)
+
+
+def _shared(name: str, over: Over, base: Over | None, columns: dict[str, Over]) -> str:
+    """What a column shares with others of the call, in words."""
+    others = {other: o for other, o in columns.items() if other != name}
+    bases = {other: base_of(o, columns.values()) for other, o in others.items()}
+    parts = []
+    frames = [other for other, o in others.items() if o.window == over.window]
+    if frames:
+        parts.append(f"frames with {', '.join(frames)}")
+    if base is not None:
+        given = [other for other, o in others.items() if o == base]
+        along = [other for other in others if bases[other] == base]
+        more = f", which {given[0]} is" if given else f", as {', '.join(along)}" if along else ""
+        parts.append(f"follows from {base.aggregation!r}{more}")
+    elif not read_off(over):
+        users = [other for other, o in others.items() if over in (o, bases[other])]
+        if users:
+            parts.append(f"its result with {', '.join(users)}")
+    return "; ".join(parts) or "-"
 
 
 def _notes(aggregation: Aggregation, choices: dict[str, Choice]) -> list[str]:
@@ -102,8 +173,8 @@ def _notes(aggregation: Aggregation, choices: dict[str, Choice]) -> list[str]:
         )
     if aggregation.invertible and not aggregation.exactly_invertible:
         notes.append(
-            f"{aggregation.name} has an inverse, but floats do not come out exactly: subtract_on_evict would drift, and runs "
-            "only when asked for by name"
+            f"{aggregation.name} has an inverse, but floats do not come out exactly: subtract_on_evict would drift, and "
+            "runs only when asked for by name"
         )
     if aggregation.exactly_invertible == "integers" and all(e.name != "subtract_on_evict" for e in entries):
         notes.append("with integers=True the planner would subtract, since integers come out exactly")

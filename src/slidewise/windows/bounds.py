@@ -139,13 +139,20 @@ class KeyedTrailingRows(Frames):
         return TrailingRows(last - first, self.n) if hi == lo + 1 else KeyedTrailingRows(offsets, self.n)
 
     @cached_property
-    def start(self) -> np.ndarray:  # type: ignore[override]
-        first = np.repeat(self.offsets[:-1], np.diff(self.offsets))
-        return np.maximum(self.end - self.n, first)
+    def _bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        from slidewise.windows.bounds_kernels import rows
 
-    @cached_property
+        start, end = np.empty(len(self), np.int64), np.empty(len(self), np.int64)
+        rows(self.offsets, 1 - self.n, 0, start, end)
+        return start, end
+
+    @property
+    def start(self) -> np.ndarray:  # type: ignore[override]
+        return self._bounds[0]
+
+    @property
     def end(self) -> np.ndarray:  # type: ignore[override]
-        return np.arange(1, len(self) + 1)
+        return self._bounds[1]
 
 
 class Scattered(Frames):
