@@ -19,12 +19,16 @@ CASES = 20 if os.environ.get("NUMBA_DISABLE_JIT") == "1" else 300
 @pytest.mark.parametrize("oracle", ["sqlite", "hand"])
 def test_random_cases(oracle, block):
     cases = [check.case_of(7, number, 25, oracle) for number in range(block * CASES, (block + 1) * CASES)]
-    if oracle == "sqlite":
-        answered = [sqlite.able(case, aggregate) for case in cases for aggregate in case.aggregates]
-        assert sum(answered) > 0.9 * len(answered)  # or this test says little
     for number, case in enumerate(cases, block * CASES):
         wrong = check.difference(case, oracle)
         assert wrong is None, f"case {number} of seed 7: {wrong}\n{case.snippet}"
+
+
+def test_sqlite_answers_most_of_what_is_drawn_for_it():
+    cases = [check.case_of(7, number, 25, "sqlite") for number in range(2400)]
+    answered = [sqlite.able(case, aggregate) for case in cases for aggregate in case.aggregates]
+    assert len(answered) > 5000
+    assert sum(answered) > 0.9 * len(answered)
 
 
 @pytest.mark.parametrize("block", range(2))

@@ -34,6 +34,8 @@ from slidewise.windows.durations import CalendarDuration, Duration, sign
 _NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 _DAY = 86_400 * 1_000_000_000
 _INT64 = np.iinfo(np.int64)
+#: a mask of no rows
+_NEVER = np.zeros(1, bool)
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,7 @@ def _range(rows: Arranged, first: Any, last: Any, closed: str) -> Frames:
     peers = _peers(rows)
     start = _range_bound(first, rows, peers, is_end=False, is_open=closed in ("right", "neither"))
     end = _range_bound(last, rows, peers, is_end=True, is_open=closed in ("left", "neither"))
-    return Frames(start, np.maximum(start, end))
+    return Frames(start, np.maximum(start, end, out=end))
 
 
 def _stands(bound: Any) -> bool:
@@ -179,10 +181,8 @@ def _range_bound(
         return np.repeat(rows.offsets[1:] if is_end else rows.offsets[:-1], np.diff(rows.offsets))
     null = _null_rows(rows)
     beyond = is_end != is_open  # the bound is the first row above the target, not the first one at it
-    out = peers[1 if beyond else 0].copy() if _stands(bound) else _searched(bound, rows, null, beyond)
-    if null is not None:
-        out[null] = peers[1 if is_end else 0][null]
-    return out
+    out = peers[1 if beyond else 0] if _stands(bound) else _searched(bound, rows, null, beyond)
+    return out if null is None else np.where(null, peers[1 if is_end else 0], out)
 
 
 def _null_rows(rows: Arranged) -> np.ndarray | None:
@@ -218,13 +218,12 @@ def _targets(bound: Any, rows: Arranged) -> _Targets:
     by, values = rows.order[0], plain(rows.values)
     kind = values.type
     offset = _bound_column(bound.name, rows) if isinstance(bound, Column) else bound
-    never = np.zeros(1, bool)
     if isinstance(offset, CalendarDuration):
         moved, below, above = _by_months(values, -offset.months if by.descending else offset.months, by.name)
     elif pa.types.is_floating(kind):
         step = _float_step(offset, kind, by.name)
         with np.errstate(over="ignore"):  # infinity is where it belongs
-            moved, below, above = sortable_floats(doubles(values) + (-step if by.descending else step)), never, never
+            moved, below, above = sortable_floats(doubles(values) + (-step if by.descending else step)), _NEVER, _NEVER
     else:
         step = _column_step(offset, kind, by.name) if isinstance(offset, pa.Array) else _step(offset, kind, by.name)
         return _saturating_add(rows.sortable[-1], step)
@@ -234,6 +233,9 @@ def _targets(bound: Any, rows: Arranged) -> _Targets:
 def _saturating_add(values: np.ndarray, step: int | np.ndarray) -> _Targets:
     """values + step, and where that leaves int64 on either side."""
     if isinstance(step, int):  # of any size
+        lowest, highest = int(values.min(initial=_INT64.max)), int(values.max(initial=_INT64.min))
+        if _INT64.min - step <= lowest and highest <= _INT64.max - step:
+            return values + step, _NEVER, _NEVER
         wrapped = np.array(step % (1 << 64), np.uint64).view(np.int64)
         return values + wrapped, values < _INT64.min - step, values > _INT64.max - step
     moved = values + step
