@@ -92,7 +92,10 @@ def test_every_type_is_a_key(kind, dictionary, nulls):
     assert sorted(keys) == sorted(expected.values())
 
 
-def test_several_keys_and_orders():
+@pytest.mark.parametrize("short", [0, 10**9])
+def test_several_keys_and_orders(monkeypatch, short):
+    """The same whether rows are sorted first, or their keys."""
+    monkeypatch.setattr("slidewise.columns.order.SHORT_KEY", short)
     n = 400
     (g, first), (h, second) = drawn("string", n), drawn("float64", n)
     (a, by_first), (b, by_second) = drawn("int8", n), drawn("date32", n)
