@@ -19,7 +19,7 @@ PARAMETERS = {
         (sw.max(), sw.time("1h"), {}, "two_stacks_lite", "daba_lite"),
         (sw.max(), sw.time("1h"), {"late": "revise"}, "fiba", "fiba"),
         (sw.max(), sw.rows(2), {}, "recalculate", "recalculate"),
-        (sw.max(), sw.rows_between(sw.col("back"), 0), {}, "flat_fat", "flat_fat"),
+        (sw.max(), sw.rows_between(sw.col("back"), 0), {}, "flat_fat", "fiba"),
         (sw.max(), sw.rows(1000), {"windows": 10}, "b_int", "b_int"),
         (sw.sum(), sw.rows(1000), {}, "sba", "daba_lite"),
         (sw.sum(), sw.rows(1000), {"integers": True}, "subtract_on_evict", "subtract_on_evict"),
@@ -47,6 +47,32 @@ def test_every_choice_and_runner_up_is_legal(entry, window):
             assert not missing(algorithm(choice.algorithm), aggregation)
             assert not missing(algorithm(choice.runner_up), aggregation)
             assert choice.because
+
+
+EVERY_KIND = [
+    sw.rows(2), sw.rows(1000), sw.rows(2, every=2), sw.rows(2, every=sw.time(5)), sw.rows(100, every=10),
+    sw.time(10), sw.time(10, every=5), sw.delta("x", 3), sw.punctuation("x"), sw.rows_between(-1, 0),
+    sw.rows_between(-1, 1), sw.rows_between(sw.col("x"), 0), sw.rows_between(-5, 5, exclude="current row"),
+    sw.range_between(-sw.UNBOUNDED, 0), sw.groups_between(-2, 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("window", EVERY_KIND, ids=repr)
+@pytest.mark.parametrize(
+    "aggregation", [sw.max(), sw.sum(), sw.count(), sw.median(), sw.count_distinct(), sw.mode()], ids=repr
+)
+@pytest.mark.parametrize("late", ["error", "revise"])
+def test_a_window_runs_what_explain_says(aggregation, window, late):
+    if late == "revise" and {window.size_kind, window.slide_kind} & {"delta", "punctuation"}:
+        pytest.skip("cannot be revised")
+    runs = sw.Window(aggregation, window, late=late).algorithms
+    assert [sw.explain(aggregation, window, late=late).choices["events"].algorithm] == list(runs.values())
+
+
+@pytest.mark.parametrize("options", [{"late": "often"}, {"windows": 0}, {"windows": "many"}], ids=repr)
+def test_explain_refuses_options_that_mean_nothing(options):
+    with pytest.raises(sw.InvalidInput, match="explain: "):
+        sw.explain(sw.max(), sw.rows(3), **options)
 
 
 def test_the_ladder_ends_with_a_rule_that_always_applies():

@@ -23,10 +23,10 @@ class Timed:
         partial = self.functions["lift"](value)
         _choose_clock(self, time is not None)
         if time is None:
-            self.functions["insert"](self, partial)
+            self._step("insert", partial)
         else:
             _require_ordered(self, "insert", time)
-            self.functions["insert_timed"](self, time, partial)
+            self._step("insert_timed", time, partial)
 
     def evict(self, time=None):
         """Remove the oldest value, amortised O(1); with a time, every value of that time or older, as bulk_evict."""
@@ -35,7 +35,7 @@ class Timed:
         elif self.held == 0:
             raise InvalidInput(f"evict: the window of {self.entry.name} is empty")
         else:
-            self.functions["evict"](self)
+            self._step("evict")
 
     def remove(self, time):
         """Remove every value of exactly this time: amortised O(log n) for each."""
@@ -46,7 +46,7 @@ class Timed:
             node, k = self.functions["find"](self, time)
             if node < 0:
                 break
-            self.functions["remove"](self, node, k)
+            self._step("remove", node, k)
         if self.held < before:
             return
         raise InvalidInput(
@@ -57,7 +57,8 @@ class Timed:
     def query(self, *arguments):
         """The aggregate of all values: 2 combines. query(start, end) is that of these times, both included: O(log n).
 
-        One argument, or a third one after start and end, goes to the aggregation's lower.
+        Either end may be None: no bound. One argument, or a third one after start and end, goes to the
+        aggregation's lower.
         """
         lower = self.functions["lower"]
         if len(arguments) < 2:
@@ -65,8 +66,13 @@ class Timed:
         start, end, *argument = arguments
         if self.held == 0:
             return lower(None, *argument)
-        _require_ordered(self, "query", start)
-        _require_ordered(self, "query", end)
+        for bound in (start, end):
+            if bound is not None:
+                _require_ordered(self, "query", bound)
+        if start is None:
+            start = self.oldest if end is None or self.oldest < end else end
+        if end is None:
+            end = self.youngest if start < self.youngest else start
         if end < start:
             raise InvalidInput(
                 f"query: the range starts at {start!r}, after its end {end!r}. Give the older time first"
@@ -93,13 +99,13 @@ class Timed:
             except TypeError as error:
                 raise InvalidInput(f"bulk_insert: the times of one window must have one order, and {error}") from None
             _choose_clock(self, True)
-            self.functions["insert_many"](self, lifted)
+            self._step("insert_many", lifted)
 
     def bulk_evict(self, time):
         """Remove every value of this time or older: O(log n) combines, however many leave."""
         if self.held:
             _require_ordered(self, "evict", time)
-            self.functions["evict_up_to"](self, time)
+            self._step("evict_up_to", time)
 
     @property
     def oldest(self):

@@ -122,7 +122,7 @@ class BInt(Timed):
                     f"{self.youngest!r}. Use fiba, which takes any order"
                 )
             self._times.append(time)
-        self.functions["insert"](self, partial)
+        self._step("insert", partial)
 
     def evict(self: Any, time: Any = None) -> None:
         """Remove the oldest value; with a time, every value of that time or older. No combine."""

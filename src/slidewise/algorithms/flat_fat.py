@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from slidewise.errors import InvalidInput
 from slidewise.templates.checking import agree
+from slidewise.templates.interpret import unless_spoiled
 from slidewise.templates.names import (
     Array,
     combine,
@@ -272,7 +273,7 @@ class FlatFAT:
         partial = self.functions["lift"](value)
         if time is not None or self._times is not None:
             self._insert_time(time)
-        self.functions["insert"](self, partial)
+        self._step("insert", partial)
 
     def new(self: Any, values: Iterable[Any]) -> None:
         """Start anew with these values in slots 1, 2, ... of a tree that holds them. capacity - 1 combines.
@@ -287,7 +288,8 @@ class FlatFAT:
         self.capacity = max(self.capacity, power_of_two(max(1, len(partials))))
         self.front, self.end, self._times = 0, len(partials), None
         self.tree = [None] * self.capacity + partials + [None] * (self.capacity - len(partials))
-        self.functions["build"](self.tree, self.capacity)
+        with unless_spoiled(self):
+            self.functions["build"](self.tree, self.capacity)
 
     def update(self: Any, changes: Mapping[int, Any] | Iterable[tuple[int, Any]]) -> None:
         """Write m slots, as {location: value} or pairs. At most m (1 + ceil(log2(capacity/m))) combines.
@@ -312,7 +314,8 @@ class FlatFAT:
         for slot, partial in zip(slots, partials, strict=True):
             self.tree[self.capacity + slot] = partial
         self.end = max(self.end, end)
-        self.functions["refresh"](self.tree, [self.capacity + slot for slot in slots])
+        with unless_spoiled(self):
+            self.functions["refresh"](self.tree, [self.capacity + slot for slot in slots])
 
     def aggregate(self: Any, *argument: Any) -> Any:
         """All slots, in the order of their locations. No combine."""

@@ -282,7 +282,7 @@ class Reactive(Timed):
         """
         partial = self.functions["lift"](value)
         if time is None and self._times is None:
-            self.functions["insert"](self, partial)
+            self._step("insert", partial)
             return
         index = self._place(time)
         late = index < len(self._times)
@@ -298,7 +298,7 @@ class Reactive(Timed):
         self._times.insert(index, time)
         self.positions.insert(index, self.end)
         moves = self.moves
-        self.functions["insert"](self, partial)
+        self._step("insert", partial)
         self._follow(moves)
 
     def evict(self: Any, time: Any = None) -> None:
@@ -312,7 +312,7 @@ class Reactive(Timed):
         elif not len(self):
             raise InvalidInput("evict: the window of reactive is empty")
         elif self._times is None:
-            self.functions["evict"](self)
+            self._step("evict")
         else:
             self._remove(self._first())
 
@@ -335,7 +335,7 @@ class Reactive(Timed):
         The first range after a late value also moves the d values that are younger, in O(d log d).
         """
         if self.touched:
-            self.functions["flush_touched"](self)
+            self._step("flush_touched")
         return super().query(*argument, start=start, end=end)
 
     def _range(self: Any, lo: int, hi: int) -> Any:
@@ -343,7 +343,7 @@ class Reactive(Timed):
             return None
         if self.unordered >= 0:
             self._put_in_order()
-        self.functions["flush_touched" if self.touched else "flush"](self)
+        self._step("flush_touched" if self.touched else "flush")
         first, last = self.positions[lo], self.positions[hi - 1]
         return self.functions["between"](self.tree, self.capacity, first, last + 1)
 
@@ -352,7 +352,7 @@ class Reactive(Timed):
         if index > self._first():
             del self._times[index], self.positions[index]
         moves = self.moves
-        self.functions["remove"](self, position)
+        self._step("remove", position)
         self._follow(moves)
 
     def _follow(self: Any, moves: int) -> None:

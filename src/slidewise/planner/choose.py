@@ -106,6 +106,11 @@ LADDER = (
         "rows come out of order: fiba inserts at distance d from the end in O(log d); reactive needs commutative",
     ),
     Rule(
+        lambda op, s: not s.monotone and s.where == "events",
+        "fiba", "recalculate",
+        "bounds move back: fiba answers any frame of the rows kept in O(log n), recalculation in O(n)",
+    ),
+    Rule(
         lambda op, s: not s.monotone,
         "flat_fat", "recalculate",
         "bounds move back: a static tree answers any frame in O(log n), recalculation in O(n)",
@@ -162,12 +167,18 @@ def situation_of(
     rows = None
     trailing = monotone = True
     if isinstance(window, RowsWindow):
-        rows = window.n if window.slide_kind == "row" else None
+        alone = window.slide_kind == "row" or (where == "events" and window.slide_kind != "count")
+        rows = window.n if alone else None  # a slide by count holds slices, not rows
     elif isinstance(window, Between):
         bounds = (window.start, window.end)
         trailing = False
         monotone = not window.columns and window.exclude is None
-        if window.unit == "rows" and not any(isinstance(b, Unbounded) for b in bounds) and monotone:
+        if (
+            where == "columns"
+            and window.unit == "rows"
+            and not any(isinstance(b, Unbounded) for b in bounds)
+            and monotone
+        ):
             rows = window.end - window.start + 1  # type: ignore[operator,assignment]
     elif isinstance(window, Frames):
         trailing = False

@@ -113,6 +113,10 @@ def explain(
             "explain takes an aggregation and a window, such as explain(max(), rows(1000)), "
             f"got {aggregation!r} and {window!r}"
         )
+    if late not in ("error", "drop", "revise"):
+        raise InvalidInput(f'explain: late is "error", "drop" or "revise", got {late!r}')
+    if not isinstance(windows, int) or windows < 1:
+        raise InvalidInput(f"explain: windows is how many share one structure, an integer from 1 on, got {windows!r}")
     choices = {
         where: choose(aggregation, situation_of(window, where, late=late, windows=windows, integers=integers))  # type: ignore[arg-type]
         for where in _PLACES
@@ -173,8 +177,8 @@ def _notes(aggregation: Aggregation, choices: dict[str, Choice]) -> list[str]:
         )
     if aggregation.invertible and not aggregation.exactly_invertible:
         notes.append(
-            f"{aggregation.name} has an inverse, but floats do not come out exactly: subtract_on_evict would drift, and "
-            "runs only when asked for by name"
+            f"{aggregation.name} has an inverse, but floats do not come out exactly: subtract_on_evict would drift, "
+            "and runs only when asked for by name"
         )
     if aggregation.exactly_invertible == "integers" and all(e.name != "subtract_on_evict" for e in entries):
         notes.append("with integers=True the planner would subtract, since integers come out exactly")

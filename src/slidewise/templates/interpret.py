@@ -6,7 +6,9 @@ max works on strings without an identity, and a frame in which every row was nul
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import inspect
 from collections import deque
 from collections.abc import Callable, Iterator
 from types import FunctionType, ModuleType
@@ -19,16 +21,20 @@ from slidewise.templates import storage
 from slidewise.templates.bind import bind, functions_of
 from slidewise.templates.names import Array, IntArray, IntQueue, Partial, Queue
 
+_ROW = (tuple, list)
+
 
 def optional_names(op: Aggregation) -> dict[str, Any]:
     """The aggregation's functions over optional partials, under the free names of the templates."""
     lift, combine, lower, inverse, defined = op.lift, op.combine, op.lower, op.inverse, op.defined
-    empty = op.empty
+    empty, arity = op.empty, op.arity
 
     def lift_value(value: Any) -> Any:
         return None if value is None else lift(value)
 
     def lift_row(row: Any) -> Any:
+        if not isinstance(row, _ROW) or len(row) != arity:
+            raise InvalidInput(f"{op.name} takes {arity} values per row: give a tuple of them, got {row!r}")
         return None if any(row[k] is None for k in needed) else lift(*row)
 
     def combine_optional(older: Any, newer: Any) -> Any:
@@ -40,15 +46,19 @@ def optional_names(op: Aggregation) -> dict[str, Any]:
         return total if oldest is None else inverse(total, oldest)
 
     def lower_optional(partial: Any, *argument: Any) -> Any:
+        if argument:
+            require_arguments(op, argument)
         if partial is None:
             return empty
         return lower(partial, *argument) if defined(partial) else None
 
     def lower_always(partial: Any, *argument: Any) -> Any:
+        if argument:
+            require_arguments(op, argument)
         return empty if partial is None else lower(partial, *argument)
 
-    needed = range(op.arity) if op.nulls == "skip" else () if op.nulls == "keep" else op.nulls
-    if op.arity == 1:
+    needed = range(arity) if op.nulls == "skip" else () if op.nulls == "keep" else op.nulls
+    if arity == 1:
         lift_input: Callable[[Any], Any] = lift_value if needed else lift
     else:
         lift_input = lift_row
@@ -68,6 +78,21 @@ def optional_names(op: Aggregation) -> dict[str, Any]:
         "grow": storage.grow_list,
         "shrink": storage.shrink_list,
     }
+
+
+def require_arguments(op: Aggregation, given: tuple[Any, ...]) -> None:
+    """Refuse arguments of query that lower does not take: dropped, they would look like a range that was answered."""
+    taken = list(inspect.signature(op.lower).parameters.values())[1:]
+    if op.lower is Aggregation.lower:
+        most = 0
+    else:
+        most = sum(1 for p in taken if p.kind is not p.KEYWORD_ONLY)  # *x stands for one that may be left out
+    if len(given) > most:
+        takes = f"takes {most} argument{'s' * (most != 1)}" if most else "takes no argument"
+        raise InvalidInput(
+            f"query: {op.name} {takes}, got {', '.join(map(repr, given))}. "
+            "Ranges of time, query(start, end), are answered by fiba, reactive and b_int"
+        )
 
 
 _EMPTY: dict[Any, Callable[[], Any]] = {
@@ -153,6 +178,14 @@ class Swag:
             )
         self._times.append(time)
 
+    def _step(self, name: str, *args: Any) -> Any:
+        """A step of the template for a mixin; one that fails halfway spoils the structure."""
+        try:
+            return self.functions[name](self, *args)
+        except BaseException as error:
+            spoil(self, error)
+            raise
+
     # ---- state as bytes; slidewise.state loads on first use, which makes `import slidewise` a fifth faster
     def to_bytes(self) -> bytes:
         """The whole state: versioned, with a checksum and the fingerprint of this definition. O(state).
@@ -234,7 +267,11 @@ def swag_class(entry: AlgorithmEntry, aggregation: Aggregation) -> type[Swag]:
         partial = lift(value)
         if time is not None or self._times is not None:
             self._insert_time(time)
-        insert_partial(self, partial)
+        try:
+            insert_partial(self, partial)
+        except BaseException as error:
+            spoil(self, error)
+            raise
 
     def evict(self: Swag, time: Any = None) -> None:
         if time is not None:
@@ -242,7 +279,11 @@ def swag_class(entry: AlgorithmEntry, aggregation: Aggregation) -> type[Swag]:
             return
         if not functions["size"](self):
             raise InvalidInput(f"evict: the window of {self.entry.name} is empty")
-        evict_oldest(self)
+        try:
+            evict_oldest(self)
+        except BaseException as error:
+            spoil(self, error)
+            raise
         if self._times is not None:
             self._times.popleft()
 
@@ -266,11 +307,50 @@ def swag_class(entry: AlgorithmEntry, aggregation: Aggregation) -> type[Swag]:
     return type(f"{entry.name}[{aggregation.name}]", bases, body)
 
 
+_UNUSABLE = (
+    "insert", "evict", "query", "remove", "bulk_insert", "bulk_evict", "query_last", "new", "update", "aggregate",
+    "prefix", "suffix", "to_bytes", "_save",
+)  # fmt: skip
+
+
+def spoil(swag: Swag, error: BaseException) -> None:
+    """Let a structure refuse everything from now on: a combine that failed has left its partials half updated.
+
+    Another class for this one object costs nothing where all goes well.
+    """
+    plain = type(swag)
+    reason = f"{type(error).__name__}: {error}"
+
+    def refuse(self: Swag, *args: Any, **options: Any) -> Any:
+        raise InvalidInput(
+            f"{self.entry.name}: an earlier operation failed halfway ({reason}), and its values are no longer whole. "
+            "Make a new one, or load the last state with from_bytes()"
+        )
+
+    def from_bytes(self: Swag, data: bytes) -> Swag:
+        return plain(**self._options).from_bytes(data)
+
+    body: dict[str, Any] = {name: refuse for name in _UNUSABLE if hasattr(plain, name)}
+    swag.__class__ = type(plain.__name__, (plain,), {"__slots__": (), **body, "from_bytes": from_bytes})
+
+
+@contextlib.contextmanager
+def unless_spoiled(swag: Swag) -> Iterator[None]:
+    """Spoil the structure where these steps fail halfway."""
+    try:
+        yield
+    except BaseException as error:
+        spoil(swag, error)
+        raise
+
+
 def _evict_up_to(swag: Swag, time: Any) -> None:
     if swag._times is None:
         if len(swag):
             raise InvalidInput("evict(time=): the values held have no times. Insert with insert(value, time=t)")
         return
+    if time != time:
+        raise InvalidInput(f"evict: {time!r} has no place in the order of times")
     while swag._times and swag._times[0] <= time:
         swag.evict()
 

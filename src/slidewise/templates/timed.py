@@ -30,7 +30,7 @@ class Timed:
             start, end, *rest = argument
             argument = tuple(rest)
         if start is None and end is None:
-            partial = self.functions["query"](self)
+            partial = self._step("query")
         else:
             partial = self._range(*self._between(start, end))
         return self.functions["lower"](partial, *argument)
@@ -65,13 +65,22 @@ class Timed:
             if len(self):
                 raise InvalidInput("the values held have no times. Insert them with insert(value, time=t)")
             return 0
+        _require_place("evict", time)
         return bisect_right(self._times, time, self._first())
 
     def _between(self: Any, start: Any, end: Any) -> tuple[int, int]:
         """Where the times from start to end are, both included. O(log n)."""
+        for bound in (start, end):
+            _require_place("query", bound)
         if start is not None and end is not None and start > end:
             raise InvalidInput(f"query: the range starts at {start!r}, after its end {end!r}. Swap the two")
         hi = self._up_to(end) if end is not None else len(self._times or ())
         if start is None or not self._times:
             return self._first(), hi
         return bisect_left(self._times, start, self._first()), hi
+
+
+def _require_place(operation: str, time: Any) -> None:
+    """Refuse NaN: bisect would put it somewhere, and the answer would be that of another range."""
+    if time != time:
+        raise InvalidInput(f"{operation}: {time!r} has no place in the order of times")

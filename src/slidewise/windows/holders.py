@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from slidewise.windows.measures import Measure
+from slidewise.windows.result import Failed
 
 Items = list[Any]
 
@@ -44,9 +45,12 @@ class RowHolder:
         for items in rows:
             self.insert(items)
 
-    def query(self) -> list[Any]:
+    def query(self) -> list[Any] | Failed:
         """The results over the rows held. O(1) with daba_lite."""
-        return [structure.query() for structure in self.structures]
+        try:
+            return [structure.query() for structure in self.structures]
+        except Exception as error:
+            return Failed(error)
 
     def partials(self) -> int:
         return self.count * len(self.measures)
@@ -77,9 +81,13 @@ class RunningHolder:
                 self.totals[k] = measure.combine(self.totals[k], item)
         self.count += 1
 
-    def query(self) -> list[Any]:
+    def query(self) -> list[Any] | Failed:
         """The results over the rows held. O(1)."""
-        return [total.query() if m.raw else m.lower(total) for m, total in zip(self.measures, self.totals, strict=True)]
+        totals = zip(self.measures, self.totals, strict=True)
+        try:
+            return [total.query() if m.raw else m.lower(total) for m, total in totals]
+        except Exception as error:
+            return Failed(error)
 
     def partials(self) -> int:
         return sum(self.count if m.raw else min(1, self.count) for m in self.measures)
@@ -137,12 +145,15 @@ class SliceHolder:
     def empty(self) -> bool:
         return not self.slices and not self.open_rows
 
-    def query(self) -> list[Any]:
+    def query(self) -> list[Any] | Failed:
         """The results over the slices held. 1 combine more than the structure's query."""
-        return [
-            self._merged(k, measure) if measure.mergeable else self.structures[k].query()
-            for k, measure in enumerate(self.measures)
-        ]
+        try:
+            return [
+                self._merged(k, measure) if measure.mergeable else self.structures[k].query()
+                for k, measure in enumerate(self.measures)
+            ]
+        except Exception as error:
+            return Failed(error)
 
     def _merged(self, k: int, measure: Measure) -> Any:
         structure = self.structures[k]
@@ -179,8 +190,14 @@ class RangeHolder:
             if structure is not None:
                 structure.evict(time=place)
 
-    def query(self, stretches: list[list[Any]]) -> list[Any]:
+    def query(self, stretches: list[list[Any]]) -> list[Any] | Failed:
         """The results over stretches of rows: O(log n) for one with fiba, O(rows) for more or without."""
+        try:
+            return self._values(stretches)
+        except Exception as error:
+            return Failed(error)
+
+    def _values(self, stretches: list[list[Any]]) -> list[Any]:
         results = []
         for k, (measure, structure) in enumerate(zip(self.measures, self.structures, strict=True)):
             if structure is not None and len(stretches) == 1:

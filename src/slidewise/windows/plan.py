@@ -9,12 +9,12 @@ from slidewise.windows.definitions import Between, RowsWindow, TimeWindow, Windo
 from slidewise.windows.durations import Length
 from slidewise.windows.frames import Frame
 from slidewise.windows.measures import Measure
-from slidewise.windows.result import Result
+from slidewise.windows.result import Failed, Result
 from slidewise.windows.rows import Reader
 from slidewise.windows.slides import Grid
 
 #: (when it is due along the axis of time, the result)
-Due = tuple[Any, Result]
+Due = tuple[Any, Result | Failed]
 
 
 class Plan:
@@ -23,6 +23,7 @@ class Plan:
     __slots__ = (
         "clock",
         "definition",
+        "failed",
         "frame",
         "grid",
         "keep",
@@ -44,6 +45,8 @@ class Plan:
         keep: Length | None = None,
     ) -> None:
         self.definition = definition
+        #: a result has failed that the window has not yet told of
+        self.failed = False
         self.measures = measures
         #: one aggregation without a name
         self.single = single
@@ -59,8 +62,12 @@ class Plan:
         #: rows that a window must have seen before its first result
         self.least = definition.min_rows if isinstance(definition, RowsWindow) else 1
 
-    def result(self, values: list[Any], key: Any, **where: Any) -> Result:
+    def result(self, values: list[Any] | Failed, key: Any, **where: Any) -> Result | Failed:
         """A result over the values of all measures."""
+        if isinstance(values, Failed):
+            self.failed = True
+            values.error.add_note(f"in {Result(None, key, **where)!r}; other results now due come with the next call")
+            return values
         if self.single:
             return Result(values[0], key, **where)
         return Result({m.name: v for m, v in zip(self.measures, values, strict=True)}, key, **where)

@@ -43,3 +43,15 @@ class Result:
             if getattr(self, f.name) is not None and not (f.name == "revision" and self.revision == 0)
         ]
         return f"Result({', '.join([repr(self.value), *rest])})"
+
+
+class Failed:
+    """In place of a result, or of its values: computing it has failed.
+
+    An error at once would leave the other keys, and the rows after this one, half done.
+    """
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error

@@ -8,6 +8,7 @@ through their own state. Only the classes listed here are ever made, and none of
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from slidewise.errors import StateError
@@ -20,6 +21,7 @@ from slidewise.windows.clock import Clock
 from slidewise.windows.definitions import PunctuationWindow
 from slidewise.windows.durations import CalendarDuration, Duration
 from slidewise.windows.plan import Plan
+from slidewise.windows.result import Result
 from slidewise.windows.rows import Row
 from slidewise.windows.watermark import BEGIN, Mark
 
@@ -51,7 +53,7 @@ def save(window: Window) -> bytes:
         window._agenda,
         window._engines,
         window._last,
-        (window._timed, window._flushed),
+        (window._timed, window._flushed, *_owed(window)),
     )
     return envelope.seal("window", _definition(window), payload, Objects(window._plan).reduce)
 
@@ -66,9 +68,19 @@ def load(window: Window, data: bytes) -> None:
             clock.kind, clock.zone = clocks[name]
         mark, order.newest, order.dropped, order.entries, order.held = ordered
         order.mark = BEGIN if mark == BEGIN else Mark(*mark)
-        window._timed, window._flushed = flags
+        window._timed, window._flushed, *owed = flags
+        window._owed = [(due, Result(*parts)) for due, parts in owed]
     except Exception as error:  # of the right definition, and yet not what save() gave
         raise StateError(f"saved state is damaged: {error!r}") from error
+
+
+def _owed(window: Window) -> list[tuple[Any, tuple[Any, ...]]]:
+    """Results that were due beside one that failed; an error that was not raised yet is not kept."""
+    return [
+        (due, tuple(getattr(result, f.name) for f in fields(Result)))
+        for due, result in window._owed
+        if isinstance(result, Result)
+    ]
 
 
 def _definition(window: Window) -> dict[str, str]:

@@ -15,7 +15,7 @@ from slidewise.windows.engine import Engine
 from slidewise.windows.order import Late, Order, checked_length
 from slidewise.windows.plan import Due, Plan
 from slidewise.windows.planning import engine_class, plan_for
-from slidewise.windows.result import Result
+from slidewise.windows.result import Failed, Result
 from slidewise.windows.rows import Row, lengths_of
 from slidewise.windows.watermark import BEGIN, END, Mark
 
@@ -76,35 +76,46 @@ class Window:
         #: whether rows have times; None before the first row
         self._timed = True if _needs_time(window) or delay is not None or late == "revise" else None
         self._flushed = False
+        #: results that were due beside one that failed
+        self._owed: list[Due] = []
+        #: what has failed halfway through a row, after which nothing more is taken or given
+        self._broken: str | None = None
 
     # ---- rows in, results out
     def push(self, value: Any, time: Any = None, key: Any = None) -> list[Result]:
         """Take a row, and give the results now due: of this row, and of earlier ones that waited.
 
         The value is what the aggregation takes: a plain value, a tuple where it takes several, or a mapping
-        where columns are named. A bad row is refused before anything has changed. O(1) per row with daba_lite,
-        and O(log) of the rows held back and of the keys that wait.
+        where columns are named. A bad row is refused before anything has changed. Where computing a result fails (a
+        sum that leaves 64 bits), its error is raised, and other results that are due come with the next call. O(1)
+        per row with daba_lite, and O(log) of the rows held back and of the keys that wait.
         """
+        self._require_whole()
         if self._flushed:
             raise InvalidInput("push: the window was flushed, which ends its stream. Make a new Window")
         row = self._plan.reader.read(value, key)
         timed = self._check_time(time)
+        if timed:
+            row.time, row.stamp = self._plan.clock.read(time), time
+        self._timed = timed
+        late = timed and self._order.is_late(row)
+        if late and not self._order.accept_late(row):
+            return self._results([])
         out: list[Due] = []
-        if not timed:
-            self._timed = False
-            self._engine_of(row.key).insert(row, BEGIN, out)
-            return self._results(out)
-        row.time, row.stamp = self._plan.clock.read(time), time
-        self._timed = True
-        if self._order.is_late(row):
-            if self._order.accept_late(row):
+        try:
+            if not timed:
+                self._engine_of(row.key).insert(row, BEGIN, out)
+            elif late:
                 engine = self._engine_of(row.key)
                 engine.revise(row, self._order.mark, out)
                 self._agenda.set(row.key, engine.deadline())
-            return self._results(out)
-        for ready in self._order.take(row):
-            self._enter(ready, out)
-        self._close(self._order.mark, out)
+            else:
+                for ready in self._order.take(row):
+                    self._enter(ready, out)
+                self._close(self._order.mark, out)
+        except BaseException as error:
+            self._broken = f"{type(error).__name__}: {error}"
+            raise
         return self._results(out)
 
     def advance(self, time: Any) -> list[Result]:
@@ -117,8 +128,9 @@ class Window:
         >>> w.advance(60)
         [Result(1.5, key='a', time=60, start=0, end=60)]
         """
+        self._require_whole()
         if self._flushed:
-            return []
+            return self._results([])
         if self._timed is False:
             raise InvalidInput(f"advance: the rows of this window have no times, got {time!r}. Use flush()")
         at = self._plan.clock.read(time)
@@ -131,8 +143,9 @@ class Window:
         Slides that are not complete give none: every=k at rows k, 2k, ... only, and a punctuation only where
         one came. A window by time is complete at the end.
         """
+        self._require_whole()
         if self._flushed:
-            return []
+            return self._results([])
         self._flushed = True
         return self._move(END)
 
@@ -176,6 +189,7 @@ class Window:
         """
         from slidewise.windows import saving  # loads on first use
 
+        self._require_whole()
         return saving.save(self)
 
     def from_bytes(self, data: bytes) -> Window:
@@ -243,21 +257,43 @@ class Window:
 
     def _move(self, mark: Mark) -> list[Result]:
         out: list[Due] = []
-        for row in self._order.advance(mark):
-            self._enter(row, out)
-        self._close(self._order.mark, out)
-        if mark.ended:
-            for engine in self._engines.values():
-                engine.release(END, out)
+        try:
+            for row in self._order.advance(mark):
+                self._enter(row, out)
+            self._close(self._order.mark, out)
+            if mark.ended:
+                for engine in self._engines.values():
+                    engine.release(END, out)
+        except BaseException as error:
+            self._broken = f"{type(error).__name__}: {error}"
+            raise
         return self._results(out)
 
     def _results(self, out: list[Due]) -> list[Result]:
         """The results in the order in which they were due, or only those that are news."""
         if len(out) > 1 and self._timed and len(self._engines) != 1:
             out.sort(key=lambda entry: entry[0])
+        if self._owed:
+            out, self._owed = self._owed + out, []
+        if self._plan.failed:
+            self._raise_first(out)
         if self.emit == "every":
-            return [result for _, result in out]
-        return [result for _, result in out if self._is_news(result)]
+            return [result for _, result in out]  # type: ignore[misc]
+        return [result for _, result in out if self._is_news(result)]  # type: ignore[misc, arg-type]
+
+    def _raise_first(self, out: list[Due]) -> None:
+        """Raise the first error among the results; the others are owed."""
+        failures = [k for k, (_, result) in enumerate(out) if isinstance(result, Failed)]
+        self._plan.failed = len(failures) > 1
+        self._owed = [*out[: failures[0]], *out[failures[0] + 1 :]]
+        raise out[failures[0]][1].error  # type: ignore[union-attr]
+
+    def _require_whole(self) -> None:
+        if self._broken is not None:
+            raise InvalidInput(
+                f"the window failed halfway through an earlier row ({self._broken}), and its rows are no longer whole. "
+                "Make a new Window, or load the last state with from_bytes()"
+            )
 
     def _is_news(self, result: Result) -> bool:
         if result.key in self._last and alike(self._last[result.key], result.value):
