@@ -14,29 +14,66 @@ from slidewise.fuzz.cases import Aggregate, By, Case, Column, Frame
 BLOCKS = range(8)
 CASES = 20 if os.environ.get("NUMBA_DISABLE_JIT") == "1" else 300
 
+# Every function compiles a kernel for each type and kind of frame. Few of both are drawn here, in many frames, so that
+# the suite is quick where nothing is compiled yet; the command draws all.
+EVERYWHERE = [
+    ("count", ("any",), {}),
+    ("first", ("any",), {}),
+    ("last", ("any",), {}),
+    ("nth_value", ("any",), {"n": 2}),
+    ("collect_list", ("any",), {}),
+    ("collect_list", ("any",), {}),
+    ("string_agg", ("s",), {"delimiter": ","}),
+    ("sum", ("v",), {}),
+    ("avg", ("x",), {}),
+    ("max", ("x",), {}),
+]
+FUNCTIONS = {
+    "sqlite": EVERYWHERE,
+    "hand": [
+        *EVERYWHERE,
+        ("first", ("any",), {"ignore_nulls": True}),
+        ("nth_value", ("any",), {"n": 3, "ignore_nulls": True}),
+        ("collect_set", ("any",), {}),
+        ("stddev", ("x",), {}),
+        ("median", ("x",), {}),
+        ("count_distinct", ("any",), {}),
+        ("mode", ("v",), {}),
+    ],
+    "recalculate": [("corr", ("v", "x"), {}), ("m4", ("x",), {}), ("max_by", ("s", "x"), {}), ("product", ("x",), {})],
+}
+
+
+def check_block(oracle, seed, block, cases=CASES):
+    for number in range(block * cases, (block + 1) * cases):
+        case = check.case_of(seed, number, 25, oracle, FUNCTIONS[oracle])
+        wrong = check.difference(case, oracle)
+        assert wrong is None, f"case {number} of seed {seed}: {wrong}\n{case.snippet}"
+
 
 @pytest.mark.parametrize("block", BLOCKS)
 @pytest.mark.parametrize("oracle", ["sqlite", "hand"])
 def test_random_cases(oracle, block):
-    cases = [check.case_of(7, number, 25, oracle) for number in range(block * CASES, (block + 1) * CASES)]
-    for number, case in enumerate(cases, block * CASES):
-        wrong = check.difference(case, oracle)
-        assert wrong is None, f"case {number} of seed 7: {wrong}\n{case.snippet}"
-
-
-def test_sqlite_answers_most_of_what_is_drawn_for_it():
-    cases = [check.case_of(7, number, 25, "sqlite") for number in range(2400)]
-    answered = [sqlite.able(case, aggregate) for case in cases for aggregate in case.aggregates]
-    assert len(answered) > 5000
-    assert sum(answered) > 0.9 * len(answered)
+    check_block(oracle, 7, block)
 
 
 @pytest.mark.parametrize("block", range(2))
-def test_random_cases_recalculated(block):
-    """What no plain rule is written for here (m4, corr and others): the naive way agrees."""
-    for number in range(block * CASES // 4, (block + 1) * CASES // 4):
-        case = check.case_of(8, number, 25, "recalculate")
-        assert check.difference(case, "recalculate") is None, case.snippet
+def test_random_cases_in_chunks(block, monkeypatch):
+    """Tables as small as these are never cut into chunks of keys for threads, unless chunks are small too."""
+    monkeypatch.setattr("slidewise.columns.threads.CHUNK", 4)
+    check_block("hand", 9, block)
+
+
+def test_random_cases_recalculated():
+    """What no plain rule is written for here: the naive way agrees."""
+    check_block("recalculate", 8, 0, CASES // 4)
+
+
+def test_sqlite_answers_most_of_what_is_drawn_for_it():
+    cases = [check.case_of(7, number, 25, "sqlite", EVERYWHERE) for number in range(2400)]
+    answered = [sqlite.able(case, aggregate) for case in cases for aggregate in case.aggregates]
+    assert len(answered) > 5000
+    assert sum(answered) > 0.9 * len(answered)
 
 
 # ---- the oracles themselves

@@ -179,8 +179,9 @@ class Case:
 
 
 # ---- drawing
-#: (function, kinds of arguments, parameters); the kinds name columns of the table: v int, x float, s text, any
-FUNCTIONS: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
+#: (function, kinds of arguments, parameters); a kind is a column (v int, x float, s text, w boolean), "number" or "any"
+Function = tuple[str, tuple[str, ...], dict[str, Any]]
+FUNCTIONS: list[Function] = [
     ("count", (), {}),
     ("count", ("any",), {}),
     ("sum", ("number",), {}),
@@ -227,8 +228,10 @@ SQLITE_FUNCTIONS = [f for f in FUNCTIONS[:14] if "ignore_nulls" not in f[2]]
 _ARGUMENTS = {"any": "vxs", "number": "vx"}
 
 
-def draw(rng: random.Random, most_rows: int = 30, sqlite: bool = False) -> Case:
-    """A random case; with `sqlite`, one that SQLite can answer too."""
+def draw(
+    rng: random.Random, most_rows: int = 30, sqlite: bool = False, functions: list[Function] | None = None
+) -> Case:
+    """A random case, of some functions only where these are given; with `sqlite`, one that SQLite can answer too."""
     n = rng.choice((0, 1, 2, rng.randint(3, most_rows), rng.randint(3, most_rows)))
     nulls = rng.choice((0.0, 0.2))
     columns = {
@@ -258,7 +261,7 @@ def draw(rng: random.Random, most_rows: int = 30, sqlite: bool = False) -> Case:
         columns[name] = _column(rng, kind, n, nulls, *_drawn_from(kind, sqlite))
         order.append(By(name, rng.random() < 0.4, rng.choice((None, None, "first", "last"))))
     frames = [_frame(rng, columns, order, sqlite) for _ in range(rng.randint(1, 2))]
-    choices = SQLITE_FUNCTIONS if sqlite else FUNCTIONS
+    choices = functions or (SQLITE_FUNCTIONS if sqlite else FUNCTIONS)
     aggregates = []
     for _ in range(rng.randint(1, 4)):
         function, kinds, parameters = rng.choice(choices)

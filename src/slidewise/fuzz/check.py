@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from slidewise.fuzz import by_hand, sqlite
-from slidewise.fuzz.cases import By, Case, draw
+from slidewise.fuzz.cases import By, Case, Function, draw
 
 Oracle = Callable[[Case], list[list[Any]]]
 ORACLES: dict[str, Oracle] = {
@@ -19,10 +19,16 @@ ORACLES: dict[str, Oracle] = {
 }
 
 
-def case_of(seed: int, number: int, most_rows: int = 30, oracle: str | None = None) -> Case:
+def case_of(
+    seed: int,
+    number: int,
+    most_rows: int = 30,
+    oracle: str | None = None,
+    functions: list[Function] | None = None,
+) -> Case:
     """The case of that number in the run of a seed; every other one is for SQLite, or all where that is the oracle."""
     of_sqlite = number % 2 == 0 if oracle is None else oracle == "sqlite"
-    return draw(random.Random(f"{seed} {number}"), most_rows, of_sqlite)
+    return draw(random.Random(f"{seed} {number}"), most_rows, of_sqlite, functions)
 
 
 def difference(case: Case, oracle: str | None = None) -> str | None:
