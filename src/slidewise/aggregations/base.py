@@ -10,9 +10,10 @@ tests them as laws.
 from __future__ import annotations
 
 import inspect
+import warnings
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from slidewise.errors import InvalidInput
+from slidewise.errors import CompileFallback, InvalidInput
 
 if TYPE_CHECKING:
     import numpy as np
@@ -127,6 +128,9 @@ class Aggregation(metaclass=_Filtering):
     #: The names of the parts where a result is a tuple (m4); () where it is one value.
     result_fields: tuple[str, ...] = ()
 
+    #: The form for frames of which the number of rows is known (sba.run_counted); compiled variants only.
+    counted: Aggregation | None = None
+
     #: made by variant(): its functions are not those of its class
     is_variant: bool = False
 
@@ -213,6 +217,13 @@ class Aggregation(metaclass=_Filtering):
 
         The place for what depends on types: sums of integers choose a partial that cannot overflow unseen.
         """
+        if self.identity is None and type(self).identity_for is Aggregation.identity_for:
+            warnings.warn(
+                f"{self.name} runs interpreted, since compiled code needs an identity: declare the neutral partial",
+                CompileFallback,
+                stacklevel=2,
+            )
+            return None
         return self
 
     def identity_for(self, dtype: np.dtype) -> Any:
