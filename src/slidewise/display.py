@@ -19,12 +19,17 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     #: a line below the table
     note: str = ""
+    #: what a terminal shows instead, where all columns would be too narrow to read
+    narrow: Table | None = None
 
     @classmethod
-    def of(cls, title: str, rows: Sequence[Mapping[str, Any]], note: str = "") -> Table:
+    def of(
+        cls, title: str, rows: Sequence[Mapping[str, Any]], note: str = "", narrow: Sequence[Mapping[str, Any]] = ()
+    ) -> Table:
         """A table from rows with the same keys."""
         columns = tuple(rows[0]) if rows else ()
-        return cls(title, columns, tuple(tuple(str(row[c]) for c in columns) for row in rows), note)
+        cells = tuple(tuple(str(row[c]) for c in columns) for row in rows)
+        return cls(title, columns, cells, note, cls.of(title, narrow, note) if narrow else None)
 
     def __iter__(self) -> Iterator[dict[str, str]]:
         return (dict(zip(self.columns, row, strict=True)) for row in self.rows)
@@ -33,6 +38,8 @@ class Table:
         return len(self.rows)
 
     def __rich__(self) -> Any:
+        if self.narrow is not None:
+            return self.narrow.__rich__()
         from rich import box
         from rich.table import Table as RichTable
 

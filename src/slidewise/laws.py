@@ -82,8 +82,12 @@ def check_aggregation(aggregation: Aggregation | type[Aggregation], samples: Ite
       lower            7 cases
       hint: selective seems to hold too: declare it if it always does
     """
-    if isinstance(aggregation, type):
+    if isinstance(aggregation, type) and issubclass(aggregation, Aggregation):
         aggregation = aggregation()
+    if not isinstance(aggregation, Aggregation):
+        raise InvalidInput(f"check_aggregation takes an aggregation such as slidewise.max(), got {aggregation!r}")
+    if not isinstance(samples, Iterable):
+        raise InvalidInput(f"check_aggregation takes rows to test with, such as [1, 2, 3], got {samples!r}")
     rows = [row if aggregation.arity > 1 else (row,) for row in samples]
     rows = [row for row in rows if not _skipped(aggregation, row)]
     if not rows:
@@ -116,7 +120,7 @@ class _Laws:
             ("associativity", "associative", self.associativity, "Remove `associative`, or correct combine."),
             ("identity", "identity", self.identity, "Correct `identity`, or set it to None."),
             ("commutativity", "commutative", self.commutativity, "Remove `commutative`, or correct combine."),
-            ("inverse", "invertible", self.inverse, "Remove `invertible`, or correct inverse."),
+            ("inverse", "invertible", self.inverse, "Remove the declaration, or correct inverse."),
             ("selectivity", "selective", self.selectivity, "Remove `selective`, or correct combine."),
             ("size preserving", "size_preserving", self.size, "Set `size_preserving = False`."),
             ("lower", "", self.lower, "Correct lower, or say in `defined` which partials have no result."),
@@ -198,6 +202,12 @@ class _Laws:
             # What is left of a much larger total has lost as many digits
             slack = 0.0 if exact is True else TOLERANCE * _magnitude(self._plain(total))
             law = "inverse(combine(a, b), a) == b"
+            if (
+                exact is True
+                and not self.same(left, b)
+                and self.same(left, b, TOLERANCE * _magnitude(self._plain(total)))
+            ):
+                law += " without rounding, as exactly_invertible says,"
             yield None if self.same(left, b, slack) else _Broken(law, (a, b), left, b)
 
     def selectivity(self) -> Iterator[_Broken | None]:

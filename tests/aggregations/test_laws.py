@@ -164,3 +164,27 @@ def test_rows_of_several_values():
 def test_no_samples():
     with pytest.raises(InvalidInput, match="no samples"):
         check_aggregation(Concatenation, [None])
+
+
+def test_an_inverse_that_rounds_is_not_exact():
+    class Rounds(sw.Aggregation):
+        invertible = True
+        exactly_invertible = True
+
+        def lift(x):
+            return float(x)
+
+        def combine(a, b):
+            return a + b
+
+        def inverse(total, oldest):
+            return total - oldest
+
+    with pytest.raises(sw.LawBroken, match="without rounding, as exactly_invertible says"):
+        sw.check_aggregation(Rounds, [1e16, 1.0, 0.1])
+
+
+@pytest.mark.parametrize(("aggregation", "samples"), [(3, [1]), ("max", [1]), (sw.max(), None), (int, [1])])
+def test_what_cannot_be_checked_is_refused(aggregation, samples):
+    with pytest.raises(sw.InvalidInput, match="check_aggregation takes"):
+        sw.check_aggregation(aggregation, samples)

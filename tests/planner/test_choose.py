@@ -117,3 +117,14 @@ def test_tables_list_the_whole_registry():
     assert len(sw.aggregations()) == len(AGGREGATIONS)
     assert "daba_lite" in str(sw.algorithms())
     assert "<td" in sw.aggregations()._repr_html_()
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_tables_break_no_words_in_a_terminal(monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    text = str(sw.aggregations())
+    assert max(map(len, text.splitlines())) <= width
+    assert {"distributive", "commutative,", "selective"} <= set(text.split())
+    assert len(text.splitlines()) < 4 * len(sw.aggregations())
+    if width > 80:  # too narrow for the longest names of algorithms and their costs
+        assert {"associative,", "amortised;", "daba_lite"} <= set(str(sw.algorithms()).split())

@@ -33,7 +33,11 @@ def algorithms(aggregation: Aggregation | None = None) -> Table:
         for e in entries
     ]
     title = "Algorithms" if aggregation is None else f"Algorithms for {aggregation!r}"
-    return Table.of(title, rows, "Costs are calls of combine; n = values in the window.")
+    narrow = [{k: row[k] for k in ("algorithm", "insert", "evict", "query", "needs")} for row in rows]
+    note = (
+        "Costs are calls of combine; n = values in the window. The rows have also: partials held, what it does, paper."
+    )
+    return Table.of(title, rows, note, narrow)
 
 
 def aggregations() -> Table:
@@ -43,9 +47,17 @@ def aggregations() -> Table:
     >>> next(row["commutative"] for row in sw.aggregations() if row["aggregation"] == "max_by")
     ''
     """
-    rows = []
+    rows, narrow = [], []
     for e in AGGREGATIONS:
         properties = {p: getattr(e.cls, p) for p in _SHOWN}
+        narrow.append(
+            {
+                "aggregation": ", ".join((e.name, *e.aliases)),
+                "kind": e.cls.kind,
+                "properties": ", ".join(_words(p, properties[p]) for p in _TOLD if properties[p]),
+                "what it gives": e.summary,
+            }
+        )
         rows.append(
             {
                 "aggregation": ", ".join((e.name, *e.aliases)),
@@ -56,12 +68,22 @@ def aggregations() -> Table:
                 "note": e.note,
             }
         )
-    return Table.of("Aggregations", rows)
+    return Table.of(
+        "Aggregations", rows, "All are associative. The rows have also: group, all properties, note.", narrow
+    )
 
 
 _SHOWN = (
     "associative", "commutative", "invertible", "exactly_invertible", "selective", "size_preserving", "unary_lower",
 )  # fmt: skip
+
+
+#: in a terminal: what tells aggregations apart
+_TOLD = ("commutative", "invertible", "exactly_invertible", "selective")
+
+
+def _words(name: str, value: object) -> str:
+    return name.replace("_", " ") + (f" for {value}" if isinstance(value, str) else "")
 
 
 def _mark(value: object) -> str:

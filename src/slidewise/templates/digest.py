@@ -63,7 +63,7 @@ def _feed(h: Any, x: Any, seen: set[int]) -> None:
         h.update(x.__name__.encode())
     elif type(x).__module__ == "numpy" and hasattr(x, "tobytes"):
         h.update(str((x.dtype, x.shape)).encode() + x.tobytes())
-    elif callable(x) and getattr(x, "__module__", "") in ("builtins", "_operator", *_PURE_MODULES):
+    elif callable(x) and getattr(x, "__module__", "") in ("builtins", "_operator", "itertools", *_PURE_MODULES):
         h.update(x.__name__.encode())
     else:
         raise Undigestible(repr(x))
