@@ -34,6 +34,55 @@ def _lift_four(x):
     return (1, x + none, none, none, none)
 
 
+# ---- frames of a known number of rows: sums of deviations from an anchor, and of their squares
+#: M2 is the difference of two sums. While it is at least this share of the larger, it is good to 1e-12; the anchor is a
+#: row of the frame, so that the share is never below 1 / count, and only an outlier as the anchor makes it that small.
+LEAST_SHARE = 1e-4
+
+
+def _lift_about(x, anchor):
+    d = x * 1.0 - anchor * 1.0
+    return (d, d * d)
+
+
+def _add_deviations(a, b):
+    return (a[0] + b[0], a[1] + b[1])
+
+
+def _moment_about(s, share):
+    """M2, or NaN where it cannot be told: the frame is then computed by merging."""
+    m2 = s[1] - s[0] * s[0] * share
+    return math.nan if m2 < s[1] * LEAST_SHARE else m2
+
+
+def _squares_about(s, count, share):
+    return _moment_about(s, share)
+
+
+def _var_pop_about(s, count, share):
+    return _moment_about(s, share) * share
+
+
+def _stddev_pop_about(s, count, share):
+    return math.sqrt(_moment_about(s, share) * share)
+
+
+def _var_samp_about(s, count, share):
+    return _moment_about(s, share) * (1.0 / (count - 1.0))
+
+
+def _stddev_about(s, count, share):
+    return math.sqrt(_moment_about(s, share) * (1.0 / (count - 1.0)))
+
+
+def _has_one(count):
+    return count > 0
+
+
+def _has_two(count):
+    return count > 1
+
+
 class VarPop(OneColumn):
     """The population variance.
 
@@ -75,7 +124,11 @@ class VarPop(OneColumn):
         return s[2] / s[0]
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
-        return self.variant(lift=_lift_two) if numeric(columns) else None
+        if not numeric(columns):
+            return None
+        lower, defined = _COUNTED[self.name]
+        about = {"identity": (0.0, 0.0), "lift": _lift_about, "combine": _add_deviations}
+        return self.variant(lift=_lift_two, counted=self.variant(**about, lower=lower, defined=defined))
 
 
 class StddevPop(VarPop):
@@ -136,6 +189,15 @@ class SquaredDeviations(VarPop):
 
     def lower(s):
         return s[2]
+
+
+_COUNTED = {
+    "squared_deviations": (_squares_about, _has_one),
+    "var_pop": (_var_pop_about, _has_one),
+    "stddev_pop": (_stddev_pop_about, _has_one),
+    "var_samp": (_var_samp_about, _has_two),
+    "stddev": (_stddev_about, _has_two),
+}
 
 
 class Skewness(OneColumn):

@@ -9,6 +9,7 @@ from slidewise.aggregations import integer_sums
 from slidewise.aggregations.arguments import OneColumn, given
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.values import INT64_MAX, INT64_MIN, as_float, number, numeric
+from slidewise.templates.arithmetic import divided
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,6 +35,22 @@ def _logarithm(x):
     if x > 0.0 or x != x:
         return math.log(x)
     return -math.inf if x == 0.0 else math.nan
+
+
+def _lift_uncounted(x, anchor):
+    return x * 1.0
+
+
+def _add(a, b):
+    return a + b
+
+
+def _whole_sum(s, count, share):
+    return s
+
+
+def _mean_of_sum(s, count, share):
+    return divided(s, count, share)
 
 
 def _add_pairs(a, b):
@@ -116,7 +133,8 @@ class Sum(OneColumn):
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
         if numeric(columns, "f"):
-            return self.variant(identity=0.0, lift=_lift_float, lower=_same)
+            counted = self.variant(identity=0.0, lift=_lift_uncounted, lower=_whole_sum)
+            return self.variant(identity=0.0, lift=_lift_float, lower=_same, counted=counted)
         return _integers(
             self,
             columns,
@@ -162,7 +180,8 @@ class Avg(OneColumn):
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
         if numeric(columns, "f"):
-            return self.variant(identity=(0, 0.0), lift=_lift_counted_float, lower=_divide_pair)
+            counted = self.variant(identity=0.0, lift=_lift_uncounted, combine=_add, lower=_mean_of_sum)
+            return self.variant(identity=(0, 0.0), lift=_lift_counted_float, lower=_divide_pair, counted=counted)
         return _integers(
             self,
             columns,

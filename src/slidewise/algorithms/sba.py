@@ -35,6 +35,7 @@ from slidewise.templates.names import (
     identity,
     lift,
     lower,
+    prefetch,
     zipped,
 )
 
@@ -253,6 +254,7 @@ def run_rows(work, values, n, out, valid):
         stop = min(n, rows - first)
         for j in range(stop):
             i = np.uintp(first + j)
+            prefetch(values, np.uintp(i + n))
             right = combine(right, lift(*values[i]))
             total = combine(left[np.uintp(last + j + 1)], right)
             emit(results, valid, i, total)
@@ -268,6 +270,113 @@ def emit(results, valid, i, total):
         valid[i] = defined(total)
     if always_defined or valid[i]:
         results[i] = lower(total)
+
+
+#: rows whose totals are lowered at once; even
+BLOCK = 512
+
+
+def run_counted(work, totals, values, n, out, valid, doubtful):
+    """As run_rows, for aggregations with a `counted` form: partials are sums, and rows are not counted in them.
+
+    lift(*row, *anchor) may take its row relative to an anchor, the first row of the chunk in which the frame ends,
+    and so a row of the frame; lower(partial, count, 1 / count) and defined(count) are told the number of rows.
+    Where not every count has a result, doubtful[0] to doubtful[1] - 1 are the rows among which results are NaN: the
+    anchor was unfit, and run_rows has to do these rows. work: 2 n + 2 partials; totals: 2 BLOCK.
+
+    4 combines per row, two rows at a time: the sum of a pair is added to the running one, so that rows wait for
+    each other half as long (a sum: 0.8 ns a row against 1.1). Totals of the moments wait until there is a block
+    of them, and are lowered by vector instructions: a standard deviation takes 2.7 ns, and 3.7 row by row; a sum
+    1.2, and 0.8 row by row.
+    """
+    values = zipped(values)
+    left = zipped(work)
+    waiting = zipped(totals)
+    rows = len(values)
+    n = max(1, min(n, rows))
+    last, this = 0, n + 1  # as in run_rows
+    left[n] = identity
+    left[2 * n + 1] = identity
+    one = np.uintp(1)
+    fill_up(left, values, n, out, valid, doubtful)
+    valid[n:] = defined(n)
+    if not defined(n):
+        return
+    count, share = float(n), 1.0 / n
+    step = n if always_defined else BLOCK
+    done = n  # the first row whose total waits
+    for first in range(n, rows, n):
+        anchor = values[first]
+        next_anchor = values[min(first + n, rows - 1)]
+        right = identity
+        back = identity
+        stop = min(n, rows - first)
+        begin = 0
+        while begin < stop:  # a range with a step divides, which tells in short chunks
+            end = min(stop, begin + step)
+            for j in range(begin, end - 1, 2):
+                prefetch(values, np.uintp(first + n + j))
+                i, slot = np.uintp(first + j), np.uintp(last + j + 1)
+                p, q = lift(*(values[i] + anchor)), lift(*(values[i + one] + anchor))
+                total = combine(left[slot], combine(right, p))
+                right = combine(right, combine(p, q))
+                second = combine(left[slot + one], right)
+                if always_defined:
+                    out[i] = lower(total, count, share)
+                    out[i + one] = lower(second, count, share)
+                else:
+                    waiting[i - np.uintp(done)] = total
+                    waiting[i - np.uintp(done) + one] = second
+                i, slot = np.uintp(first + stop - 2 - j), np.uintp(this + stop - 2 - j)
+                p, q = lift(*(values[i] + next_anchor)), lift(*(values[i + one] + next_anchor))
+                left[slot + one] = combine(q, back)
+                back = combine(combine(p, q), back)
+                left[slot] = back
+            if end == stop and stop % 2:  # the last row of an odd chunk, and its first
+                i = first + end - 1
+                right = combine(right, lift(*(values[i] + anchor)))
+                total = combine(left[last + end], right)
+                if always_defined:
+                    out[i] = lower(total, count, share)
+                else:
+                    waiting[i - done] = total
+                left[this] = combine(lift(*(values[first] + next_anchor)), back)
+            if not always_defined and (first + end - done >= BLOCK or first + end == rows):
+                lower_block(waiting, count, out, done, first + end, doubtful)
+                done = first + end
+            begin = end
+        last, this = this, last
+
+
+def lower_block(waiting, count, out, begin, end, doubtful):
+    """The results of rows begin to end - 1 from their totals."""
+    results = out[begin:end]
+    share = 1.0 / count
+    doubt = False
+    for k in range(len(results)):
+        results[k] = lower(waiting[k], count, share)
+    for k in range(len(results)):
+        doubt |= results[k] != results[k]
+    if doubt:
+        doubtful[0] = min(doubtful[0], begin)
+        doubtful[1] = end
+
+
+def fill_up(left, values, n, out, valid, doubtful):
+    """The first chunk, whose frames are shorter than n, and its left-cumulative partials."""
+    total = identity
+    for i in range(n):
+        total = combine(total, lift(*(values[i] + values[0])))
+        valid[i] = defined(i + 1)
+        if valid[i]:
+            out[i] = lower(total, i + 1.0, 1.0 / (i + 1.0))
+            if not always_defined and out[i] != out[i]:
+                doubtful[0] = min(doubtful[0], i)
+                doubtful[1] = i + 1
+    total = identity
+    for i in range(n - 1, -1, -1):
+        total = combine(lift(*(values[i] + values[min(n, len(values) - 1)])), total)
+        left[i] = total
 
 
 def run_frames(work, values, start, end, out, valid):

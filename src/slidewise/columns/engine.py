@@ -91,7 +91,7 @@ def _holistic(entry: AlgorithmEntry, aggregation: Aggregation, column: np.ndarra
         else:
             out, valid = holistic.count_distinct(values, frames.start, frames.end)
     else:
-        out, valid = holistic.mode(values, frames.start, frames.end)
+        out, valid = holistic.mode_rows(values, n) if n is not None else holistic.mode(values, frames.start, frames.end)
     return (out.astype(column.dtype, copy=False) if aggregation.keeps_type else out), valid
 
 
@@ -149,9 +149,29 @@ def _run_fold(c: _Compiler, columns: Columns, frames: Frames, out: np.ndarray, v
 
 
 def _run_sba(c: _Compiler, columns: Columns, frames: Frames, out: np.ndarray, valid: np.ndarray) -> bool:
+    if frames.trailing is not None and c.op.counted is not None and len(out):
+        return _run_counted(c, c.op.counted, columns, frames.longest, out, valid)
     if frames.trailing is not None:
         return c.call(c.module.run_rows, c.work(2 * max(1, frames.longest) + 2), columns, frames.longest, out, valid)
     return c.call(c.module.run_frames, c.work(frames.longest), columns, frames.start, frames.end, out, valid)
+
+
+def _run_counted(c: _Compiler, op: Aggregation, columns: Columns, n: int, out: np.ndarray, valid: np.ndarray) -> bool:
+    """Without counts in the partials; from the first to the last row in doubt, once more with them."""
+    sba = c.module
+    counted = _Compiler(sba, op, partial_dtype(op, columns * 2))
+    doubtful = np.array([len(out), 0])
+    work = counted.work(2 * n + 2), counted.work(2 * sba.BLOCK)
+    if not counted.call(sba.run_counted, *work, columns, n, out, valid, doubtful):
+        return False
+    first, end = (int(row) for row in doubtful)
+    if first >= end:
+        return True
+    base = max(0, first - n)
+    again, sure = np.empty(end - base, out.dtype), np.empty(end - base, bool)
+    done = c.call(sba.run_rows, c.work(2 * n + 2), tuple(x[base:end] for x in columns), n, again, sure)
+    out[first:end] = again[first - base :]
+    return done
 
 
 def _run_pba(c: _Compiler, columns: Columns, frames: Frames, out: np.ndarray, valid: np.ndarray) -> bool:

