@@ -176,9 +176,17 @@ class Aggregation(metaclass=_Filtering):
         for name in FUNCTIONS:
             function = cls.__dict__.get(name)
             if inspect.isfunction(function):
+                if next(iter(inspect.signature(function).parameters), "") == "self":
+                    raise InvalidInput(f"{cls.__name__}: {name} is a plain function of values: leave out self")
                 setattr(cls, name, staticmethod(function))
 
     def __init__(self, *columns: str, **parameters: Any) -> None:
+        if type(self).combine is Aggregation.combine:
+            raise InvalidInput(f"{self.name} has no combine: define combine(older, newer), which merges two partials")
+        if self.invertible and type(self).inverse is Aggregation.inverse:
+            raise InvalidInput(
+                f"{self.name} declares invertible and has no inverse: define inverse(total, oldest), or leave it out"
+            )
         for column in columns:
             if not isinstance(column, str):
                 raise InvalidInput(
