@@ -100,9 +100,15 @@ def test_every_aggregation_agrees_with_recalculation(window):
         assert_same(auto[name].to_pylist(), naive[name].to_pylist(), f"{name} over {window!r}")
 
 
-@pytest.mark.parametrize("window", [sw.rows(5), sw.time(9), sw.groups_between(-1, 1), sw.delta("km", 3), sw.punctuation("flag")])
+@pytest.mark.parametrize(
+    "window", [sw.rows(5), sw.time(9), sw.groups_between(-1, 1), sw.delta("km", 3), sw.punctuation("flag")]
+)
 def test_agrees_with_a_window_event_by_event(window):
-    table = TABLE.append_column("sure", TABLE["flag"].fill_null(False)).drop_columns("flag").rename_columns({"sure": "flag"})
+    table = (
+        TABLE.append_column("sure", TABLE["flag"].fill_null(False))
+        .drop_columns("flag")
+        .rename_columns({"sure": "flag"})
+    )
     names = ["sum of integers", "max", "last", "collect_list", "median", "count_distinct", "filtered", "string_agg"]
     columns = {name: EVERY[name] for name in names}
     w = sw.Window(columns, window, partition_by="key")
@@ -184,7 +190,11 @@ def test_min_rows_gives_null_until_there_are_enough():
     table = pa.table({"k": [1, 1, 1, 2], "x": [1, 2, 3, 4]})
     window = sw.rows(2, min_rows=2)
     out = sw.with_columns(
-        table, partition_by="k", s=sw.sum("x").over(window), n=sw.count().over(window), c=sw.collect_list("x").over(window)
+        table,
+        partition_by="k",
+        s=sw.sum("x").over(window),
+        n=sw.count().over(window),
+        c=sw.collect_list("x").over(window),
     )
     assert out["s"].to_pylist() == [None, 3, 5, None]
     assert out["n"].to_pylist() == [None, 2, 2, None]
@@ -206,7 +216,12 @@ def test_no_rows_and_one_row(count, keys):
     assert out.num_rows == count
     whole = sw.with_columns(TABLE, **keys, **columns)
     for name in columns:
-        if name not in ("bloom_filter", "approx_count_distinct", "count_min_sketch", "approx_percentile"):  # interpreted
+        if name not in (
+            "bloom_filter",
+            "approx_count_distinct",
+            "count_min_sketch",
+            "approx_percentile",
+        ):  # interpreted
             assert out[name].type == whole[name].type, name
 
 

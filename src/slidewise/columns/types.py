@@ -98,7 +98,7 @@ def _instead(aggregation: Aggregation, of: str) -> str:
         return "It has no order and no arithmetic: first, last, nth_value, count and collect_list take it"
     if aggregation.name in ("median", "percentile") and of in _ORDERED:
         return "Use percentile_disc, which takes one of the values"
-    if of == "boolean" and "number" in aggregation.accepts[0]:
+    if of == "boolean" and aggregation.accepts[0] in ("number", "amount"):
         return "Cast it to integers, or use bool_and, bool_or or count(where=...)"
     ordered = "max, min, mode, percentile_disc, count_distinct, first and last take it"
     if of == "duration":
@@ -147,9 +147,10 @@ def _order(array: pa.Array) -> Encoded:
     kind = array.type
     of = family(kind)
     if pa.types.is_dictionary(kind):
-        return (
-            _sorted_dictionary(array) if of in ("string", "binary", "decimal") else _order(array.cast(kind.value_type))
-        )
+        if of != "float":
+            return _sorted_dictionary(array)
+        values, back = _order(array.cast(kind.value_type))  # two zeros or two NaNs may be two entries
+        return Encoded(values, lambda out, valid: back(out, valid).dictionary_encode().cast(kind))
     if pa.types.is_uint64(kind):
         values = words(array, np.uint64)
         top = np.uint64(0 if values.max(initial=0) < 2**63 else 1 << 63)
@@ -263,6 +264,10 @@ def arrow(values: np.ndarray, valid: np.ndarray, kind: pa.DataType) -> pa.Array:
 def objects(values: np.ndarray, valid: np.ndarray, kind: pa.DataType | None) -> pa.Array:
     """Python objects as Arrow."""
     plain = [v if ok else None for v, ok in zip(values.tolist(), valid.tolist(), strict=True)]
+    if kind is not None and pa.types.is_list(kind) and pa.types.is_dictionary(kind.value_type):
+        lists = pa.array(plain, pa.list_(kind.value_type.value_type))
+        inside = lists.values.dictionary_encode().cast(kind.value_type)
+        return pa.ListArray.from_arrays(lists.offsets, inside, mask=lists.is_null())
     try:
         return pa.array(plain, kind)
     except pa.ArrowInvalid:

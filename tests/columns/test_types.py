@@ -1,0 +1,208 @@
+"""Every Arrow type: what comes out has the right type and exact values, and what does not fit is refused by name."""
+
+import datetime as dt
+from decimal import Context, Decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import slidewise as sw
+
+ORDERED = {
+    "int8": pa.array([3, -128, None, 127], pa.int8()),
+    "int64": pa.array([2**63 - 1, -(2**63), None, 2**53 + 1]),
+    "uint8": pa.array([3, 0, None, 255], pa.uint8()),
+    "uint64": pa.array([3, 0, None, 2**64 - 1], pa.uint64()),
+    "small uint64": pa.array([3, 0, None, 9], pa.uint64()),
+    "float16": pa.array(np.array([1.5, -2.0, 0.0, 8.0], np.float16), mask=np.array([False, False, True, False])),
+    "float32": pa.array([1.5, -2.0, None, 8.0], pa.float32()),
+    "float64": pa.array([1.5, -2.0, None, float("inf")]),
+    "bool": pa.array([True, False, None, True]),
+    "decimal": pa.array([Decimal("1.25"), Decimal("-3.50"), None, Decimal("7.00")], pa.decimal128(9, 2)),
+    "wide decimal": pa.array([Decimal(10**30), Decimal(-(10**30)), None, Decimal(1)], pa.decimal128(38, 0)),
+    "decimal256": pa.array([Decimal(10**50), Decimal(-(10**50)), None, Decimal(1)], pa.decimal256(60, 0)),
+    "string": pa.array(["to", "be", None, "or"]),
+    "large_string": pa.array(["to", "be", None, "or"], pa.large_string()),
+    "string_view": pa.array(["to", "be", None, "or"], pa.string_view()),
+    "binary": pa.array([b"to", b"", None, b"\xff"]),
+    "fixed binary": pa.array([b"to", b"be", None, b"\xff\x00"], pa.binary(2)),
+    "dictionary": pa.array(["to", "be", None, "or"]).dictionary_encode(),
+    "dictionary of integers": pa.array([30, 10, None, 20]).dictionary_encode(),
+    "dictionary of floats": pa.array([3.0, 1.0, None, 2.0]).dictionary_encode(),
+    "dictionary of times": pa.array([30, 10, None, 20], pa.timestamp("s", "UTC")).dictionary_encode(),
+    "date32": pa.array([dt.date(2024, 2, 29), dt.date(1969, 1, 1), None, dt.date(2025, 1, 1)]),
+    "date64": pa.array([dt.date(2024, 2, 29), dt.date(1969, 1, 1), None, dt.date(2025, 1, 1)], pa.date64()),
+    **{
+        f"timestamp[{unit}]": pa.array([5, -7, None, 9], pa.timestamp(unit, zone))
+        for unit, zone in (("s", None), ("ms", "UTC"), ("us", "Europe/Berlin"), ("ns", "+02:00"))
+    },
+    **{f"duration[{unit}]": pa.array([5, -7, None, 9], pa.duration(unit)) for unit in ("s", "ms", "us", "ns")},
+    "time32": pa.array([5, 1, None, 9], pa.time32("s")),
+    "time64": pa.array([5, 1, None, 9], pa.time64("ns")),
+}
+WINDOW = sw.rows(2)
+KEPT = {"string_view": pa.large_string()}
+
+
+def column(array, aggregation, window=WINDOW, **call):
+    out = sw.with_columns(pa.table({"x": array}), r=aggregation.over(window), **call)["r"]
+    return out.chunk(0) if isinstance(out, pa.ChunkedArray) else out
+
+
+@pytest.mark.parametrize("name", ORDERED)
+def test_every_ordered_type_keeps_its_type_and_its_values(name):
+    array = ORDERED[name]
+    kind = KEPT.get(name, array.type)
+    a, b, _, d = range(4)
+    low = [a, b, b, d]
+    high = [a, a, b, d]
+    if name == "bool":
+        high = [0, 0, 1, 3]
+    picks = {
+        sw.max("x"): high,
+        sw.min("x"): low,
+        sw.last("x", ignore_nulls=True): [0, 1, 1, 3],
+        sw.first("x", ignore_nulls=True): [0, 0, 1, 3],
+        sw.percentile_disc("x", 0.5): low,
+        sw.nth_smallest("x", 1): low,
+        sw.mode("x"): low,
+        sw.max_by("x", "x"): high,
+    }
+    for algorithm in ("auto", "recalculate"):
+        for aggregation, rows in picks.items():
+            out = column(array, aggregation, algorithm=algorithm)
+            assert out.type == kind, aggregation
+            assert out.to_pylist() == [array[i].as_py() for i in rows], (aggregation, algorithm)
+        out = column(array, sw.last("x"), algorithm=algorithm)
+        assert out.type == kind
+        assert out.to_pylist() == array.to_pylist()
+        assert column(array, sw.count_distinct("x"), algorithm=algorithm).to_pylist() == [1, 2, 1, 1]
+        assert column(array, sw.max_count("x"), algorithm=algorithm).to_pylist() == [1, 1, 1, 1]
+        lists = column(array, sw.collect_list("x"), algorithm=algorithm)
+        assert lists.type == pa.list_(kind)
+        assert lists.to_pylist() == [[array[i].as_py() for i in rows] for rows in ([0], [0, 1], [1], [3])]
+        parts = column(array, sw.m4("x"), algorithm=algorithm)
+        assert [field.type for field in parts.type] == [kind] * 4
+        assert parts.field("max").to_pylist() == [array[i].as_py() for i in high]
+
+
+@pytest.mark.parametrize("name", ORDERED)
+def test_sliced_and_chunked_columns(name):
+    array = ORDERED[name]
+    table = pa.table({"x": pa.chunked_array([array.slice(1, 2), array.slice(3), array.slice(0, 0)])})
+    out = sw.with_columns(table, r=sw.max("x").over(sw.rows(3)), n=sw.count("x").over(sw.rows(3)))
+    assert out["r"].to_pylist() == [array[1].as_py(), array[1].as_py(), array[3].as_py()]
+    assert out["n"].to_pylist() == [1, 1, 2]
+
+
+def test_equal_and_null_entries_of_a_dictionary():
+    values = pa.array(["b", "a", "b", None])
+    array = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 3, None], pa.int8()), values)
+    table = pa.table({"x": array})
+    out = sw.with_columns(
+        table,
+        d=sw.count_distinct("x").over(sw.rows(9)),
+        m=sw.min("x").over(sw.rows(9)),
+        n=sw.count("x").over(sw.rows(9)),
+    )
+    assert out["d"].to_pylist() == [1, 2, 2, 2, 2]
+    assert out["m"].to_pylist() == ["b", "a", "a", "a", "a"]
+    assert out["n"].to_pylist() == [1, 2, 3, 3, 3]
+
+
+# ---- arithmetic
+@pytest.mark.parametrize("algorithm", ["auto", "recalculate"])
+def test_types_of_sums_and_means(algorithm):
+    def result(array, aggregation):
+        out = column(array, aggregation, algorithm=algorithm)
+        return out.type, out.to_pylist()
+
+    assert result(pa.array([100, 100], pa.int8()), sw.sum("x")) == (pa.int64(), [100, 200])
+    assert result(pa.array([2**62, 2**62 - 1]), sw.sum("x")) == (pa.int64(), [2**62, 2**63 - 1])
+    assert result(pa.array([2**53 + 1, 2**53 + 3]), sw.avg("x")) == (pa.float64(), [2.0**53, 2.0**53 + 2])
+    assert result(pa.array([1, 2], pa.uint64()), sw.sum("x")) == (pa.int64(), [1, 3])
+    assert result(pa.array([0.5, 0.25], pa.float32()), sw.sum("x")) == (pa.float64(), [0.5, 0.75])
+    assert result(pa.array([3, -4], pa.duration("ms")), sw.sum("x")) == (
+        pa.duration("ms"), [dt.timedelta(milliseconds=3), dt.timedelta(milliseconds=-1)],
+    )  # fmt: skip
+    assert result(pa.array([3, -6], pa.duration("ms")), sw.avg("x")) == (
+        pa.duration("ms"), [dt.timedelta(milliseconds=3), dt.timedelta(milliseconds=-2)],
+    )  # fmt: skip
+    with pytest.raises(OverflowError):
+        result(pa.array([2**63 - 1, 1]), sw.sum("x"))
+    with pytest.raises(OverflowError):
+        result(pa.array([2**63, 2**63 + 1], pa.uint64()), sw.sum("x"))
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "recalculate"])
+@pytest.mark.parametrize("digits", ["1.25", "92233720368547758.06", "99999999999999999999999999.99"])
+def test_decimals_are_summed_exactly(digits, algorithm):
+    value = Decimal(digits)
+    kind = pa.decimal128(max(len(digits) - 1, 9), 2)
+    array = pa.array([value, None, value, -value, Decimal("0.01")], kind)
+    total = column(array, sw.sum("x"), sw.rows(3), algorithm=algorithm)
+    assert total.type == pa.decimal128(min(38, kind.precision + 10), 2)
+    twice = Decimal(2 * int(digits.replace(".", ""))).scaleb(-2, Context(prec=50))
+    assert total.to_pylist() == [value, value, twice, 0, Decimal("0.01")]
+    mean = column(array, sw.avg("x"), sw.rows(3), algorithm=algorithm)
+    assert mean.type == pa.decimal128(min(38, kind.precision + 4), 6)
+    assert mean.to_pylist() == [value, value, value, 0, Decimal("0.003333")]
+    assert column(array, sw.median("x"), algorithm=algorithm).type == pa.float64()
+    assert column(array, sw.stddev("x"), algorithm=algorithm).type == pa.float64()
+
+
+def test_a_decimal_sum_that_is_too_wide_is_an_error():
+    array = pa.array([Decimal(10**38 - 1)] * 2, pa.decimal128(38, 0))
+    with pytest.raises(OverflowError, match="more digits"):
+        column(array, sw.sum("x"))
+
+
+REFUSED = [
+    (sw.sum("x"), pa.array(["a"]), "sum: the column 'x' is of string, and sum takes numbers or durations. Max, min"),
+    (sw.avg("x"), pa.array([1], pa.timestamp("us")), "avg: the column 'x' is of timestamp"),
+    (sw.sum("x"), pa.array([True]), "bool_and, bool_or or count"),
+    (sw.stddev("x"), pa.array([1], pa.duration("s")), "stddev takes numbers. sum, avg"),
+    (sw.median("x"), pa.array(["a"]), "Use percentile_disc"),
+    (sw.percentile("x", 0.5), pa.array([dt.date(2024, 1, 1)]), "Use percentile_disc"),
+    (sw.max("x"), pa.array([[1]]), "no order and no arithmetic: first, last"),
+    (sw.bool_and("x"), pa.array([1]), "bool_and takes booleans"),
+    (sw.bit_or("x"), pa.array([1.5]), "bit_or takes integers"),
+    (sw.string_agg("x"), pa.array([1]), "string_agg takes text"),
+    (sw.corr("x", "x"), pa.array(["a"]), "corr takes numbers"),
+]
+
+
+@pytest.mark.parametrize(("aggregation", "array", "message"), REFUSED, ids=lambda value: repr(value)[:20])
+def test_what_does_not_fit_is_refused_by_name(aggregation, array, message):
+    with pytest.raises(sw.InvalidInput, match=message):
+        column(array, aggregation)
+
+
+@pytest.mark.parametrize("array", [pa.array([[1], [2, 3], None]), pa.array([{"a": 1}, None, {"a": 2}])])
+def test_nested_types_can_be_passed_on_and_counted(array):
+    assert column(array, sw.first("x")).to_pylist() == [array[0].as_py(), array[0].as_py(), array[1].as_py()]
+    assert column(array, sw.count("x")).to_pylist() == [1, array[1].is_valid + 1, 1]
+    assert column(array, sw.collect_list("x")).to_pylist()[0] == [array[0].as_py()]
+
+
+def test_a_column_of_nulls_of_no_type():
+    array = pa.nulls(3)
+    assert column(array, sw.sum("x")).to_pylist() == [None] * 3
+    assert column(array, sw.max("x")).to_pylist() == [None] * 3
+    assert column(array, sw.count("x")).to_pylist() == [0] * 3
+    assert column(array, sw.string_agg("x")).to_pylist() == [None] * 3
+    assert column(array, sw.count_distinct("x")).to_pylist() == [0] * 3
+
+
+def test_an_own_aggregation_sees_python_values_of_other_types():
+    class Longest(sw.Aggregation):
+        selective = True
+        keeps_type = True
+
+        def combine(a, b):
+            return b if len(b) > len(a) else a
+
+    out = column(pa.array(["to", "not", None, "be"]), Longest("x"), sw.rows(3))
+    assert out.type == pa.string()
+    assert out.to_pylist() == ["to", "not", "not", "not"]
