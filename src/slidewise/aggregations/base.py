@@ -181,12 +181,6 @@ class Aggregation(metaclass=_Filtering):
                 setattr(cls, name, staticmethod(function))
 
     def __init__(self, *columns: str, **parameters: Any) -> None:
-        if type(self).combine is Aggregation.combine:
-            raise InvalidInput(f"{self.name} has no combine: define combine(older, newer), which merges two partials")
-        if self.invertible and type(self).inverse is Aggregation.inverse:
-            raise InvalidInput(
-                f"{self.name} declares invertible and has no inverse: define inverse(total, oldest), or leave it out"
-            )
         for column in columns:
             if not isinstance(column, str):
                 raise InvalidInput(
@@ -200,6 +194,15 @@ class Aggregation(metaclass=_Filtering):
             )
         self.columns = columns
         self.parameters = parameters
+
+    def require_complete(self) -> None:
+        """Refuse a class that lacks what it needs or declares."""
+        if self.combine is Aggregation.combine:
+            raise InvalidInput(f"{self.name} has no combine: define combine(older, newer), which merges two partials")
+        if self.invertible and self.inverse is Aggregation.inverse:
+            raise InvalidInput(
+                f"{self.name} declares invertible and has no inverse: define inverse(total, oldest), or leave it out"
+            )
 
     @property
     def arity(self) -> int:

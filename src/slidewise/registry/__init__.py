@@ -37,6 +37,7 @@ def legal_algorithms(aggregation: Aggregation) -> list[AlgorithmEntry]:
 
 def require_legal(entry: AlgorithmEntry, aggregation: Aggregation) -> None:
     """Refuse an illegal pair: which property is missing, and what to use instead."""
+    aggregation.require_complete()
     lacking = missing(entry, aggregation)
     if lacking:
         instead = [e.name for e in legal_algorithms(aggregation) if e.name not in ("recalculate", "flat_fat")]
