@@ -21,9 +21,15 @@ TABLE = pa.table(
     }
 )
 COLUMNS = {
-    "sum": sw.sum("x"), "max": sw.max("x", where="flag"), "n": sw.count(), "median": sw.median("x"), "list": sw.collect_list("x"),
-    "first": sw.first("x"), "distinct": sw.count_distinct("x"), "stddev": sw.stddev("x"),
-}  # fmt: skip
+    "sum": sw.sum("x"),
+    "max": sw.max("x", where="flag"),
+    "n": sw.count(),
+    "median": sw.median("x"),
+    "list": sw.collect_list("x"),
+    "first": sw.first("x"),
+    "distinct": sw.count_distinct("x"),
+    "stddev": sw.stddev("x"),
+}
 WINDOWS = [
     sw.time(60, every=30),
     sw.time(50, every=7),
@@ -80,9 +86,15 @@ def test_hopping_windows_as_spark_has_them():
     table = pa.table({"at": pa.array([*times, None], pa.timestamp("us", "Europe/Berlin")), "x": [1, 2, 4, 8]})
     out = sw.aggregate(table, order_by="at", window=sw.time("10m", every="5m"), total=sw.sum("x"))
     assert out.schema.types == [table.schema.field("at").type] * 2 + [pa.int64()]
-    assert [(s.minute, e.minute) for s, e in zip(out["window_start"].to_pylist(), out["window_end"].to_pylist(), strict=True)] == [
-        (55, 5), (0, 10), (10, 20), (15, 25),
-    ]  # fmt: skip
+    assert [
+        (s.minute, e.minute)
+        for s, e in zip(out["window_start"].to_pylist(), out["window_end"].to_pylist(), strict=True)
+    ] == [
+        (55, 5),
+        (0, 10),
+        (10, 20),
+        (15, 25),
+    ]
     assert out["total"].to_pylist() == [3, 3, 4, 4]
 
 
@@ -130,17 +142,27 @@ REFUSED = {
     "no slide": (lambda: sw.aggregate(TABLE, window=sw.rows(3), s=sw.sum("x")), "Use sw.with_columns"),
     "no window": (lambda: sw.aggregate(TABLE, window=3, s=sw.sum("x")), "window= is a window"),
     "nothing": (lambda: sw.aggregate(TABLE, window=sw.rows(3, every=2)), "at least one"),
-    "an own window": (lambda: sw.aggregate(TABLE, window=sw.rows(3, every=2), s=sw.sum("x").over(sw.rows(2))), "its own window"),
+    "an own window": (
+        lambda: sw.aggregate(TABLE, window=sw.rows(3, every=2), s=sw.sum("x").over(sw.rows(2))),
+        "its own window",
+    ),
     "no aggregation": (lambda: sw.aggregate(TABLE, window=sw.rows(3, every=2), s=1), "takes an aggregation"),
     "no column": (lambda: sw.aggregate(TABLE, window=sw.rows(3, every=2), s=sw.sum()), "Name it"),
     "unknown column": (lambda: sw.aggregate(TABLE, window=sw.rows(3, every=2), s=sw.sum("kms")), "Did you mean 'km'"),
-    "a name twice": (lambda: sw.aggregate(TABLE, partition_by="key", window=sw.rows(3, every=2), key=sw.sum("x")), "already"),
+    "a name twice": (
+        lambda: sw.aggregate(TABLE, partition_by="key", window=sw.rows(3, every=2), key=sw.sum("x")),
+        "already",
+    ),
     "no times": (lambda: sw.aggregate(TABLE, window=sw.time(9, every=3), s=sw.sum("x")), "slides by time"),
     "times backwards": (
-        lambda: sw.aggregate(TABLE, order_by=sw.desc("at"), window=sw.time(9, every=3), s=sw.sum("x")), "ascending"
+        lambda: sw.aggregate(TABLE, order_by=sw.desc("at"), window=sw.time(9, every=3), s=sw.sum("x")),
+        "ascending",
     ),
-    "lengths": (lambda: sw.aggregate(TABLE, order_by="at", window=sw.time("1h", every="1m"), s=sw.sum("x")), "Give a number"),
-}  # fmt: skip
+    "lengths": (
+        lambda: sw.aggregate(TABLE, order_by="at", window=sw.time("1h", every="1m"), s=sw.sum("x")),
+        "Give a number",
+    ),
+}
 
 
 @pytest.mark.parametrize("what", REFUSED)

@@ -22,22 +22,36 @@ def arrow():
 
 KINDS = {
     "Table": (arrow, pa.Table, lambda out: out.to_pydict()),
-    "chunks": (lambda: pa.concat_tables([arrow().slice(0, 1), arrow().slice(1)]), pa.Table, lambda out: out.to_pydict()),
+    "chunks": (
+        lambda: pa.concat_tables([arrow().slice(0, 1), arrow().slice(1)]),
+        pa.Table,
+        lambda out: out.to_pydict(),
+    ),
     "RecordBatch": (lambda: arrow().to_batches()[0], pa.RecordBatch, lambda out: out.to_pydict()),
     "RecordBatchReader": (lambda: arrow().to_reader(), pa.RecordBatchReader, lambda out: out.read_all().to_pydict()),
-    "pandas": (lambda: arrow().to_pandas(), pd.DataFrame, lambda out: {n: pa.array(out[n], from_pandas=True).to_pylist() for n in out}),
+    "pandas": (
+        lambda: arrow().to_pandas(),
+        pd.DataFrame,
+        lambda out: {n: pa.array(out[n], from_pandas=True).to_pylist() for n in out},
+    ),
     "pandas of Arrow": (
-        lambda: arrow().to_pandas(types_mapper=pd.ArrowDtype), pd.DataFrame,
+        lambda: arrow().to_pandas(types_mapper=pd.ArrowDtype),
+        pd.DataFrame,
         lambda out: {n: pa.array(out[n], from_pandas=True).to_pylist() for n in out},
     ),
     "polars": (lambda: pl.DataFrame(PLAIN), pl.DataFrame, lambda out: out.to_dict(as_series=False)),
     "duckdb": (lambda: duckdb.from_arrow(arrow()), duckdb.DuckDBPyRelation, lambda out: pa.table(out).to_pydict()),
     "dict": (
-        lambda: {"k": np.array(PLAIN["k"]), "t": np.array(PLAIN["t"]), "x": np.ma.masked_array([1.0, 2.0, 0.0, 4.0], [0, 0, 1, 0]),
-                 "w": np.array(PLAIN["w"], object)},
-        dict, lambda out: {n: v.tolist() for n, v in out.items()},
+        lambda: {
+            "k": np.array(PLAIN["k"]),
+            "t": np.array(PLAIN["t"]),
+            "x": np.ma.masked_array([1.0, 2.0, 0.0, 4.0], [0, 0, 1, 0]),
+            "w": np.array(PLAIN["w"], object),
+        },
+        dict,
+        lambda out: {n: v.tolist() for n, v in out.items()},
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", KINDS)

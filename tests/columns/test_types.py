@@ -124,11 +124,13 @@ def test_types_of_sums_and_means(algorithm):
     assert result(pa.array([1, 2], pa.uint64()), sw.sum("x")) == (pa.int64(), [1, 3])
     assert result(pa.array([0.5, 0.25], pa.float32()), sw.sum("x")) == (pa.float64(), [0.5, 0.75])
     assert result(pa.array([3, -4], pa.duration("ms")), sw.sum("x")) == (
-        pa.duration("ms"), [dt.timedelta(milliseconds=3), dt.timedelta(milliseconds=-1)],
-    )  # fmt: skip
+        pa.duration("ms"),
+        [dt.timedelta(milliseconds=3), dt.timedelta(milliseconds=-1)],
+    )
     assert result(pa.array([3, -6], pa.duration("ms")), sw.avg("x")) == (
-        pa.duration("ms"), [dt.timedelta(milliseconds=3), dt.timedelta(milliseconds=-2)],
-    )  # fmt: skip
+        pa.duration("ms"),
+        [dt.timedelta(milliseconds=3), dt.timedelta(milliseconds=-2)],
+    )
     with pytest.raises(OverflowError):
         result(pa.array([2**63 - 1, 1]), sw.sum("x"))
     with pytest.raises(OverflowError):

@@ -24,20 +24,50 @@ TABLE = pa.table(
 )
 CALL = {"partition_by": "key", "order_by": ["at", "id"]}
 EVERY = {
-    "count": sw.count("x"), "sum": sw.sum("x"), "sum of integers": sw.sum("i"), "avg": sw.avg("x"), "avg of integers": sw.avg("i"),
-    "min": sw.min("word"), "max": sw.max("i"), "product": sw.product("i"), "geomean": sw.geomean("x"), "stddev": sw.stddev("x"),
-    "var_pop": sw.var_pop("x"), "skewness": sw.skewness("x"), "kurtosis": sw.kurtosis("x"), "corr": sw.corr("x", "i"),
-    "covar_samp": sw.covar_samp("x", "i"), "max_count": sw.max_count("word"), "max_by": sw.max_by("word", "i"),
-    "min_by": sw.min_by("x", "word"), "first": sw.first("word"), "last": sw.last("x"), "nth_value": sw.nth_value("i", 2),
-    "first not null": sw.first("x", ignore_nulls=True), "last not null": sw.last("word", ignore_nulls=True),
-    "collect_list": sw.collect_list("word"), "collect_set": sw.collect_set("i"), "string_agg": sw.string_agg("word", ","),
-    "bool_and": sw.bool_and("flag"), "bool_or": sw.bool_or("flag"), "bit_or": sw.bit_or("i"), "m4": sw.m4("word"),
-    "relative_variation": sw.relative_variation("x"), "count_distinct": sw.count_distinct("word"), "mode": sw.mode("word"),
-    "median": sw.median("x"), "percentile": sw.percentile("i", 0.3), "percentile_disc": sw.percentile_disc("word", 0.5),
-    "nth_smallest": sw.nth_smallest("x", 2), "moment_sketch": sw.moment_sketch("x", 3), "bloom_filter": sw.bloom_filter("word", 64, 2),
-    "approx_count_distinct": sw.approx_count_distinct("word"), "count_min_sketch": sw.count_min_sketch("word"),
-    "approx_percentile": sw.approx_percentile("x", 0.5), "filtered": sw.sum("i", where="flag"),
-}  # fmt: skip
+    "count": sw.count("x"),
+    "sum": sw.sum("x"),
+    "sum of integers": sw.sum("i"),
+    "avg": sw.avg("x"),
+    "avg of integers": sw.avg("i"),
+    "min": sw.min("word"),
+    "max": sw.max("i"),
+    "product": sw.product("i"),
+    "geomean": sw.geomean("x"),
+    "stddev": sw.stddev("x"),
+    "var_pop": sw.var_pop("x"),
+    "skewness": sw.skewness("x"),
+    "kurtosis": sw.kurtosis("x"),
+    "corr": sw.corr("x", "i"),
+    "covar_samp": sw.covar_samp("x", "i"),
+    "max_count": sw.max_count("word"),
+    "max_by": sw.max_by("word", "i"),
+    "min_by": sw.min_by("x", "word"),
+    "first": sw.first("word"),
+    "last": sw.last("x"),
+    "nth_value": sw.nth_value("i", 2),
+    "first not null": sw.first("x", ignore_nulls=True),
+    "last not null": sw.last("word", ignore_nulls=True),
+    "collect_list": sw.collect_list("word"),
+    "collect_set": sw.collect_set("i"),
+    "string_agg": sw.string_agg("word", ","),
+    "bool_and": sw.bool_and("flag"),
+    "bool_or": sw.bool_or("flag"),
+    "bit_or": sw.bit_or("i"),
+    "m4": sw.m4("word"),
+    "relative_variation": sw.relative_variation("x"),
+    "count_distinct": sw.count_distinct("word"),
+    "mode": sw.mode("word"),
+    "median": sw.median("x"),
+    "percentile": sw.percentile("i", 0.3),
+    "percentile_disc": sw.percentile_disc("word", 0.5),
+    "nth_smallest": sw.nth_smallest("x", 2),
+    "moment_sketch": sw.moment_sketch("x", 3),
+    "bloom_filter": sw.bloom_filter("word", 64, 2),
+    "approx_count_distinct": sw.approx_count_distinct("word"),
+    "count_min_sketch": sw.count_min_sketch("word"),
+    "approx_percentile": sw.approx_percentile("x", 0.5),
+    "filtered": sw.sum("i", where="flag"),
+}
 WINDOWS = [
     sw.rows(5),
     sw.rows_between(-3, 2),
@@ -154,9 +184,13 @@ def test_nulls_are_masks_and_nan_is_a_value():
     table = pa.table({"x": pa.array([1.0, None, float("nan"), None, None])})
     window = sw.rows(2)
     out = sw.with_columns(
-        table, m=sw.max("x").over(window), n=sw.count("x").over(window), rows=sw.count().over(window),
-        first=sw.first("x").over(window), sure=sw.first("x", ignore_nulls=True).over(window),
-    )  # fmt: skip
+        table,
+        m=sw.max("x").over(window),
+        n=sw.count("x").over(window),
+        rows=sw.count().over(window),
+        first=sw.first("x").over(window),
+        sure=sw.first("x", ignore_nulls=True).over(window),
+    )
     assert [v if v == v else "nan" for v in out["m"].to_pylist()] == [1.0, 1.0, "nan", "nan", None]
     assert out["n"].to_pylist() == [1, 1, 1, 1, 0]
     assert out["rows"].to_pylist() == [1, 2, 2, 2, 2]
@@ -167,8 +201,11 @@ def test_nulls_are_masks_and_nan_is_a_value():
 def test_where_leaves_rows_out_but_they_count_in_the_window():
     table = pa.table({"x": [1, 2, 4, 8], "f": pa.array([True, False, None, True])})
     out = sw.with_columns(
-        table, s=sw.sum("x", where="f").over(sw.rows(2)), n=sw.count(where="f").over(sw.rows(2)), v=Joined("x", where="f").over(sw.rows(4))
-    )  # fmt: skip
+        table,
+        s=sw.sum("x", where="f").over(sw.rows(2)),
+        n=sw.count(where="f").over(sw.rows(2)),
+        v=Joined("x", where="f").over(sw.rows(4)),
+    )
     assert out["s"].to_pylist() == [1, 1, None, 8]
     assert out["n"].to_pylist() == [1, 1, 0, 1]
     assert out["v"].to_pylist() == [1, 1, 1, 9]
@@ -240,16 +277,32 @@ REFUSED = {
     "no expression": (lambda: sw.with_columns(TABLE, a=3), "takes an expression"),
     "no column named": (lambda: sw.with_columns(TABLE, a=sw.max().over(sw.rows(2))), 'Name it: max\\("x"\\)'),
     "unknown column": (lambda: sw.with_columns(TABLE, a=sw.max("wrod").over(sw.rows(2))), "Did you mean 'word'"),
-    "unknown key": (lambda: sw.with_columns(TABLE, partition_by="kye", a=sw.max("x").over(sw.rows(2))), "Did you mean 'key'"),
-    "unknown order": (lambda: sw.with_columns(TABLE, order_by="nothing", a=sw.max("x").over(sw.rows(2))), "There are: key"),
-    "unknown filter": (lambda: sw.with_columns(TABLE, a=sw.max("x", where="flga").over(sw.rows(2))), "Did you mean 'flag'"),
+    "unknown key": (
+        lambda: sw.with_columns(TABLE, partition_by="kye", a=sw.max("x").over(sw.rows(2))),
+        "Did you mean 'key'",
+    ),
+    "unknown order": (
+        lambda: sw.with_columns(TABLE, order_by="nothing", a=sw.max("x").over(sw.rows(2))),
+        "There are: key",
+    ),
+    "unknown filter": (
+        lambda: sw.with_columns(TABLE, a=sw.max("x", where="flga").over(sw.rows(2))),
+        "Did you mean 'flag'",
+    ),
     "unknown bound": (
-        lambda: sw.with_columns(TABLE, a=sw.max("x").over(sw.rows_between(sw.col("bcak"), 0))), "Did you mean 'back'"
+        lambda: sw.with_columns(TABLE, a=sw.max("x").over(sw.rows_between(sw.col("bcak"), 0))),
+        "Did you mean 'back'",
     ),
     "slide": (lambda: sw.with_columns(TABLE, a=sw.max("x").over(sw.rows(9, every=3))), "Use sw.aggregate"),
     "frames": (lambda: sw.with_columns(TABLE, a=sw.max("x").over(sw.frames([0], [1]))), "Use sw.rolling"),
-    "delta of values": (lambda: sw.with_columns(TABLE, a=sw.max("x").over(sw.delta(None, 3))), "Name the one to measure"),
-    "delta of nulls": (lambda: sw.with_columns(TABLE, a=sw.max("x").over(sw.delta("x", 3))), "nulls, which have no distance"),
+    "delta of values": (
+        lambda: sw.with_columns(TABLE, a=sw.max("x").over(sw.delta(None, 3))),
+        "Name the one to measure",
+    ),
+    "delta of nulls": (
+        lambda: sw.with_columns(TABLE, a=sw.max("x").over(sw.delta("x", 3))),
+        "nulls, which have no distance",
+    ),
     "delta of text": (lambda: sw.with_columns(TABLE, a=sw.max("x").over(sw.delta("key", 3))), "null|distances need"),
     "order": (lambda: sw.with_columns(TABLE, order_by=3, a=sw.max("x").over(sw.rows(2))), "order_by takes"),
     "keys": (lambda: sw.with_columns(TABLE, partition_by=3, a=sw.max("x").over(sw.rows(2))), "partition_by is"),
@@ -257,7 +310,7 @@ REFUSED = {
     "nulls of an order": (lambda: sw.asc("x", nulls="middle"), '"first", "last"'),
     "range without order": (lambda: sw.with_columns(TABLE, a=sw.max("x").over(sw.time(3))), "exactly one order column"),
     "kind of data": (lambda: sw.with_columns([1, 2], a=sw.max("x").over(sw.rows(2))), "is not known"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", REFUSED)
