@@ -252,7 +252,7 @@ def test_frames_that_move_on_with_the_rows_are_known_to():
     from slidewise.columns.order import OrderColumn
 
     order = np.array([1, 1, 2, 5, 1, 2, 2, 9])
-    rows = Arranged(np.array([0, 4, 8]), [OrderColumn("t")], [order], pa.array(order), lambda name: None)
+    rows = Arranged(np.array([0, 4, 8]), [OrderColumn("t")], [order], pa.int64(), lambda name: None)
     for between in (sw.rows_between, sw.range_between, sw.groups_between):
         for first, last in ((-2, 1), (2, 3), (-3, -2), (1, 1), (-sw.UNBOUNDED, -2), (2, sw.UNBOUNDED)):
             frames = frames_of(between(first, last), rows)

@@ -65,7 +65,7 @@ def aggregate(
         raise InvalidInput(f"aggregate: {taken[0]!r} is the name of a key or of the slide already: {list(out)}")
     expressions = {name: Over(aggregation, window, algorithm) for name, aggregation in columns.items()}
     evaluation = Evaluation(rows, expressions.values(), number, slides.offsets)
-    return incoming.table(out | {name: evaluation.column(over) for name, over in expressions.items()})
+    return incoming.table(out | evaluation.columns(expressions))
 
 
 def _check(window: Any, columns: dict[str, Any]) -> None:

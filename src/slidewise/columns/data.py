@@ -15,7 +15,7 @@ from slidewise.aggregations.base import Aggregation
 from slidewise.columns.frames import Arranged, frames_of
 from slidewise.columns.interchange import Source
 from slidewise.columns.order import Arrangement, OrderColumn, arrange, sortable
-from slidewise.columns.types import Encoded, encode, encoding_for, mask_of
+from slidewise.columns.types import Encoded, encode, encoding_for, mask_of, whole_numbers
 from slidewise.errors import InvalidInput
 from slidewise.windows.bounds import Frames
 from slidewise.windows.definitions import Between, DeltaWindow, PunctuationWindow, RowsWindow, WindowDefinition
@@ -31,9 +31,9 @@ class Data:
         self._encoded: dict[tuple[str, str], Encoded] = {}
         self._frames: dict[WindowDefinition, Frames] = {}
         self._views: dict[Any, View] = {}
-        self._sortable = [column for by in order_by for column in sortable(self.array(by.name), by)]
+        self._in_order: Arranged | None = None
         keys = [self.array(name) for name in partition_by]
-        made = arrange(len(source), keys, self._sortable)
+        made = arrange(len(source), keys, [column for by in order_by for column in self._sortable(by)])
         self.arrangement: Arrangement = replace(made, threads=threads)
 
     @property
@@ -59,7 +59,7 @@ class Data:
     def arranged(self, name: str) -> pa.Array:
         """A column in the arranged order, as Arrow."""
         array, permutation = self.array(name), self.arrangement.permutation
-        return array if permutation is None else array.take(pa.array(permutation))
+        return array if permutation is None else array.take(whole_numbers(permutation))
 
     def mask(self, name: str) -> np.ndarray | None:
         """Which arranged rows of a column are null; None where none is."""
@@ -88,11 +88,31 @@ class Data:
         return self.array(name).take(pa.array(rows, pa.int64(), mask=None if valid.all() else ~valid))
 
     # ---- windows
-    @cached_property
     def _arranged(self) -> Arranged:
-        columns = [self.arrangement.arrange(column) for column in self._sortable]
-        values = self.arranged(self.order_by[0].name) if self.order_by else None
-        return Arranged(self.offsets, self.order_by, columns, values, self.arranged)
+        if self._in_order is None:
+            columns = [self.arrangement.arrange(column) for by in self.order_by for column in self._sortable(by)]
+            kind = self.array(self.order_by[0].name).type if self.order_by else None
+            self._in_order = Arranged(self.offsets, self.order_by, columns, kind, self.arranged)
+        return self._in_order
+
+    def _sortable(self, by: OrderColumn) -> list[np.ndarray]:
+        return sortable(self.array(by.name), by)
+
+    @staticmethod
+    def looks_at_order(window: WindowDefinition) -> bool:
+        """Whether frames depend on the values of the order, and not on the places of rows alone."""
+        return not isinstance(window, RowsWindow | DeltaWindow | PunctuationWindow) and not (
+            isinstance(window, Between) and window.unit == "rows" and window.exclude is None
+        )
+
+    def forget(self, window: WindowDefinition | None = None) -> None:
+        """Let the frames of a window go; without one, what frames are made from."""
+        if window is None:
+            self._in_order = None
+            return
+        self._frames.pop(window, None)
+        for view in self._views.values():
+            view.forget(window)
 
     def frames(self, window: WindowDefinition) -> Frames:
         """The frame of every arranged row."""
@@ -115,12 +135,9 @@ class Data:
             start, end = np.empty(len(self.source), np.int64), np.empty(len(self.source), np.int64)
             since_marks(self.offsets, self.marks(window), start, end)
             return Frames(start, end)
-        plain = isinstance(window, RowsWindow) or (
-            isinstance(window, Between) and window.unit == "rows" and window.exclude is None
-        )
-        if plain:  # the order is not looked at again
+        if not self.looks_at_order(window):
             return frames_of(window, Arranged(self.offsets, self.order_by, [], None, self.arranged))
-        return frames_of(window, self._arranged)
+        return frames_of(window, self._arranged())
 
     def delta_column(self, window: DeltaWindow) -> str:
         """The column that a delta is measured along."""
@@ -210,6 +227,10 @@ class View:
         if window not in self._frames:
             self._frames[window] = frames.without(self.left_out)
         return self._frames[window]
+
+    def forget(self, window: WindowDefinition) -> None:
+        """Let the frames of a window go."""
+        self._frames.pop(window, None)
 
     def encoded(self, name: str, how: str) -> Encoded:
         """A column over the rows that are left."""

@@ -46,9 +46,9 @@ class Arranged:
     order: list[OrderColumn]
     #: the order columns as sortable integers, one or (with nulls) two per column
     sortable: list[np.ndarray]
-    #: the first order column as it is, arranged; None without an order
-    values: pa.Array | None
-    #: any other column by name, arranged
+    #: the type of the first order column; None without an order
+    kind: pa.DataType | None
+    #: any column by name, arranged
     column: Callable[[str], pa.Array]
 
     @property
@@ -154,9 +154,8 @@ def _range(rows: Arranged, first: Any, last: Any, closed: str) -> Frames:
     """Rows whose order lies between the row's own plus first and plus last; null rows see their null peers."""
     if len(rows.order) != 1 and not all(_stands(bound) for bound in (first, last)):
         raise InvalidInput(f"a frame by range needs exactly one order column, got {[o.name for o in rows.order]}")
-    peers = _peers(rows)
-    start = _range_bound(first, rows, peers, is_end=False, is_open=closed in ("right", "neither"))
-    end = _range_bound(last, rows, peers, is_end=True, is_open=closed in ("left", "neither"))
+    start = _range_bound(first, rows, is_end=False, is_open=closed in ("right", "neither"))
+    end = _range_bound(last, rows, is_end=True, is_open=closed in ("left", "neither"))
     return Frames(start, np.maximum(start, end, out=end))
 
 
@@ -174,15 +173,13 @@ def _peers(rows: Arranged) -> tuple[np.ndarray, np.ndarray]:
     return start, end
 
 
-def _range_bound(
-    bound: Any, rows: Arranged, peers: tuple[np.ndarray, np.ndarray], is_end: bool, is_open: bool
-) -> np.ndarray:
+def _range_bound(bound: Any, rows: Arranged, is_end: bool, is_open: bool) -> np.ndarray:
     if isinstance(bound, Unbounded):
         return np.repeat(rows.offsets[1:] if is_end else rows.offsets[:-1], np.diff(rows.offsets))
     null = _null_rows(rows)
     beyond = is_end != is_open  # the bound is the first row above the target, not the first one at it
-    out = peers[1 if beyond else 0] if _stands(bound) else _searched(bound, rows, null, beyond)
-    return out if null is None else np.where(null, peers[1 if is_end else 0], out)
+    out = _peers(rows)[1 if beyond else 0] if _stands(bound) else _searched(bound, rows, null, beyond)
+    return out if null is None else np.where(null, _peers(rows)[1 if is_end else 0], out)
 
 
 def _null_rows(rows: Arranged) -> np.ndarray | None:
@@ -214,14 +211,16 @@ _Targets = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 def _targets(bound: Any, rows: Arranged) -> _Targets:
     """Each row's own order plus the bound, as sortable integers, and which lie below and above all that there are."""
-    assert rows.values is not None
-    by, values = rows.order[0], plain(rows.values)
-    kind = values.type
+    by, kind = rows.order[0], rows.kind
+    assert kind is not None
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     offset = _bound_column(bound.name, rows) if isinstance(bound, Column) else bound
     if isinstance(offset, CalendarDuration):
+        values = plain(rows.column(by.name))
         moved, below, above = _by_months(values, -offset.months if by.descending else offset.months, by.name)
     elif pa.types.is_floating(kind):
         step = _float_step(offset, kind, by.name)
+        values = plain(rows.column(by.name))
         with np.errstate(over="ignore"):  # infinity is where it belongs
             moved, below, above = sortable_floats(doubles(values) + (-step if by.descending else step)), _NEVER, _NEVER
     else:

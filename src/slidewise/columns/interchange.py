@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from slidewise.columns.types import arrow
 from slidewise.errors import InvalidInput
 
 
@@ -171,7 +172,11 @@ class _Arrays(Source):
     def column(self, name: str) -> pa.Array:
         array = self._arrays[name]
         mask = np.ma.getmaskarray(array) if np.ma.isMA(array) else None
-        return pa.array(np.asarray(array), mask=mask, from_pandas=False)
+        values = np.asarray(array)
+        if values.dtype.kind in "biuf" and values.dtype.isnative:
+            valid = np.ones(len(values), bool) if mask is None else ~mask
+            return arrow(values, valid, pa.from_numpy_dtype(values.dtype))  # pa.array() would load pandas
+        return pa.array(values, mask=mask, from_pandas=False)
 
     def with_columns(self, new: dict[str, pa.Array]) -> dict[str, Any]:
         return {**self._arrays, **{name: _to_numpy(values) for name, values in new.items()}}

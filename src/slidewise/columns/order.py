@@ -59,7 +59,7 @@ class Arrangement:
         """Input row i is arranged row _inverse[i]; None where the permutation serves better."""
         if self.permutation is None or len(self.offsets) > 1 << 16:
             return None
-        out = np.empty_like(self.permutation)
+        out = np.empty(len(self.permutation), np.int32 if len(self.permutation) < 2**31 else np.int64)
         self._move("invert", self.permutation, out)
         return out
 

@@ -7,7 +7,7 @@ follows from others is derived from them, and what can be read off the bounds of
 from __future__ import annotations
 
 import decimal
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,20 @@ class Evaluation:
         self.slides = slides
         self.wanted = set(expressions)
         self._done: dict[Any, Result] = {}
+
+    def columns(self, expressions: Mapping[str, Over]) -> dict[str, pa.Array]:
+        """The new columns. Window by window, so that what is made for one of them can go before the next."""
+        windows = list(dict.fromkeys(over.window for over in expressions.values()))
+        windows.sort(key=self.data.looks_at_order, reverse=True)
+        done: dict[str, pa.Array] = {}
+        for window, following in zip(windows, [*windows[1:], None], strict=True):
+            self.data.frames(window)
+            if following is None or not self.data.looks_at_order(following):
+                self.data.forget()
+            done |= {name: self.column(over) for name, over in expressions.items() if over.window == window}
+            self.data.forget(window)
+            self._done.clear()
+        return {name: done[name] for name in expressions}
 
     def column(self, over: Over) -> pa.Array:
         """One new column, in the order of the input."""
@@ -185,10 +199,12 @@ class Evaluation:
             pieces = [Frames(p.start, np.where(late, p.start, p.end)) for p in pieces]
         rows, offsets = Pieces(pieces).rows_of_all()
         values = self.data.taken(aggregation.columns[0], view.row(rows), np.ones(len(rows), bool))
-        mask = None if late is None else pa.array(late)
+        mask = None if late is None else types.results(late, np.ones(len(late), bool))
         if offsets[-1] < 2**31:
-            return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values, mask=mask)
-        return pa.LargeListArray.from_arrays(pa.array(offsets), values, mask=mask)
+            return pa.ListArray.from_arrays(
+                types.results(offsets.astype(np.int32), np.ones(len(offsets), bool)), values, mask=mask
+            )
+        return pa.LargeListArray.from_arrays(types.whole_numbers(offsets), values, mask=mask)
 
 
 def situation(columns: tuple[np.ndarray, ...], frames: Frames) -> Situation:

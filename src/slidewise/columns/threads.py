@@ -49,13 +49,12 @@ def compute_keys(
     if len(cuts) < 3 or not compiled or listed:
         return compute(aggregation, columns, frames, algorithm)
     bounds = [(tuple(int(k[a]) for k in keys), tuple(int(k[b]) for k in keys)) for a, b in pairwise(cuts)]
-    parts = frames.parts(tuple((first, last, row) for (first, row), (last, _) in bounds))
     whole = _Whole(len(frames))
 
     def run(k: int) -> Results:
         (first, row), (last, end) = bounds[k]
         room = partial(whole.part, first, last)
-        return compute(aggregation, tuple(c[row:end] for c in columns), parts[k], algorithm, room)
+        return compute(aggregation, tuple(c[row:end] for c in columns), frames.part(first, last, row), algorithm, room)
 
     if threads == 1:
         done = [run(k) for k in range(len(bounds))]

@@ -205,7 +205,7 @@ def _sorted_dictionary(array: pa.Array, kind: pa.DataType | None = None) -> Enco
     def decode(out: np.ndarray, valid: np.ndarray) -> pa.Array:
         found = entry_of[np.where(valid, out, 0)] if count else np.zeros(len(out), np.int64)
         if kind is not None:
-            return entries.take(pa.array(found, mask=~valid)).cast(kind)
+            return entries.take(whole_numbers(found, valid)).cast(kind)
         indices = arrow(found.astype(index_type.to_pandas_dtype()), valid, index_type)
         return pa.DictionaryArray.from_arrays(indices, entries, ordered=array.type.ordered)
 
@@ -261,6 +261,11 @@ def arrow(values: np.ndarray, valid: np.ndarray, kind: pa.DataType) -> pa.Array:
     return pa.Array.from_buffers(kind, len(values), [bits, pa.py_buffer(data)])
 
 
+def whole_numbers(values: np.ndarray, valid: np.ndarray | None = None) -> pa.Array:
+    """int64 as Arrow; pa.array() would load pandas, where there is one, which takes longer than all the rest."""
+    return arrow(values, np.ones(len(values), bool) if valid is None else valid, pa.int64())
+
+
 def objects(values: np.ndarray, valid: np.ndarray, kind: pa.DataType | None) -> pa.Array:
     """Python objects as Arrow."""
     plain = [v if ok else None for v, ok in zip(values.tolist(), valid.tolist(), strict=True)]
@@ -282,7 +287,7 @@ def results(values: np.ndarray, valid: np.ndarray, names: tuple[str, ...] = (), 
         fields = names or values.dtype.names
         parts = [np.ascontiguousarray(values[f]) for f in values.dtype.names]
         arrays = [part(p, valid) if part else results(p, valid) for p in parts]
-        return pa.StructArray.from_arrays(arrays, fields, mask=pa.array(~valid))
+        return pa.StructArray.from_arrays(arrays, fields, mask=arrow(~valid, np.ones(len(valid), bool), pa.bool_()))
     if values.dtype.kind in "biuf":
         return arrow(values, valid, pa.from_numpy_dtype(values.dtype))
     if names:

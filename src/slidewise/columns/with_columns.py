@@ -56,7 +56,7 @@ def with_columns(
             if column is not None:
                 rows.known(column)
     evaluation = Evaluation(rows, expressions.values(), number)
-    return incoming.with_columns({name: evaluation.column(over) for name, over in expressions.items()})
+    return incoming.with_columns(evaluation.columns(expressions))
 
 
 def asc(column: str, nulls: str | None = None) -> OrderColumn:

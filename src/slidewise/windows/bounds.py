@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,6 @@ class Frames:
 
     #: n where frame i is exactly row i and the n - 1 rows before it, or as many as there are
     trailing: int | None = None
-    _parts: tuple[Any, list[Frames]] | None = None
 
     def __init__(self, start: np.ndarray, end: np.ndarray) -> None:
         self.start, self.end = start, end
@@ -25,7 +23,7 @@ class Frames:
     def __len__(self) -> int:
         return len(self.start)
 
-    @cached_property
+    @property
     def count(self) -> np.ndarray:
         """The number of rows in each frame."""
         return self.end - self.start
@@ -54,12 +52,6 @@ class Frames:
     def part(self, first: int, last: int, base: int) -> Frames:
         """Frames first to last - 1 as frames over the rows from `base` on."""
         return Frames(self.start[first:last] - base, self.end[first:last] - base)
-
-    def parts(self, cuts: tuple[tuple[int, int, int], ...]) -> list[Frames]:
-        """Some parts, each as part() makes it; remembered, since several aggregations go over the same frames."""
-        if self._parts is None or self._parts[0] != cuts:
-            self._parts = (cuts, [self.part(*cut) for cut in cuts])
-        return self._parts[1]
 
     def every(self, step: int) -> Frames:
         """The frames of rows step, 2 step, and so on."""
@@ -120,6 +112,7 @@ class KeyedTrailingRows(Frames):
 
     def __init__(self, offsets: np.ndarray, n: int) -> None:
         self.offsets, self.n = offsets, min(n, FAR)
+        self._parts: dict[tuple[int, int, int], Frames] = {}
 
     def __len__(self) -> int:
         return int(self.offsets[-1])
@@ -128,15 +121,23 @@ class KeyedTrailingRows(Frames):
     def longest(self) -> int:
         return min(self.n, int(np.max(np.diff(self.offsets), initial=0)))
 
-    @cached_property
+    @property
     def count(self) -> np.ndarray:
         before = np.repeat(self.offsets[:-1] - 1, np.diff(self.offsets))
         return np.minimum(np.arange(len(self)) - before, self.n)
 
     def part(self, first: int, last: int, base: int) -> Frames:
-        lo, hi = np.searchsorted(self.offsets, (first, last))
-        offsets = self.offsets[lo : hi + 1] - base
-        return TrailingRows(last - first, self.n) if hi == lo + 1 else KeyedTrailingRows(offsets, self.n)
+        # Remembered with their bounds, since several aggregations go over the same frames.
+        if (first, last, base) not in self._parts:
+            lo, hi = np.searchsorted(self.offsets, (first, last))
+            one = hi == lo + 1
+            made = (
+                TrailingRows(last - first, self.n)
+                if one
+                else KeyedTrailingRows(self.offsets[lo : hi + 1] - base, self.n)
+            )
+            self._parts[first, last, base] = made
+        return self._parts[first, last, base]
 
     @cached_property
     def _bounds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -177,7 +178,7 @@ class Pieces(Scattered):
         """The bounds of all pieces."""
         return tuple(piece.start for piece in self.pieces), tuple(piece.end for piece in self.pieces)
 
-    @cached_property
+    @property
     def count(self) -> np.ndarray:
         return np.sum([piece.count for piece in self.pieces], axis=0)
 
