@@ -71,9 +71,14 @@ def draw(figures: dict[str, dict[str, list[float]]], rows: int, path: Path) -> N
             style = {"lw": 3, "zorder": 3} if ours else {"lw": 1.5, "zorder": 2}
             axis.plot(WINDOWS, values, color=COLORS[library], marker="o", ms=4, **style)
             axis.annotate(
-                library, (WINDOWS[-1], values[-1]), (8, 0), textcoords="offset points", va="center", color=COLORS[library],
+                library,
+                (WINDOWS[-1], values[-1]),
+                (8, 0),
+                textcoords="offset points",
+                va="center",
+                color=COLORS[library],
                 fontweight="bold" if ours else None,
-            )  # fmt: skip
+            )
         axis.set(xscale="log", yscale="log", title=panel, xlabel="rows in the window")
         axis.set_xticks([10**k for k in range(1, 6)])
         axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -82,13 +87,8 @@ def draw(figures: dict[str, dict[str, list[float]]], rows: int, path: Path) -> N
         axis.spines[["top", "right"]].set_visible(False)
         axis.grid(alpha=0.25, which="major")
     axes[0].set_ylabel("ns per row")
-    fig.text(
-        0.01,
-        0.01,
-        f"{rows:,} float64 rows, one thread, best of 5. {describe('bottleneck', 'polars', 'pandas')}",
-        fontsize=6,
-        color="gray",
-    )
+    how = f"{rows:,} float64 rows, one thread, best of 5. {describe('bottleneck', 'polars', 'pandas')}"
+    fig.text(0.01, 0.01, how, fontsize=6, color="gray")
     fig.tight_layout(rect=(0, 0.03, 1, 1))
     path.parent.mkdir(parents=True, exist_ok=True)
     fig.savefig(path, metadata={"Date": None})

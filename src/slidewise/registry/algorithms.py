@@ -144,7 +144,7 @@ ALGORITHMS = (
 COLUMN_KERNELS = (
     AlgorithmEntry(
         "chunk_ranks",
-        "ranks a chunk of rows once; the window is a bitset over ranks with a cursor; where frames jump, a wavelet matrix",
+        "the window is a bitset over the ranks of a chunk, with a cursor; a wavelet matrix where frames jump",
         insert="O(1)", evict="O(1)", query="O(1); O(log n) where frames jump", space="ranks of 16 n rows",
         needs=frozenset({"order_statistic"}), paper=SUOMELA, prefers_size_preserving=False, events=False,
     ),
