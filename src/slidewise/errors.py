@@ -9,6 +9,10 @@ class InvalidInput(SlidewiseError, ValueError):
     """A value, a parameter or a combination of them that cannot be meant."""
 
 
+class Refused(InvalidInput):
+    """An operation that a structure cannot do now; it has changed nothing."""
+
+
 class IllegalPair(SlidewiseError, TypeError):
     """An algorithm that needs a property which the aggregation or the window does not have."""
 

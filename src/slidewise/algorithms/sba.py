@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from slidewise.errors import InvalidInput
+from slidewise.errors import InvalidInput, Refused
 from slidewise.templates.checking import agree, fold
 from slidewise.templates.names import (
     Array,
@@ -115,7 +115,7 @@ def require_count(name, value, least, most=None, limit=""):
 def insert(s, v):
     """1 combine; where a chunk is complete, c - 2 more."""
     if s.inserted - s.evicted == s.range + s.slide:
-        raise InvalidInput(
+        raise Refused(
             "insert: the window is longer than its range by a whole slide. Evict its oldest values first"
         )
     slot = s.inserted // s.slide % len(s.slices)

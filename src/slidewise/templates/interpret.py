@@ -15,7 +15,7 @@ from types import FunctionType, ModuleType
 from typing import Any, ClassVar, Self
 
 from slidewise.aggregations.base import Aggregation
-from slidewise.errors import IllegalPair, InvalidInput, StateError
+from slidewise.errors import IllegalPair, InvalidInput, Refused, StateError
 from slidewise.registry.entries import AlgorithmEntry
 from slidewise.templates import storage
 from slidewise.templates.bind import bind, functions_of
@@ -269,6 +269,10 @@ def swag_class(entry: AlgorithmEntry, aggregation: Aggregation) -> type[Swag]:
             self._insert_time(time)
         try:
             insert_partial(self, partial)
+        except Refused:
+            if self._times is not None:
+                self._times.pop()
+            raise
         except BaseException as error:
             spoil(self, error)
             raise
