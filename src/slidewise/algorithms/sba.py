@@ -115,9 +115,7 @@ def require_count(name, value, least, most=None, limit=""):
 def insert(s, v):
     """1 combine; where a chunk is complete, c - 2 more."""
     if s.inserted - s.evicted == s.range + s.slide:
-        raise Refused(
-            "insert: the window is longer than its range by a whole slide. Evict its oldest values first"
-        )
+        raise Refused("insert: the window is longer than its range by a whole slide. Evict its oldest values first")
     slot = s.inserted // s.slide % len(s.slices)
     s.slices[slot] = combine(s.slices[slot], v) if s.inserted % s.slide else v
     s.inserted += 1
