@@ -17,7 +17,7 @@ from slidewise.templates import fifo, fold
 from slidewise.templates.bind import bind, functions_of
 from slidewise.templates.compile import kernel, new_state, partial_dtype, result_dtype
 from slidewise.templates.interpret import optional_names, run_interpreted, swag_class
-from slidewise.windows.bounds import Frames, Pieces, Scattered
+from slidewise.windows.bounds import Frames, KeyedTrailingRows, Pieces, Scattered
 
 Columns = tuple[np.ndarray, ...]
 
@@ -141,6 +141,8 @@ def _run_fifo(c: _Compiler, columns: Columns, frames: Frames, out: np.ndarray, v
     state = new_state(c.module, c.op, c.partial, frames.longest + 1)
     if frames.trailing is not None:
         return c.call(fifo.run_rows, state, columns, frames.trailing, out, valid)
+    if isinstance(frames, KeyedTrailingRows):
+        return c.call(fifo.run_keys, state, columns, frames.offsets, frames.n, out, valid)
     return c.call(fifo.run, state, columns, 0, 0, frames.start, frames.end, out, valid)
 
 

@@ -38,6 +38,29 @@ def run_rows(state, values, n, out, valid):
     return close_state(s)
 
 
+def run_keys(state, values, offsets, n, out, valid):
+    """As run_rows within each key, rows offsets[k] to offsets[k + 1] - 1: the state is emptied between two keys."""
+    s = open_state(state)
+    values = zipped(values)
+    results = zipped(out)
+    if always_defined:
+        valid[:] = True
+    for k in range(len(offsets) - 1):
+        first, end = offsets[k], offsets[k + 1]
+        for i in range(first, end):
+            if i - first >= n:
+                evict(s)
+            insert(s, lift(*values[np.uint64(i)]))
+            total = query(s)
+            if not always_defined:
+                valid[i] = defined(total)
+            if always_defined or valid[i]:
+                results[i] = lower(total)
+        for _ in range(min(n, end - first)):
+            evict(s)
+    return close_state(s)
+
+
 def run(state, values, base, front, start, end, out, valid):
     """out[i] is the result of rows start[i] to end[i] - 1, where valid[i]; empty frames are not valid.
 

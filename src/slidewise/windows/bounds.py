@@ -127,7 +127,7 @@ class KeyedTrailingRows(Frames):
         return np.minimum(np.arange(len(self)) - before, self.n)
 
     def part(self, first: int, last: int, base: int) -> Frames:
-        # Remembered with their bounds, since several aggregations go over the same frames.
+        # Remembered with their bounds, since several aggregations may go over the same frames.
         if (first, last, base) not in self._parts:
             lo, hi = np.searchsorted(self.offsets, (first, last))
             one = hi == lo + 1
