@@ -226,7 +226,7 @@ def expected_mode(frame):
 @pytest.mark.parametrize("kind", KINDS)
 def test_distinct_values_and_modes_of_rows(kind):
     values = data(kind)
-    for w in (1, 2, 7, 101, 5000):
+    for w in (1, 2, 7, 32, 33, 101, 5000):
         bounds = trailing(N, w)
         check(holistic.count_distinct_rows(values, w), values, *bounds, expected_distinct)
         check(holistic.mode_rows(values, w), values, *bounds, expected_mode)

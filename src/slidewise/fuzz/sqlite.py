@@ -1,7 +1,8 @@
 """Answers of Python's sqlite3, for cases that it decides by the same rules.
 
 NaN is null there, and times and columns as bounds are not known. Its sums subtract, so that an infinity once seen never
-leaves. And it errs, as of 3.40: min and max may ignore FILTER, and group_concat of one empty text is null.
+leaves. Bounds by range beyond 64 bits are floats there. And it errs, as of 3.40: min and max may ignore FILTER, and
+group_concat of one empty text is null.
 """
 
 from __future__ import annotations
@@ -39,9 +40,17 @@ def able(case: Case, aggregate: Aggregate) -> bool:
         and not (infinite and aggregate.function in ("sum", "avg", "collect_list"))
         and not (aggregate.function in ("min", "max") and aggregate.where)
         and not empty
+        and not (aggregate.frame.unit == "range" and _beyond_64_bits(case, bounds))
         and aggregate.frame.closed is None
         and not any(isinstance(b, str) or (b is not None and abs(b) >= 2**62) for b in bounds)
     )
+
+
+def _beyond_64_bits(case: Case, bounds: tuple[Any, Any]) -> bool:
+    """Whether an integer of the order, moved by a bound either way, leaves 64 bits."""
+    order = [v for by in case.order for v in case.columns[by.name].values if isinstance(v, int)]
+    reach = max((abs(b) for b in bounds if isinstance(b, int | float)), default=0)
+    return any(not -(2**63) <= v - reach <= v + reach < 2**63 for v in order)
 
 
 def answers(case: Case) -> list[list[Any]]:
