@@ -18,8 +18,6 @@ from slidewise.errors import CompileFallback, InvalidInput
 if TYPE_CHECKING:
     import numpy as np
 
-    from slidewise.aggregations.over import Over
-
 FUNCTIONS = ("lift", "combine", "lower", "inverse", "defined", "dump", "load")
 PROPERTIES = (
     "associative",
@@ -217,10 +215,20 @@ class Aggregation(metaclass=_Filtering):
         """The names of the properties that hold."""
         return frozenset(name for name in PROPERTIES if getattr(self, name) is True)
 
-    def over(self, window: Any, *, algorithm: str = "auto") -> Over:
-        """This aggregation over a window, for `with_columns`: `sw.max("temp").over(sw.time("1h"))`."""
+    def over(self, window: Any, *, algorithm: str = "auto") -> Any:
+        """This aggregation over a window, for `with_columns`: `sw.max("temp").over(sw.time("1h"))`.
+
+        A spec in PySpark's spelling (`slidewise.spark.Window`) also says how rows are partitioned and ordered.
+        """
         from slidewise.aggregations.over import Over
 
+        if hasattr(window, "specify"):
+            return window.specify(self, algorithm)
+        if type(window).__module__.startswith("pyspark."):
+            raise InvalidInput(
+                f"{self.name}: over() got a {type(window).__name__} of pyspark, which cannot be looked into. Write the "
+                "same words with slidewise's Window: from slidewise.spark import Window"
+            )
         return Over(self, window, algorithm)
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:

@@ -1,0 +1,571 @@
+"""PySpark's functions, for `F.median("x").over(w)`: its names and arguments, and the aggregations that it lacks.
+
+Columns are named, by a string or `F.col(name)`. Every function also takes `where=`, the name of a boolean column: SQL's
+FILTER. The results are slidewise's aggregations, which take its own windows, too; and any other aggregation, your own
+included, takes a spec of `slidewise.spark.Window` in its `over`.
+
+>>> from slidewise.spark import Window, functions as F
+>>> F.sum("paid", where="valid").over(Window.partitionBy("shop").orderBy("ts").rowsBetween(-9, 0))
+sum('paid', where='valid').over(rows_between(-9, 0)) partitioned by [shop] ordered by [ts]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import slidewise as sw
+from slidewise.aggregations.base import Aggregation
+from slidewise.columns.order import OrderColumn
+from slidewise.errors import InvalidInput
+from slidewise.spark.window import Column, column_name
+from slidewise.windows.definitions import Column as ColumnByName
+
+Name = str | ColumnByName
+
+
+def _made(
+    factory: Callable[..., Aggregation], name: str, columns: Sequence[Any], where: Any, **parameters: Any
+) -> Aggregation:
+    """An aggregation of these columns."""
+    if where is not None:
+        parameters["where"] = column_name(where, f"{name}: where=")
+    return factory(*(column_name(c, name) for c in columns), **parameters)
+
+
+# ---- columns and their order
+def col(name: str) -> Column:
+    """A column by name; its methods `asc()`, `desc()` and their like are for `orderBy`.
+
+    >>> col("ts").desc_nulls_first()
+    OrderColumn(name='ts', descending=True, nulls_first=True)
+    """
+    return Column(column_name(name, "col"))
+
+
+column = col
+
+
+def asc(col: Name) -> OrderColumn:
+    """Order by a column, the smallest first, nulls before all.
+
+    >>> asc("ts")
+    OrderColumn(name='ts', descending=False, nulls_first=None)
+    """
+    return Column(column_name(col, "asc")).asc()
+
+
+def asc_nulls_first(col: Name) -> OrderColumn:
+    """Order by a column, the smallest first, nulls before all.
+
+    >>> asc_nulls_first("ts").nulls_first
+    True
+    """
+    return Column(column_name(col, "asc_nulls_first")).asc_nulls_first()
+
+
+def asc_nulls_last(col: Name) -> OrderColumn:
+    """Order by a column, the smallest first, nulls after all.
+
+    >>> asc_nulls_last("ts").nulls_first
+    False
+    """
+    return Column(column_name(col, "asc_nulls_last")).asc_nulls_last()
+
+
+def desc(col: Name) -> OrderColumn:
+    """Order by a column, the largest first, nulls after all.
+
+    >>> desc("ts")
+    OrderColumn(name='ts', descending=True, nulls_first=None)
+    """
+    return Column(column_name(col, "desc")).desc()
+
+
+def desc_nulls_first(col: Name) -> OrderColumn:
+    """Order by a column, the largest first, nulls before all.
+
+    >>> desc_nulls_first("ts").nulls_first
+    True
+    """
+    return Column(column_name(col, "desc_nulls_first")).desc_nulls_first()
+
+
+def desc_nulls_last(col: Name) -> OrderColumn:
+    """Order by a column, the largest first, nulls after all.
+
+    >>> desc_nulls_last("ts").nulls_first
+    False
+    """
+    return Column(column_name(col, "desc_nulls_last")).desc_nulls_last()
+
+
+# ---- aggregations of one column
+def avg(col: Name, *, where: Name | None = None) -> Aggregation:
+    """The arithmetic mean.
+
+    >>> avg("temp")
+    avg('temp')
+    """
+    return _made(sw.avg, "avg", [col], where)
+
+
+def bit_or(col: Name, *, where: Name | None = None) -> Aggregation:
+    """The bitwise or of integers.
+
+    >>> bit_or("flags")
+    bit_or('flags')
+    """
+    return _made(sw.bit_or, "bit_or", [col], where)
+
+
+def bool_and(col: Name, *, where: Name | None = None) -> Aggregation:
+    """Whether all are true.
+
+    >>> bool_and("ok")
+    bool_and('ok')
+    """
+    return _made(sw.bool_and, "bool_and", [col], where)
+
+
+def bool_or(col: Name, *, where: Name | None = None) -> Aggregation:
+    """Whether any is true.
+
+    >>> bool_or("ok")
+    bool_or('ok')
+    """
+    return _made(sw.bool_or, "bool_or", [col], where)
+
+
+def collect_list(col: Name, *, where: Name | None = None) -> Aggregation:
+    """All values that are not null, in order.
+
+    >>> collect_list("word")
+    collect_list('word')
+    """
+    return _made(sw.collect_list, "collect_list", [col], where)
+
+
+def collect_set(col: Name, *, where: Name | None = None) -> Aggregation:
+    """The different values, in the order of their first row.
+
+    >>> collect_set("word")
+    collect_set('word')
+    """
+    return _made(sw.collect_set, "collect_set", [col], where)
+
+
+def geomean(col: Name, *, where: Name | None = None) -> Aggregation:
+    """The geometric mean. PySpark has none.
+
+    >>> geomean("growth")
+    geomean('growth')
+    """
+    return _made(sw.geomean, "geomean", [col], where)
+
+
+def kurtosis(col: Name, *, where: Name | None = None) -> Aggregation:
+    """The excess kurtosis of the population.
+
+    >>> kurtosis("x")
+    kurtosis('x')
+    """
+    return _made(sw.kurtosis, "kurtosis", [col], where)
+
+
+def m4(col: Name, *, where: Name | None = None) -> Aggregation:
+    """(min, max, first, last), for line charts. PySpark has none.
+
+    >>> m4("x")
+    m4('x')
+    """
+    return _made(sw.m4, "m4", [col], where)
+
+
+def max(col: Name, *, where: Name | None = None) -> Aggregation:
+    """The largest value.
+
+    >>> max("temp")
+    max('temp')
+    """
+    return _made(sw.max, "max", [col], where)
+
+
+def max_count(col: Name, *, where: Name | None = None) -> Aggregation:
+    """How many rows have the largest value. PySpark has none.
+
+    >>> max_count("x")
+    max_count('x')
+    """
+    return _made(sw.max_count, "max_count", [col], where)
+
+
+def median(col: Name, *, where: Name | None = None) -> Aggregation:
+    """The middle value, or the mean of the two middle ones. PySpark refuses it over a frame.
+
+    >>> median("x")
+    median('x')
+    """
+    return _made(sw.median, "median", [col], where)
+
+
+def min(col: Name, *, where: Name | None = None) -> Aggregation:
+    """The smallest value.
+
+    >>> min("temp")
+    min('temp')
+    """
+    return _made(sw.min, "min", [col], where)
+
+
+def min_count(col: Name, *, where: Name | None = None) -> Aggregation:
+    """How many rows have the smallest value. PySpark has none.
+
+    >>> min_count("x")
+    min_count('x')
+    """
+    return _made(sw.min_count, "min_count", [col], where)
+
+
+def product(col: Name, *, where: Name | None = None) -> Aggregation:
+    """The product, in double precision.
+
+    >>> product("x")
+    product('x')
+    """
+    return _made(sw.product, "product", [col], where)
+
+
+def relative_variation(col: Name, *, where: Name | None = None) -> Aggregation:
+    """(max - min) / max. PySpark has none.
+
+    >>> relative_variation("x")
+    relative_variation('x')
+    """
+    return _made(sw.relative_variation, "relative_variation", [col], where)
+
+
+def skewness(col: Name, *, where: Name | None = None) -> Aggregation:
+    """The population skewness.
+
+    >>> skewness("x")
+    skewness('x')
+    """
+    return _made(sw.skewness, "skewness", [col], where)
+
+
+def stddev(col: Name, *, where: Name | None = None) -> Aggregation:
+    """The sample standard deviation.
+
+    >>> stddev("x")
+    stddev('x')
+    """
+    return _made(sw.stddev, "stddev", [col], where)
+
+
+def stddev_pop(col: Name, *, where: Name | None = None) -> Aggregation:
+    """The population standard deviation.
+
+    >>> stddev_pop("x")
+    stddev_pop('x')
+    """
+    return _made(sw.stddev_pop, "stddev_pop", [col], where)
+
+
+def sum(col: Name, *, where: Name | None = None) -> Aggregation:
+    """The sum.
+
+    >>> sum("x")
+    sum('x')
+    """
+    return _made(sw.sum, "sum", [col], where)
+
+
+def var_pop(col: Name, *, where: Name | None = None) -> Aggregation:
+    """The population variance.
+
+    >>> var_pop("x")
+    var_pop('x')
+    """
+    return _made(sw.var_pop, "var_pop", [col], where)
+
+
+def var_samp(col: Name, *, where: Name | None = None) -> Aggregation:
+    """The sample variance.
+
+    >>> var_samp("x")
+    var_samp('x')
+    """
+    return _made(sw.var_samp, "var_samp", [col], where)
+
+
+array_agg = collect_list
+every = bool_and
+mean = avg
+some = bool_or
+std = stddev_samp = stddev
+variance = var_samp
+
+
+# ---- counts
+def count(col: Name = "*", *, where: Name | None = None) -> Aggregation:
+    """The number of rows, or of values that are not null.
+
+    >>> count("*"), count("x")
+    (count(), count('x'))
+    """
+    return _made(sw.count, "count", [col], where)
+
+
+def count_if(col: Name, *, where: Name | None = None) -> Aggregation:
+    """The number of rows for which a boolean column is true.
+
+    >>> count_if("failed")
+    count(where='failed')
+    """
+    if where is not None:
+        raise InvalidInput(
+            f"count_if: where={where!r} on top of {col!r} are two conditions. Make one column of both, and count that"
+        )
+    return _made(sw.count, "count_if", [], col)
+
+
+def count_distinct(col: Name, *cols: Name, where: Name | None = None) -> Aggregation:
+    """How many different values there are, exactly. PySpark refuses it over a window.
+
+    >>> count_distinct("user")
+    count_distinct('user')
+    """
+    if cols:
+        raise InvalidInput(
+            f"count_distinct takes one column, got {1 + len(cols)}. Add them as one column first: "
+            'df.withColumn("pair", struct("a", "b")), then count_distinct("pair")'
+        )
+    return _made(sw.count_distinct, "count_distinct", [col], where)
+
+
+countDistinct = nunique = count_distinct  # noqa: N816 PySpark's name
+
+
+def approx_count_distinct(col: Name, rsd: float | None = None, *, where: Name | None = None) -> Aggregation:
+    """How many different values there are. The count is exact, and so within any `rsd`.
+
+    Over windows of 1,000 rows the exact count takes 0.1 microseconds a row, and a sketch 42. The sketch is
+    `slidewise.approx_count_distinct`.
+
+    >>> approx_count_distinct("user", 0.01)
+    count_distinct('user')
+    """
+    if rsd is not None:
+        sw.approx_count_distinct(rsd=rsd)  # refuses what is no such deviation
+    return count_distinct(col, where=where)
+
+
+approxCountDistinct = approx_count_distinct  # noqa: N816 PySpark's name
+
+
+# ---- values of one row of the frame
+def first(col: Name, ignorenulls: bool = False, *, where: Name | None = None) -> Aggregation:
+    """The value of the first row; of the first that is not null with `ignorenulls`.
+
+    >>> first("price", ignorenulls=True)
+    first('price', ignore_nulls=True)
+    """
+    return _made(sw.first, "first", [col], where, ignore_nulls=ignorenulls)
+
+
+def last(col: Name, ignorenulls: bool = False, *, where: Name | None = None) -> Aggregation:
+    """The value of the last row; of the last that is not null with `ignorenulls`.
+
+    >>> last("price")
+    last('price')
+    """
+    return _made(sw.last, "last", [col], where, ignore_nulls=ignorenulls)
+
+
+def first_value(col: Name, ignoreNulls: bool = False, *, where: Name | None = None) -> Aggregation:  # noqa: N803
+    """The value of the first row; of the first that is not null with `ignoreNulls`.
+
+    >>> first_value("price")
+    first('price')
+    """
+    return first(col, ignoreNulls, where=where)
+
+
+any_value = first_value
+
+
+def last_value(col: Name, ignoreNulls: bool = False, *, where: Name | None = None) -> Aggregation:  # noqa: N803
+    """The value of the last row; of the last that is not null with `ignoreNulls`.
+
+    >>> last_value("price")
+    last('price')
+    """
+    return last(col, ignoreNulls, where=where)
+
+
+def nth_value(
+    col: Name,
+    offset: int,
+    ignoreNulls: bool = False,  # noqa: N803
+    *,
+    where: Name | None = None,
+) -> Aggregation:
+    """The value of the frame's n-th row, counted from 1.
+
+    >>> nth_value("price", 2)
+    nth_value('price', n=2)
+    """
+    return _made(sw.nth_value, "nth_value", [col], where, n=offset, ignore_nulls=ignoreNulls)
+
+
+def max_by(col: Name, ord: Name, k: int | None = None, *, where: Name | None = None) -> Aggregation:
+    """The value of a column where another is largest.
+
+    >>> max_by("name", "score")
+    max_by('name', 'score')
+    """
+    return _by(sw.max_by, "max_by", col, ord, k, where)
+
+
+def min_by(col: Name, ord: Name, k: int | None = None, *, where: Name | None = None) -> Aggregation:
+    """The value of a column where another is smallest.
+
+    >>> min_by("name", "score")
+    min_by('name', 'score')
+    """
+    return _by(sw.min_by, "min_by", col, ord, k, where)
+
+
+def _by(factory: Callable[..., Aggregation], name: str, col: Any, ord: Any, k: Any, where: Any) -> Aggregation:
+    if k is not None:
+        raise InvalidInput(f"{name}: k={k!r} asks for several values, and there is one. Leave out k")
+    return _made(factory, name, [col, ord], where)
+
+
+# ---- values by their rank
+def mode(col: Name, deterministic: bool = False, *, where: Name | None = None) -> Aggregation:
+    """The most frequent value. Ties go to the lowest, whether or not `deterministic` asks for it.
+
+    >>> mode("status")
+    mode('status')
+    """
+    return _made(sw.mode, "mode", [col], where)
+
+
+def percentile(col: Name, percentage: float, frequency: int = 1, *, where: Name | None = None) -> Aggregation:
+    """The value at a fraction of the sorted values, interpolated between two of them; exact.
+
+    >>> percentile("latency", 0.95)
+    percentile('latency', fraction=0.95)
+    """
+    if frequency != 1:
+        raise InvalidInput(f"percentile: every row counts once, got frequency={frequency!r}. Leave it out")
+    return _made(sw.percentile, "percentile", [col], where, fraction=_one_fraction("percentile", percentage))
+
+
+quantile = percentile
+
+
+def percentile_disc(col: Name, percentage: float, *, where: Name | None = None) -> Aggregation:
+    """One of the values, at a fraction of the sorted ones. PySpark has it in SQL only.
+
+    >>> percentile_disc("word", 0.5)
+    percentile_disc('word', fraction=0.5)
+    """
+    fraction = _one_fraction("percentile_disc", percentage)
+    return _made(sw.percentile_disc, "percentile_disc", [col], where, fraction=fraction)
+
+
+def percentile_approx(col: Name, percentage: float, accuracy: int = 10000, *, where: Name | None = None) -> Aggregation:
+    """One of the values, at a fraction of the sorted ones. The rank is exact, and so within any `accuracy`.
+
+    Over windows of 1,000 rows the exact value takes 0.05 microseconds a row, and a sketch 180. The sketch is
+    `slidewise.approx_percentile`.
+
+    >>> percentile_approx("latency", 0.95)
+    percentile_disc('latency', fraction=0.95)
+    """
+    return percentile_disc(col, _one_fraction("percentile_approx", percentage), where=where)
+
+
+approx_percentile = percentile_approx
+
+
+def nth_smallest(col: Name, n: int, *, where: Name | None = None) -> Aggregation:
+    """The n-th smallest value, counted from 1. PySpark has none.
+
+    >>> nth_smallest("bid", 3)
+    nth_smallest('bid', n=3)
+    """
+    return _made(sw.nth_smallest, "nth_smallest", [col], where, n=n)
+
+
+def _one_fraction(name: str, percentage: Any) -> float:
+    if isinstance(percentage, Sequence) and not isinstance(percentage, str):
+        raise InvalidInput(
+            f"{name} takes one fraction, got {percentage!r}. Make one column for each: they share their work"
+        )
+    return percentage
+
+
+# ---- two columns
+def corr(col1: Name, col2: Name, *, where: Name | None = None) -> Aggregation:
+    """Pearson's correlation of two columns.
+
+    >>> corr("x", "y")
+    corr('x', 'y')
+    """
+    return _made(sw.corr, "corr", [col1, col2], where)
+
+
+def covar_samp(col1: Name, col2: Name, *, where: Name | None = None) -> Aggregation:
+    """The sample covariance of two columns.
+
+    >>> covar_samp("x", "y")
+    covar_samp('x', 'y')
+    """
+    return _made(sw.covar_samp, "covar_samp", [col1, col2], where)
+
+
+# ---- texts and sketches
+def string_agg(col: Name, delimiter: str | None = None, *, where: Name | None = None) -> Aggregation:
+    """The texts joined by a delimiter.
+
+    >>> string_agg("word", ", ")
+    string_agg('word', delimiter=', ')
+    """
+    return _made(sw.string_agg, "string_agg", [col], where, delimiter="" if delimiter is None else delimiter)
+
+
+listagg = string_agg
+
+
+def bloom_filter(col: Name, bits: int = 1024, hashes: int = 4, *, where: Name | None = None) -> Aggregation:
+    """About how many different values there are, by a Bloom filter. PySpark has none.
+
+    >>> bloom_filter("user")
+    bloom_filter('user', bits=1024, hashes=4)
+    """
+    return _made(sw.bloom_filter, "bloom_filter", [col], where, bits=bits, hashes=hashes)
+
+
+def count_min_sketch(
+    col: Name, eps: float = 0.01, confidence: float = 0.95, seed: int | None = None, *, where: Name | None = None
+) -> Aggregation:
+    """A count-min sketch: about how often a value occurs.
+
+    >>> count_min_sketch("user", 0.1, 0.9, 1)
+    count_min_sketch('user', eps=0.1, confidence=0.9, seed=1)
+    """
+    seeded = {} if seed is None else {"seed": seed}
+    return _made(sw.count_min_sketch, "count_min_sketch", [col], where, eps=eps, confidence=confidence, **seeded)
+
+
+def moment_sketch(col: Name, order: int = 10, *, where: Name | None = None) -> Aggregation:
+    """The moments up to an order. PySpark has none.
+
+    >>> moment_sketch("x", 2)
+    moment_sketch('x', order=2)
+    """
+    return _made(sw.moment_sketch, "moment_sketch", [col], where, order=order)
