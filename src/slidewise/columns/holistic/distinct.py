@@ -47,11 +47,12 @@ def monotone_distinct(codes, lowest, size, start, end, out):
 @kernel
 def any_distinct(codes, lowest, size, start, end, out):
     """Any frames, in the order of their ends: a bitmap marks the last row of each value so far, and the marks from
-    start[t] on are counted, by words, by blocks of 1024 rows and by groups of 65536. 30 to 100 ns a frame."""
+    start[t] on are counted, by words, by blocks of 1024 rows and by groups of 65536. 15 to 60 ns a frame; with
+    words of 64 bits 30 to 100, since new memory costs more than the work."""
     n = codes.size
-    last = np.full(size, -1, np.int64)
+    last = np.full(size, -1, np.int32)
     marks = np.zeros((n >> 6) + 2, np.uint64)
-    blocks, groups = np.zeros((n >> 10) + 2, np.int64), np.zeros((n >> 16) + 2, np.int64)
+    blocks, groups = np.zeros((n >> 10) + 2, np.int32), np.zeros((n >> 16) + 2, np.int32)
     row = 0
     for t in by_end(end, n):
         a, b = start[t], end[t]
@@ -83,12 +84,12 @@ def any_distinct(codes, lowest, size, start, end, out):
 @kernel
 def by_end(end, n):
     """The frames in the order of their ends, which lie between 0 and n. O(frames + n)."""
-    place = np.zeros(n + 2, np.int64)
+    place = np.zeros(n + 2, np.int32)
     for t in range(end.size):
         place[end[t] + 1] += 1
     for j in range(n + 1):
         place[j + 1] += place[j]
-    order = np.empty(end.size, np.int64)
+    order = np.empty(end.size, np.int32)
     for t in range(end.size):
         order[place[end[t]]] = t
         place[end[t]] += 1

