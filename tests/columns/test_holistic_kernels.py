@@ -61,12 +61,15 @@ def frames(kind, n):
         return start, np.maximum.accumulate(np.minimum(n, start + rng.integers(0, 4, 60)))
     if kind == "mod prime":
         return np.maximum(0, rows - (rows * 7919) % 97), np.minimum(n, rows + 1 + (rows * 104729) % 83)
+    if kind == "of one length":  # they slide, in the order of their bounds
+        back = (rows * 7919) % 53
+        return np.maximum(0, rows - back), np.minimum(n, rows + 60 - back)
     if kind == "anywhere":
         return rng.integers(0, n + 1, n), rng.integers(0, n + 1, n)
     raise AssertionError(kind)
 
 
-FRAMES = ("time", "centred", "growing", "gaps", "mod prime", "anywhere")
+FRAMES = ("time", "centred", "growing", "gaps", "mod prime", "of one length", "anywhere")
 
 
 def trailing(n, w):
@@ -211,6 +214,29 @@ def test_any_frames_over_many_blocks_and_all_rows():
             if valid[i]:
                 assert low[i] == frame[max(0, math.ceil(len(frame) / 2) - 1)]
                 assert modes[i] == expected_mode(frame)
+
+
+@needs_compiler  # too many rows for anything else
+@pytest.mark.parametrize("odd", [None, 5, 30_000])
+def test_frames_of_one_length_over_many_blocks(odd):
+    """Blocks of them are answered in another order; from the block with an odd one on, all are answered as they are."""
+    rng = np.random.default_rng(3)
+    n = 50_000
+    values = rng.integers(0, 1000, n)
+    start = np.clip(np.arange(n) - rng.integers(0, 50, n), 0, None)
+    end = np.minimum(n, start + 90)
+    start[::1000], end[::1000] = start[1::1000], start[1::1000]  # some are empty
+    if odd is not None:
+        end[odd] = end[odd] - 60
+    median, valid = holistic.quantile(values, start, end, 0.5)
+    modes = holistic.mode(values, start, end)
+    counts = holistic.count_distinct(values, start, end)[0]
+    assert np.array_equal(valid, end > start) and np.array_equal(modes[1], valid)
+    for i in {*rng.integers(0, n, 400).tolist(), *range(0, n, 1000), 5, 30_000, 16_383, 16_384, 49_999}:
+        frame = values[start[i] : end[i]]
+        assert counts[i] == len(np.unique(frame))
+        if valid[i]:
+            assert median[i] == np.median(frame) and modes[0][i] == expected_mode(frame)
 
 
 # ---- count distinct and mode

@@ -189,7 +189,9 @@ def mode(values: np.ndarray, start: np.ndarray, end: np.ndarray) -> Result:
     def jump(start: np.ndarray, end: np.ndarray, longest: int, out: np.ndarray) -> None:
         from slidewise.columns.holistic.mode_any import any_mode
 
-        any_mode(words, floats, start, end, longest, max(4096, 4 * longest), out)
+        block = max(4096, 4 * longest)
+        few = dense if dense and dense[1] <= block else (0, 0)
+        any_mode(words, floats, *few, start, end, longest, block, out)
 
     out = np.empty(len(start), np.int64)
     _over(start, end, slide, jump, out)
