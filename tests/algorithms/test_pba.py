@@ -250,7 +250,7 @@ class Ends(Aggregation):
 def by_sba(op, x, n):
     partial = compiling.partial_dtype(op, (x,))
     out, valid = arrays(op, x)
-    work = np.empty(2 * max(1, min(n, len(x))) + 2, partial)
+    work = np.empty(sba.room(n), partial)
     args = (work, (x,), n, out, valid)
     compiling.kernel(sba.run_rows, sba, op, partial, args)(*args)
     return out[valid], valid

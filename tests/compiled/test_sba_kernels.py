@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+import slidewise as sw
 from slidewise.aggregations.base import Aggregation
 from slidewise.algorithms import sba
 from slidewise.templates import compile as compiling
@@ -119,8 +120,18 @@ class TestAgainstRecalculation:
         for n in (1, 2, 3, 7, 16, 49, 50, 51, 1000):
             x = column(op, rows)
             start = [max(0, i - n + 1) for i in range(rows)]
-            got = run(sba.run_rows, op, x, 2 * max(1, min(n, rows)) + 2, n)
+            got = run(sba.run_rows, op, x, sba.room(n), n)
             assert_same(got, recalculated(op, x, start, range(1, rows + 1)))
+
+    @pytest.mark.parametrize("n", [sba.BLOCK - 1, sba.BLOCK, sba.BLOCK + 1, 3 * sba.BLOCK - 2, 3 * sba.BLOCK])
+    def test_run_rows_of_several_blocks(self, op, n):
+        """The last chunk may end with its first row, within a block, or with a block."""
+        for rows in (n + 1, 2 * n + sba.BLOCK // 2, 2 * n + sba.BLOCK, 3 * n):
+            x = column(op, rows)
+            got = run(sba.run_rows, op, x, sba.room(n), n)
+            checked = [*range(0, rows, 37), rows - 1]
+            start, end = [max(0, i - n + 1) for i in checked], [i + 1 for i in checked]
+            assert_same([got[i] for i in checked], recalculated(op, x, start, end))
 
     @pytest.mark.parametrize("seed", range(6))
     def test_run_frames(self, op, seed):
@@ -156,12 +167,37 @@ class TestAgainstRecalculation:
 def test_integers_stay_integers():
     big = 2**53 + 1
     x = np.array([big, 1, 2, -1, 5])
-    assert run(sba.run_rows, Total(), x, 6, 2) == [big, big + 1, 3, 1, 4]
+    assert run(sba.run_rows, Total(), x, sba.room(2), 2) == [big, big + 1, 3, 1, 4]
 
 
 def test_nothing_stays_of_a_value_that_has_left():
     x = np.array([1.0, math.inf, 2.0, math.nan, 3.0, 1e300, 4.0, 0.5])
-    got = run(sba.run_rows, Total(), x, 6, 2)
+    got = run(sba.run_rows, Total(), x, sba.room(2), 2)
     assert got[7] == 4.5
     assert not math.isfinite(got[2])
-    assert run(sba.run_rows, Total(), x, 4, 1)[4:] == [3.0, 1e300, 4.0, 0.5]
+    assert run(sba.run_rows, Total(), x, sba.room(1), 1)[4:] == [3.0, 1e300, 4.0, 0.5]
+
+
+COUNTED = [sw.sum(), sw.avg(), sw.var_pop(), sw.stddev()]
+LENGTHS = [1, 2, 3, 4, 5, 16, 101, sba.BLOCK - 1, sba.BLOCK, sba.BLOCK + 1, 3 * sba.BLOCK - 2]
+
+
+@pytest.mark.parametrize("op", COUNTED, ids=lambda op: op.name)
+class TestCounted:
+    @pytest.mark.parametrize("n", LENGTHS)
+    def test_every_length_of_the_last_chunk_and_block(self, op, n):
+        for rows in (1, n, n + 1, 2 * n + 1, 2 * n + sba.BLOCK // 2, 3 * n + 3):
+            x = np.random.default_rng(rows).normal(size=rows)
+            assert_equal_to_recalculation(op, x, n)
+
+    @pytest.mark.parametrize("n", [4, 101, sba.BLOCK + 1, 3 * sba.BLOCK - 2])
+    def test_nothing_stays_of_a_value_that_has_left(self, op, n):
+        x = np.random.default_rng(n).random(5 * n + 7)
+        x[[1, n, 2 * n + 3]] = 1e18, math.nan, math.inf
+        assert_equal_to_recalculation(op, x, n)
+
+
+def assert_equal_to_recalculation(op, x, n):
+    got, expected = (sw.rolling(x, op, sw.rows(n), algorithm=name) for name in ("sba", "recalculate"))
+    assert np.ma.getmaskarray(got).tolist() == np.ma.getmaskarray(expected).tolist()
+    np.testing.assert_allclose(np.ma.filled(got, 0.0), np.ma.filled(expected, 0.0), rtol=1e-11, atol=1e-13)

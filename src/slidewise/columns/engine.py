@@ -154,7 +154,7 @@ def _run_sba(c: _Compiler, columns: Columns, frames: Frames, out: np.ndarray, va
     if frames.trailing is not None and c.op.counted is not None and len(out):
         return _run_counted(c, c.op.counted, columns, frames.longest, out, valid)
     if frames.trailing is not None:
-        return c.call(c.module.run_rows, c.work(2 * max(1, frames.longest) + 2), columns, frames.longest, out, valid)
+        return c.call(c.module.run_rows, c.work(c.module.room(frames.longest)), columns, frames.longest, out, valid)
     return c.call(c.module.run_frames, c.work(frames.longest), columns, frames.start, frames.end, out, valid)
 
 
@@ -163,15 +163,15 @@ def _run_counted(c: _Compiler, op: Aggregation, columns: Columns, n: int, out: n
     sba = c.module
     counted = _Compiler(sba, op, partial_dtype(op, columns * 2))
     doubtful = np.array([len(out), 0])
-    work = counted.work(2 * n + 2), counted.work(2 * sba.BLOCK)
-    if not counted.call(sba.run_counted, *work, columns, n, out, valid, doubtful):
+    work = counted.work(sba.room(n))
+    if not counted.call(sba.run_counted, work, columns, n, out, valid, doubtful):
         return False
     first, end = (int(row) for row in doubtful)
     if first >= end:
         return True
     base = max(0, first - n)
     again, sure = np.empty(end - base, out.dtype), np.empty(end - base, bool)
-    done = c.call(sba.run_rows, c.work(2 * n + 2), tuple(x[base:end] for x in columns), n, again, sure)
+    done = c.call(sba.run_rows, c.work(sba.room(n)), tuple(x[base:end] for x in columns), n, again, sure)
     out[first:end] = again[first - base :]
     return done
 
