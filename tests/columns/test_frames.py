@@ -58,6 +58,33 @@ def test_months_in_a_zone(zone, unit, months):
     assert found == [[j for j in order if times[i] <= times[j] <= ahead[i]] for i in range(200)]
 
 
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Zurich", "America/New_York", "Australia/Lord_Howe", "pytz"])
+@pytest.mark.parametrize("months", [1, 7])
+def test_months_near_changes_of_the_clocks_are_the_same_for_events_and_columns(zone, months):
+    """One rule, two implementations of it: events move single datetimes, columns move Arrow's."""
+    name = "Europe/Zurich" if zone == "pytz" else zone
+    place = pytest.importorskip("pytz").timezone(name) if zone == "pytz" else ZoneInfo(name)
+    changes = [
+        dt.datetime(2024, m, d, tzinfo=dt.UTC) for m, d in ((3, 31), (10, 27), (3, 10), (11, 3), (4, 6), (10, 5))
+    ]
+    near = [t + dt.timedelta(minutes=15 * k) for t in changes for k in range(-8, 20)]
+    shifts = [0, months, -months]
+    times = sorted(moved(t, shifts[k % 3], ZoneInfo(name)) for k, t in enumerate(near))
+    for window in (sw.time(f"{months}mo"), sw.range_between(f"-{months}mo", f"{months}mo")):
+        events = sw.Window(sw.collect_list(), window)
+        found = [r for row, t in enumerate(times) for r in events.push(row, time=t.astimezone(place))] + events.flush()
+        columns = seen(pa.array(times, pa.timestamp("us", name)), window)
+        assert {r.row - 1: r.value for r in found} == dict(enumerate(columns))
+
+
+def test_events_of_months_that_have_passed_are_forgotten():
+    events = sw.Window(sw.max(), sw.time("1mo"))
+    days = [dt.date(2024, 1, 1) + dt.timedelta(days=day) for day in range(400)]
+    found = [r.value for day, date in enumerate(days) for r in events.push(-day, time=date)]
+    assert found[200] == -170  # 19 July: from 19 June on
+    assert events.partials() < 120
+
+
 def test_a_time_that_the_clocks_skip_and_one_that_comes_twice():
     zurich = ZoneInfo("Europe/Zurich")
     # 31 March 2024 has no 2:30: the clocks went on to 3:30

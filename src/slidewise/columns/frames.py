@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from slidewise.columns.order import OrderColumn, doubles, plain, sortable_floats, unscaled
 from slidewise.errors import InvalidInput
 from slidewise.windows.bounds import FAR, Frames, KeyedTrailingRows, Pieces, TrailingRows, within_reach
+from slidewise.windows.clock import offset_after_months
 from slidewise.windows.definitions import (
     Between,
     Bound,
@@ -331,11 +332,7 @@ def _no_range(kind: pa.DataType, name: str) -> InvalidInput:
 
 # ---- months
 def _by_months(values: pa.Array, months: int, name: str) -> _Targets:
-    """Each time moved by calendar months, in its own zone, as Spark and java.time do; and which leave 64 bits.
-
-    A day that the month does not have becomes its last. A time that the clocks skip is moved on by as much as they do;
-    of a time that comes twice, the one with the same distance from UTC as before is taken, otherwise the earlier.
-    """
+    """Each time moved by months, in its own zone by the rule of offset_after_months; and which leave 64 bits."""
     kind = values.type
     if not (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
         raise InvalidInput(f"months need an order column of dates or timestamps, and {name!r} is of {kind}")
@@ -349,11 +346,9 @@ def _by_months(values: pa.Array, months: int, name: str) -> _Targets:
     early, late = (
         pc.assume_timezone(stamps, zone, ambiguous=a, nonexistent="earliest") for a in ("earliest", "latest")
     )
-    # For a skipped time Arrow gives the instant before the clocks skip: the distance from UTC is taken from there.
-    regular = moved - (_integers(pc.local_timestamp(early)) - _integers(early))
-    again = _integers(late)
-    twice = (again != _integers(early)) & (moved - again == local - before)
-    return np.where(twice, again, regular), below, above
+    # For a skipped time Arrow gives the instant before the clocks skip: the distance from UTC is that before, too.
+    first, second = (_integers(pc.local_timestamp(t)) - _integers(t) for t in (early, late))
+    return moved - offset_after_months(local - before, first, second), below, above
 
 
 def _moved_by_months(local: np.ndarray, months: int, day: int) -> _Targets:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Any, Literal
+from zoneinfo import ZoneInfo
 
 from slidewise.errors import InvalidInput
 from slidewise.windows.durations import UNITS, CalendarDuration, Duration, Length, sign
@@ -69,15 +70,24 @@ class Clock:
         return length.nanoseconds // UNITS["d"] if self.kind == "date" else length.nanoseconds
 
     def shift(self, x: Any, length: Length) -> Any:
-        """The place that lies `length` after x; by the calendar, the day is moved into the month. O(1)."""
+        """The place that lies `length` after x; months by the calendar, in the zone of the first time read. O(1)."""
         if not isinstance(length, CalendarDuration):
             return x + self.measure(length)
-        day, rest = (x, 0) if self.kind == "date" else divmod(x, UNITS["d"])
-        start = date.fromordinal(day + _EPOCH_DAY)
-        year, month = divmod(start.year * 12 + start.month - 1 + length.months, 12)
-        last = calendar.monthrange(year, month + 1)[1]
-        day = date(year, month + 1, min(start.day, last)).toordinal() - _EPOCH_DAY
-        return day if self.kind == "date" else day * UNITS["d"] + rest
+        if self.kind == "date":
+            return _days_after_months(x, length.months)
+        if self.kind != "aware datetime":
+            day, rest = divmod(x, UNITS["d"])
+            return _days_after_months(day, length.months) * UNITS["d"] + rest
+        before = self._offset(self.write(x))
+        day, rest = divmod(x + before, UNITS["d"])
+        local = _days_after_months(day, length.months) * UNITS["d"] + rest
+        there = (_EPOCH + timedelta(microseconds=local // 1000)).replace(tzinfo=_with_folds(self.zone))
+        return local - offset_after_months(before, self._offset(there), self._offset(there.replace(fold=1)))
+
+    @staticmethod
+    def _offset(time: datetime) -> int:
+        """How far a local time is ahead of UTC, in nanoseconds."""
+        return (time.utcoffset() or timedelta()) // _MICROSECOND * 1000
 
     def kind_of(self, time: Any) -> Kind:
         """What a time is; what cannot be ordered is refused."""
@@ -126,3 +136,32 @@ class Clock:
                     )
         self.kind = kind
         self.zone = getattr(time, "tzinfo", None)
+
+
+# ---- months
+def offset_after_months(before: Any, first: Any, second: Any) -> Any:
+    """The distance from UTC of a local time that was found by moving another by months: of integers, or arrays of them.
+
+    The one rule of months, for events and for columns, that of java.time and so of Spark: a time moves by months on the
+    clocks of its zone, and a day that the month does not have becomes its last. `before` is the distance from UTC of
+    the time that is moved; `first` and `second` are those of the time that it becomes, which differ where the clocks
+    change just then. A time that they skip has the distance before the change, which moves it on by as much as they
+    skip. Of a time that comes twice, the one with the same distance as before is taken, otherwise the earlier.
+    """
+    twice = first > second
+    return first + (second - first) * (twice & (before == second))
+
+
+def _days_after_months(day: int, months: int) -> int:
+    """A day since the epoch moved by months, at most to the last of the month."""
+    start = date.fromordinal(day + _EPOCH_DAY)
+    year, month = divmod(start.year * 12 + start.month - 1 + months, 12)
+    last = calendar.monthrange(year, month + 1)[1]
+    return date(year, month + 1, min(start.day, last)).toordinal() - _EPOCH_DAY
+
+
+def _with_folds(zone: tzinfo | None) -> tzinfo | None:
+    """The zone as one that tells the two times apart that come twice; those of pytz do not."""
+    if hasattr(zone, "localize") and getattr(zone, "zone", None):
+        return ZoneInfo(zone.zone)  # type: ignore[union-attr]
+    return zone

@@ -13,7 +13,7 @@ from slidewise.windows.definitions import (
     Unbounded,
     WindowDefinition,
 )
-from slidewise.windows.durations import CalendarDuration
+from slidewise.windows.durations import UNITS, CalendarDuration, Duration, sign
 from slidewise.windows.rows import Row
 from slidewise.windows.watermark import Deadline, Mark
 
@@ -90,8 +90,12 @@ class Frame:
     # ---- constant bounds
     @property
     def monotone(self) -> bool:
-        """Whether neither bound ever moves back, and the frame has no hole."""
-        return self.exclude is None and not isinstance(self.start, Column) and not isinstance(self.end, Column)
+        """Whether neither bound ever moves back, and the frame has no hole.
+
+        Months do, where the clocks of a zone change: 02:30 may become 03:30, and 03:15 stays.
+        """
+        moving = any(isinstance(b, Column | CalendarDuration) for b in (self.start, self.end))
+        return self.exclude is None and not moving
 
     @property
     def from_first_row(self) -> bool:
@@ -99,8 +103,15 @@ class Frame:
         return isinstance(self.start, Unbounded)
 
     def reach(self) -> tuple[Any, Any] | None:
-        """How far frames reach back (at most 0) and ahead (at least 0); None where that is not fixed."""
+        """How far frames reach at most, back (at most 0) and ahead (at least 0); None where that is not fixed."""
         start, end = self.start, self.end
-        if any(isinstance(b, Unbounded | Column | CalendarDuration) for b in (start, end)):
+        if any(isinstance(b, Unbounded | Column) for b in (start, end)):
             return None
-        return min(self.clock.measure(start), 0), max(self.clock.measure(end), 0)
+        return min(self._farthest(start), 0), max(self._farthest(end), 0)
+
+    def _farthest(self, length: Any) -> Any:
+        """A length as a number along the axis; of months, a number that they never exceed in either direction."""
+        if isinstance(length, CalendarDuration):  # a day for the clocks that change
+            days = 31 * length.months + sign(length)
+            length = Duration(days * UNITS["d"])
+        return self.clock.measure(length)

@@ -58,7 +58,7 @@ def arrange(start, end, lowest, size, order, starts, ends):
         k = place[at]
         order[k], starts[k], ends[k] = t, start[t], end[t]
         place[at] += 1
+    slides = True
     for k in range(n):
-        if starts[k] > ends[k] or (k > 0 and ends[k] < ends[k - 1]):
-            return False
-    return True
+        slides = slides and starts[k] <= ends[k] and (k == 0 or ends[k - 1] <= ends[k])
+    return slides
