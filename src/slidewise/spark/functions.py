@@ -338,8 +338,8 @@ def count_distinct(col: Name, *cols: Name, where: Name | None = None) -> Aggrega
     """
     if cols:
         raise InvalidInput(
-            f"count_distinct takes one column, got {1 + len(cols)}. Add them as one column first: "
-            'df.withColumn("pair", struct("a", "b")), then count_distinct("pair")'
+            f"count_distinct takes one column, got {1 + len(cols)}. Add one that tells their pairs apart, as in "
+            'df.withColumn("pair", concat_ws("|", "a", "b")), and count that'
         )
     return _made(sw.count_distinct, "count_distinct", [col], where)
 

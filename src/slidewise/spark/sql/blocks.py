@@ -1,0 +1,167 @@
+"""The shape of a query: WITH, set operations, brackets, and the clauses of each SELECT."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from slidewise.spark.sql.source import Source, Span
+
+_SET_OPERATIONS = ("UNION", "EXCEPT", "INTERSECT", "MINUS")
+#: these stand behind a whole set operation
+_ORGANISING = ("ORDER BY", "SORT BY", "DISTRIBUTE BY", "CLUSTER BY", "LIMIT", "OFFSET")
+_CLAUSES = ("FROM", "WHERE", "GROUP BY", "HAVING", "WINDOW", "QUALIFY", *_ORGANISING)
+
+
+@dataclass(frozen=True)
+class With:
+    """The common table expressions that a query can name: `WITH a AS (...), b AS (...)`."""
+
+    #: WITH, or WITH RECURSIVE
+    keyword: Span
+    tables: tuple[Span, ...]
+
+
+#: the WITH clauses around a query, the outermost first
+Scope = tuple[With, ...]
+
+
+@dataclass(frozen=True)
+class Block:
+    """One SELECT with its clauses."""
+
+    span: Span
+    scope: Scope
+    #: a hint, as /*+ BROADCAST(t) */
+    hint: Span | None
+    distinct: bool
+    items: tuple[Span, ...]
+    #: each clause by its word, with the word
+    clauses: dict[str, Span]
+
+    def body(self, clause: str) -> Span | None:
+        """What stands behind the word of a clause."""
+        span = self.clauses.get(clause)
+        return None if span is None else Span(span.first + 1, span.end)
+
+
+def visit_blocks(source: Source, visit: Callable[[Block], None]) -> None:
+    """Every SELECT of a query, inner ones before those around them, and tables before what names them."""
+    end = len(source.tokens)
+    while end and source.word(end - 1) == ";":
+        end -= 1
+    if begins_query(source, 0):
+        _query(source, Span(0, end), (), visit)
+
+
+def _query(source: Source, span: Span, scope: Scope, visit: Callable[[Block], None]) -> None:
+    """[WITH ...] SELECT ... [UNION SELECT ...] [ORDER BY ...]"""
+    first = span.first
+    if source.word(first) == "WITH":
+        recursive = source.word(first + 1) == "RECURSIVE"
+        keyword = Span(first, first + 1 + recursive)
+        tables: list[Span] = []
+        first = keyword.end
+        while source.is_name(first):
+            opened = _table_body(source, first, span.end)
+            if opened is None:
+                return
+            inside = Span(opened + 1, source.partner[opened])
+            # A table of WITH RECURSIVE may name itself, and cannot be computed on its own.
+            if not recursive:
+                _query(source, inside, _scoped(scope, keyword, tables), visit)
+            tables.append(Span(first, source.partner[opened] + 1))
+            first = source.partner[opened] + 1
+            if source.word(first) != ",":
+                break
+            first += 1
+        scope = _scoped(scope, keyword, tables)
+    parts = _operands(source, Span(first, span.end))
+    for k, part in enumerate(parts):
+        last = k == len(parts) - 1 and len(parts) > 1
+        whole = Span(part.first, _organising(source, part)) if last else part
+        if source.word(part.first) == "SELECT":
+            _inside(source, whole, scope, visit)
+            visit(_block(source, whole, scope))
+            _inside(source, Span(whole.end, part.end), scope, visit)
+        else:
+            _inside(source, part, scope, visit)
+
+
+def _table_body(source: Source, first: int, end: int) -> int | None:
+    """Where the bracket opens in `name [(columns)] AS (...)`."""
+    found = source.find(Span(first, end), "AS")
+    return found + 1 if found is not None and source.word(found + 1) == "(" else None
+
+
+def _scoped(scope: Scope, keyword: Span, tables: list[Span]) -> Scope:
+    return (*scope, With(keyword, tuple(tables))) if tables else scope
+
+
+def _inside(source: Source, span: Span, scope: Scope, visit: Callable[[Block], None]) -> None:
+    """The queries in the brackets of a span."""
+    i = span.first
+    while i < span.end:
+        if source.word(i) == "(":
+            inside = Span(i + 1, source.partner[i])
+            if begins_query(source, inside.first):
+                _query(source, inside, scope, visit)
+            else:
+                _inside(source, inside, scope, visit)
+        i = source.after(i)
+
+
+def begins_query(source: Source, i: int) -> bool:
+    while source.word(i) == "(":
+        i += 1
+    return source.word(i) in ("SELECT", "WITH")
+
+
+def _operands(source: Source, span: Span) -> list[Span]:
+    """The SELECTs that set operations join."""
+    parts, first, i = [], span.first, span.first
+    while i < span.end:
+        # SELECT * EXCEPT (a) is no set operation
+        if source.word(i) in _SET_OPERATIONS and not (source.word(i) == "EXCEPT" and source.word(i - 1) == "*"):
+            parts.append(Span(first, i))
+            first = i + 1 + (source.word(i + 1) in ("ALL", "DISTINCT"))
+        i = source.after(i)
+    return [*parts, Span(first, span.end)]
+
+
+def _organising(source: Source, span: Span) -> int:
+    found = source.find(span, *_ORGANISING)
+    return span.end if found is None else found
+
+
+def _block(source: Source, span: Span, scope: Scope) -> Block:
+    i, hint = span.first + 1, None
+    if source.tokens[i].kind == "HINT":
+        hint, i = Span(i, i + 1), i + 1
+    distinct = source.word(i) == "DISTINCT"
+    if source.word(i) in ("DISTINCT", "ALL"):
+        i += 1
+    starts: list[int] = []
+    at = i
+    while at < span.end:
+        if at > i and _is_clause(source, at):
+            starts.append(at)
+        at = source.after(at)
+    ends = [*starts[1:], span.end]
+    clauses = {source.word(first): Span(first, end) for first, end in zip(starts, ends, strict=True)}
+    items = source.split(Span(i, starts[0] if starts else span.end))
+    return Block(span, scope, hint, distinct, tuple(items), clauses)
+
+
+def _is_clause(source: Source, i: int) -> bool:
+    """Whether a clause begins here: its word may also be a column or a function."""
+    word, before, after = source.word(i), source.word(i - 1), source.word(i + 1)
+    if word not in _CLAUSES or before in (".", ",", "AS"):
+        return False
+    if word == "FROM":
+        return before != "DISTINCT"  # IS DISTINCT FROM
+    if word == "WINDOW":
+        return after not in ("(", ",", ".") and source.word(i + 2) == "AS"
+    if word in ("LIMIT", "OFFSET", "QUALIFY"):
+        return after not in ("", ",", ".", ")", "=") or source.tokens[i + 1].kind in ("STRING", "IDENTIFIER")
+    return True

@@ -1,0 +1,407 @@
+"""A SELECT with window calls of slidewise's, in three steps.
+
+1. an inner SELECT by Spark: FROM, WHERE, GROUP BY and HAVING as they are, the items without such calls as they are, and
+   every expression that a window reads as a column;
+2. the windows, as new columns;
+3. an outer SELECT by Spark over that: the items in their order, with the new columns in place of calls; QUALIFY,
+   DISTINCT, ORDER BY and LIMIT.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from slidewise.columns.order import OrderColumn
+from slidewise.spark.sql.blocks import Block, begins_query
+from slidewise.spark.sql.calls import Call, Spec, named_windows, resolved
+from slidewise.spark.sql.expressions import ColumnUse, is_aggregate, parsed
+from slidewise.spark.sql.source import Edit, Source, Span
+from slidewise.spark.sql.translate import aggregation, beyond_spark, frame
+from slidewise.spark.window import SpecifiedOver
+
+#: how the names begin that are made here
+PREFIX = "__slidewise_"
+_SORTING = ("ORDER BY", "SORT BY", "DISTRIBUTE BY", "CLUSTER BY")
+#: words before a bracket that are no functions
+_NO_FUNCTION = {
+    "AND", "OR", "NOT", "IN", "BETWEEN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "ANY", "ALL", "CASE", "WHEN", "THEN",
+    "ELSE", "IS", "DIV", "FILTER", "GROUP", "WITHIN", "OVER", "INTERVAL", "AS", "DISTINCT",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Item:
+    """An item of the SELECT."""
+
+    span: Span
+    expression: Span
+    #: as it is written and as it is compared; None where there is none
+    alias: str | None
+    alias_name: str | None
+    #: whether it reads a window, and so belongs to the outer SELECT
+    outer: bool
+
+    @property
+    def marker(self) -> str:
+        """The column that keeps the item's place in the inner SELECT."""
+        return f"{PREFIX}item_{self.span.first}"
+
+
+@dataclass(frozen=True)
+class _Hoisted:
+    """An expression that the inner SELECT computes, for the outer one or for a window."""
+
+    name: str
+    text: str
+    #: for a bare column what qualifies it, if anything, and its name
+    column: tuple[str, str] | None
+
+
+@dataclass(frozen=True)
+class Below:
+    """The columns of the inner SELECT."""
+
+    #: for each a name that no other has
+    names: list[str]
+    #: those that are needed
+    kept: list[str]
+    #: the columns of items: the new name and the old one
+    items: list[tuple[str, str]]
+    #: for an expression that is an item as well, what the item is called
+    outputs: dict[str, str]
+
+
+class Select:
+    """One SELECT; `all_columns(query)` tells the columns of another one in its place."""
+
+    def __init__(
+        self, source: Source, block: Block, calls: Sequence[Call], all_columns: Callable[[str], list[str]]
+    ) -> None:
+        self.source, self.block, self._all_columns = source, block, all_columns
+        self._known: set[str] | None = None
+        self._hoisted: dict[str, _Hoisted] = {}
+        #: the columns to compute
+        self.windows: dict[str, SpecifiedOver] = {}
+        #: calls of slidewise's with their columns, and calls of Spark's with their windows
+        self.ours: dict[Call, str] = {}
+        self._theirs: dict[Call, Spec] = {}
+        self._inlined: list[Edit] = []
+        clause = block.body("WINDOW")
+        self._named = {} if clause is None else named_windows(source, clause)
+        for call in calls:
+            self._sort_out(call, calls)
+        self._inlined = [self._written_out(call, spec) for call, spec in self._theirs.items() if call.spec.base]
+        if self.ours:
+            self._refuse_group_by_all()
+            self._items = [self._item(span) for span in block.items]
+            self._outer_items = self._read_items()
+            self._after = self._read_clauses()
+
+    # ---- window calls
+    def _sort_out(self, call: Call, calls: Sequence[Call]) -> None:
+        """Whether a call is slidewise's or Spark's."""
+        source = self.source
+        spec = resolved(source, call.spec, self._named)
+        made = aggregation(source, call, self._hoist)
+        if made is None:
+            beyond = beyond_spark(spec)
+            if beyond is not None:
+                where, what = beyond
+                raise source.error(where, f"{call.name} over a window is left to Spark, which has no {what}")
+            self._theirs[call] = spec
+            return
+        self._refuse_misplaced(call, calls)
+        over = made.over(frame(source, spec, self._hoist))
+        partition = tuple(dict.fromkeys(self._hoist(span) for span in spec.partition))
+        order = tuple(OrderColumn(self._hoist(by.expression), by.descending, by.nulls_first) for by in spec.order)
+        self.ours[call] = name = f"{PREFIX}window_{len(self.windows)}"
+        self.windows[name] = SpecifiedOver(over, partition, order)
+
+    def _refuse_misplaced(self, call: Call, calls: Sequence[Call]) -> None:
+        for other in calls:
+            if call.span.first <= other.over < call.span.end and other is not call:
+                raise self.source.error(
+                    other.span, "a window inside of a window: compute the inner one in a subquery, or in a WITH"
+                )
+        for clause, span in self.block.clauses.items():
+            if clause not in ("QUALIFY", *_SORTING) and span.first <= call.over < span.end:
+                raise self.source.error(
+                    call.span, f"a window in {clause}, which comes before all windows: use QUALIFY, or a subquery"
+                )
+
+    def _refuse_group_by_all(self) -> None:
+        grouping = self.block.body("GROUP BY")
+        if grouping is not None and self.source.word(grouping.first) == "ALL":
+            raise self.source.error(
+                self.block.clauses["GROUP BY"], "GROUP BY ALL beside a window: name the columns to group by"
+            )
+
+    def _written_out(self, call: Call, spec: Spec) -> Edit:
+        """The window of a call without its name: the WINDOW clause goes, and Spark cannot refine one."""
+        words = " ".join(self.source.text(part) for part in spec.words)
+        return Edit(*self.source.offsets(call.spec.span), f"({words})")
+
+    def refined(self) -> list[Edit]:
+        """Where all calls are Spark's, but refine named windows: the edits that write them out."""
+        specs = [*self._named.values(), *(call.spec for call in self._theirs)]
+        clause = self.block.clauses.get("WINDOW")
+        if clause is None or not any(spec.base is not None and spec.words for spec in specs):
+            return []
+        return [*self._inlined, Edit(*self.source.offsets(clause), "")]
+
+    # ---- items
+    def _item(self, span: Span) -> _Item:
+        source = self.source
+        calls = [call for call in (*self.ours, *self._theirs) if span.first <= call.over < span.end]
+        outer = any(call in self.ours for call in calls)
+        read = parsed(source, span, [source.offsets(call.span) for call in calls])
+        has_alias = source.word(span.end - 2) == "AS" if read is None else read.has_alias
+        if not has_alias:
+            return _Item(span, span, None, None, outer)
+        last = span.end - 1
+        expression = Span(span.first, last - (source.word(last - 1) == "AS"))
+        return _Item(span, expression, source.text(Span(last, span.end)), source.name(last), outer)
+
+    def _read_items(self) -> dict[str, str]:
+        """The items of the outer SELECT by their markers; the others' aliases come before columns of a window's."""
+        made: dict[str, str] = {}
+        aliases: dict[str, str] = {}
+
+        def lateral(column: ColumnUse) -> str | None:
+            """The alias of an earlier item with a window, where it is no column."""
+            name = column.parts[-1]
+            known = len(column.parts) == 1 and name in aliases and not self._is_column(name)
+            return f"({aliases[name]})" if known else None
+
+        for k, item in enumerate(self._items):
+            if not item.outer and aliases:
+                read = parsed(self.source, item.expression)
+                if read is not None and any(lateral(column) is not None for column in read.columns):
+                    self._items[k] = item = replace(item, outer=True)
+            if item.outer:
+                expression = self._around(item.expression, lateral)
+                made[item.marker] = f"{expression} AS {item.alias or quoted(self.source.raw(item.span))}"
+                if item.alias_name is not None:
+                    aliases[item.alias_name] = expression
+        self._aliases = aliases
+        return made
+
+    def _is_column(self, name: str) -> bool:
+        """Whether what stands in FROM has a column of this name."""
+        if self._known is None:
+            self._known = {column.casefold() for column in self._all_columns(f"SELECT * {self._clause('FROM')}")}
+        return name in self._known
+
+    # ---- clauses behind windows
+    def _read_clauses(self) -> list[str]:
+        """QUALIFY and what comes after it, for the outer SELECT."""
+        after = []
+        qualify = self.block.body("QUALIFY")
+        if qualify is not None:
+            after.append(f"WHERE {self._around(qualify, self._by_alias)}")
+        for clause in self.block.clauses:
+            body = self.block.body(clause)
+            if clause in _SORTING and body is not None:
+                listed = [self._sorting(part) for part in self.source.split(body)]
+                after.append(f"{clause} {', '.join(listed)}")
+            elif clause in ("LIMIT", "OFFSET"):
+                after.append(self._clause(clause))
+        return after
+
+    def _by_alias(self, column: ColumnUse) -> str | None:
+        """In QUALIFY, an item by its alias."""
+        name = column.parts[-1]
+        item = next((i for i in self._items if i.alias_name == name), None) if len(column.parts) == 1 else None
+        if item is None:
+            return None
+        if self._is_column(name) and self.source.key(item.expression).casefold() != name:
+            at = next(i for i, token in enumerate(self.source.tokens) if token.start == column.start)
+            raise self.source.error(
+                Span(at, at + 1), f"{name} is both a column and an alias here. Give the item another alias"
+            )
+        return f"({self._aliases[name]})" if item.outer else self._hoist(item.expression)
+
+    def _sorting(self, part: Span) -> str:
+        """An expression to sort by: names of items are left to Spark, which looks among them first."""
+        if self.source.key(part) == "ALL":
+            return "ALL"
+        called = {item.alias_name or self._last_name(item.expression) for item in self._items}
+        end = part.end
+        while self.source.word(end - 1) in ("ASC", "DESC", "NULLS", "FIRST", "LAST") and end - 1 > part.first:
+            end -= 1
+        expression = self._around(
+            Span(part.first, end),
+            lambda column: quoted(column.parts[0]) if len(column.parts) == 1 and column.parts[0] in called else None,
+        )
+        return " ".join([expression, *(self.source.word(i) for i in range(end, part.end))])
+
+    def _last_name(self, span: Span) -> str | None:
+        """What Spark calls an item that is a column: by its last name."""
+        parts = self.source.split(span, ".")
+        return self.source.name(span.end - 1) if all(p.end - p.first == 1 for p in parts) else None
+
+    # ---- expressions around windows
+    def _around(self, span: Span, known: Callable[[ColumnUse], str | None]) -> str:
+        """An expression over the columns of the inner SELECT: calls by their columns, and other columns by theirs.
+
+        Only columns are computed below, and not what is made of them: CASE must go on guarding its branches. But
+        aggregates belong below; and with GROUP BY all functions do, which may be what is grouped by.
+        """
+        source = self.source
+        edits: list[Edit] = []
+        hidden: list[tuple[int, int]] = []
+
+        def put(part: Span, text: str | None) -> int:
+            hidden.append(source.offsets(part))
+            if text is not None:
+                edits.append(Edit(*hidden[-1], text))
+            return part.end
+
+        calls = {call.span.first: call for call in (*self.ours, *self._theirs)}
+        i = span.first
+        while i < span.end:
+            call, part = calls.get(i), self._computed_below(i, span.end)
+            if call is not None:
+                i = put(call.span, self.ours.get(call) or self._hoist(call.span))
+            elif part is not None:
+                i = put(part, self._hoist(part))
+            elif source.word(i) == "(" and begins_query(source, i + 1):
+                among = source.word(i - 1) == "IN"
+                whole = Span(i, source.after(i))
+                i = put(whole, None if among else self._hoist(whole))
+            else:
+                i += 1
+        read = parsed(source, span, hidden)
+        if read is None:
+            raise source.error(span, "what stands around the window here cannot be read. Write it in a SELECT around")
+        for column in read.columns:
+            edits.append(Edit(column.start, column.end, known(column) or self._hoist(self._tokens(column))))
+        return source.text(span, edits)
+
+    def _computed_below(self, i: int, end: int) -> Span | None:
+        """A function without a window of slidewise's that begins here and that the inner SELECT computes."""
+        source = self.source
+        if not source.is_name(i) or source.word(i) in _NO_FUNCTION or source.word(i - 1) == ".":
+            return None
+        opened = i + 1
+        while source.word(opened) == "." and source.is_name(opened + 1):
+            opened += 2
+        if source.word(opened) != "(":
+            return None
+        whole = Span(i, source.after(opened))
+        if source.word(whole.end) == "FILTER" and source.word(whole.end + 1) == "(":
+            whole = Span(i, source.after(whole.end + 1))
+        if whole.end > end or any(whole.first <= call.over < whole.end for call in self.ours):
+            return None
+        grouped = "GROUP BY" in self.block.clauses or "HAVING" in self.block.clauses
+        exists = source.word(i) == "EXISTS" and begins_query(source, opened + 1)
+        return whole if grouped or exists or is_aggregate(source.name(opened - 1)) else None
+
+    def _tokens(self, column: ColumnUse) -> Span:
+        inside = [i for i, t in enumerate(self.source.tokens) if column.start <= t.start and t.end <= column.end]
+        return Span(inside[0], inside[-1] + 1)
+
+    # ---- the inner SELECT
+    def _hoist(self, expression: Span | str) -> str:
+        """The column that an expression becomes in the inner SELECT."""
+        source = self.source
+        text = expression if isinstance(expression, str) else self._text(expression)
+        key = text if isinstance(expression, str) else source.key(expression)
+        if key not in self._hoisted:
+            column = None
+            if isinstance(expression, Span) and self._last_name(expression) is not None:
+                qualifier = ".".join(source.name(i) for i in range(expression.first, expression.end - 2, 2))
+                column = (qualifier, source.name(expression.end - 1))
+            self._hoisted[key] = _Hoisted(f"{PREFIX}value_{len(self._hoisted)}", text, column)
+        return self._hoisted[key].name
+
+    def _text(self, span: Span) -> str:
+        return self.source.text(span, self._inlined)
+
+    def _clause(self, clause: str) -> str:
+        span = self.block.clauses.get(clause)
+        return "" if span is None else self._text(span)
+
+    def inner(self) -> str:
+        """The text of the inner SELECT."""
+        hint = "" if self.block.hint is None else self.source.text(self.block.hint)
+        items = [f"NULL AS {item.marker}" if item.outer else self._text(item.span) for item in self._items]
+        items += [f"{hoisted.text} AS {hoisted.name}" for hoisted in self._hoisted.values()]
+        clauses = [self._clause(clause) for clause in ("FROM", "WHERE", "GROUP BY", "HAVING")]
+        return " ".join(["SELECT", hint, ", ".join(items), *clauses])
+
+    def below(self, names: Sequence[str]) -> Below:
+        """What the columns of the inner SELECT are, by their names."""
+        width = len(names) - len(self._hoisted)
+        new = [f"{PREFIX}column_{k}" for k in range(width)] + [h.name for h in self._hoisted.values()]
+        outputs: dict[str, str] = {}
+        placed = self._placed(names[:width])
+        unneeded = {k for k, name in enumerate(names) if name in self._outer_items}
+        for k, hoisted in enumerate(self._hoisted.values(), width):
+            place = self._same(hoisted, placed, names)
+            if place is not None and new[place].startswith(f"{PREFIX}column_"):
+                new[place], new[k] = hoisted.name, f"{PREFIX}unneeded_{k}"
+                unneeded.add(k)
+                outputs[hoisted.name] = names[place]
+        kept = [name for k, name in enumerate(new) if k not in unneeded]
+        return Below(new, kept, list(zip(new[:width], names, strict=False)), outputs)
+
+    def _placed(self, names: Sequence[str]) -> dict[int, range]:
+        """Which columns each item of the inner SELECT became, where that is sure: a star has any number of them."""
+        placed: dict[int, range] = {}
+        at = 0
+        waiting: list[int] = []
+        for k, item in enumerate([*self._items, None]):
+            if item is not None and not item.outer:
+                waiting.append(k)
+                continue
+            end = len(names) if item is None else list(names).index(item.marker)
+            stars = [j for j in waiting if self._star(self._items[j]) is not None]
+            spare = end - at - len(waiting)
+            if len(stars) == 1 or (spare == 0 and not stars):
+                for j in waiting:
+                    placed[j] = range(at, at + 1 + (spare if j in stars else 0))
+                    at = placed[j].stop
+            at, waiting = end + 1, []
+        return placed
+
+    def _star(self, item: _Item) -> str | None:
+        """What qualifies a star, nothing for a plain one; None for any other item."""
+        if self.source.word(item.span.end - 1) != "*":
+            return None
+        qualifier = self.source.split(item.span, ".")[:-1]
+        named = all(part.end - part.first == 1 for part in qualifier) and (
+            qualifier or len(self.source.key(item.span)) == 1
+        )
+        return ".".join(self.source.name(part.first) for part in qualifier) if named else None
+
+    def _same(self, hoisted: _Hoisted, placed: dict[int, range], names: Sequence[str]) -> int | None:
+        """The column of an item that is this expression, so that rows need not carry it twice."""
+        for k, places in placed.items():
+            item = self._items[k]
+            star = self._star(item)
+            if star is None and len(places) == 1 and self._text(item.expression) == hoisted.text:
+                return places[0]
+            if star is not None and hoisted.column is not None and hoisted.column[0] == star:
+                found = [p for p in places if names[p].casefold() == hoisted.column[1]]
+                if len(found) == 1:
+                    return found[0]
+        return None
+
+    # ---- the outer SELECT
+    def outer(self, below: Below, table: str) -> str:
+        """The text of the outer SELECT over a table."""
+        items = [self._outer_items.get(old) or f"{new} AS {quoted(old)}" for new, old in below.items]
+        after = " ".join(self._after)
+        if self.block.distinct:  # sorted by what was selected, and by that name
+            after = re.sub(
+                rf"{PREFIX}value_\d+", lambda m: quoted(below.outputs[m[0]]) if m[0] in below.outputs else m[0], after
+            )
+        return f"SELECT {'DISTINCT ' * self.block.distinct}{', '.join(items)} FROM {table} {after}".rstrip()
+
+
+def quoted(name: str) -> str:
+    """A name in backticks, for a text that is formatted."""
+    return "`" + name.replace("`", "``").replace("{", "{{").replace("}", "}}") + "`"

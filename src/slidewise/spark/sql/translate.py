@@ -1,0 +1,329 @@
+"""From a window call to an aggregation and a frame of slidewise.
+
+A call that slidewise has no aggregation for is Spark's: `aggregation` gives None. Expressions in calls become columns
+of the SELECT below, by `column(expression)`, which gives their names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import slidewise as sw
+from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.bloom_filter import BloomFilter
+from slidewise.aggregations.moment_sketch import MomentSketch
+from slidewise.errors import InvalidInput
+from slidewise.spark.sql.calls import Bound, Call, Frame, Spec
+from slidewise.spark.sql.source import Source, Span
+from slidewise.windows.definitions import Between
+from slidewise.windows.durations import CalendarDuration, Duration, duration
+
+#: the name of the column that an expression becomes: a part of the query, or text made from it
+Column = Callable[[Span | str], str]
+Make = Callable[..., Aggregation]
+
+_ONE_COLUMN: dict[str, Make] = {
+    "any": sw.bool_or,
+    "array_agg": sw.collect_list,
+    "avg": sw.avg,
+    "bit_or": sw.bit_or,
+    "bool_and": sw.bool_and,
+    "bool_or": sw.bool_or,
+    "collect_list": sw.collect_list,
+    "collect_set": sw.collect_set,
+    "count_distinct": sw.count_distinct,
+    "every": sw.bool_and,
+    "geomean": sw.geomean,
+    "kurtosis": sw.kurtosis,
+    "m4": sw.m4,
+    "max": sw.max,
+    "max_count": sw.max_count,
+    "mean": sw.avg,
+    "median": sw.median,
+    "min": sw.min,
+    "min_count": sw.min_count,
+    "mode": sw.mode,
+    "nunique": sw.count_distinct,
+    "product": sw.product,
+    "relative_variation": sw.relative_variation,
+    "skewness": sw.skewness,
+    "some": sw.bool_or,
+    "std": sw.stddev,
+    "stddev": sw.stddev,
+    "stddev_pop": sw.stddev_pop,
+    "stddev_samp": sw.stddev,
+    "sum": sw.sum,
+    "var_pop": sw.var_pop,
+    "var_samp": sw.var_samp,
+    "variance": sw.var_samp,
+}
+_TWO_COLUMNS: dict[str, Make] = {
+    "corr": sw.corr,
+    "covar_samp": sw.covar_samp,
+    "max_by": sw.max_by,
+    "min_by": sw.min_by,
+}
+_POSITIONS: dict[str, Make] = {
+    "any_value": sw.first,
+    "first": sw.first,
+    "first_value": sw.first,
+    "last": sw.last,
+    "last_value": sw.last,
+}
+#: a column and then literals, the names of which are given; approximate functions are exact, as in spark.functions
+_WITH_PARAMETERS: dict[str, tuple[Make, tuple[str, ...]]] = {
+    "approx_count_distinct": (lambda column, rsd=0.05, **more: sw.count_distinct(column, **more), ("rsd",)),
+    "approx_percentile": (
+        lambda column, fraction, accuracy=0, **more: sw.percentile_disc(column, fraction, **more),
+        ("fraction", "accuracy"),
+    ),
+    "bloom_filter": (BloomFilter, ("bits", "hashes")),
+    "count_min_sketch": (sw.count_min_sketch, ("eps", "confidence", "seed")),
+    "listagg": (sw.string_agg, ("delimiter",)),
+    "moment_sketch": (MomentSketch, ("order",)),
+    "nth_smallest": (sw.nth_smallest, ("n",)),
+    "percentile": (sw.percentile, ("fraction",)),
+    "percentile_disc": (sw.percentile_disc, ("fraction",)),
+    "quantile": (sw.percentile, ("fraction",)),
+    "string_agg": (sw.string_agg, ("delimiter",)),
+}
+_WITH_PARAMETERS["percentile_approx"] = _WITH_PARAMETERS["approx_percentile"]
+
+#: DISTINCT changes nothing for these
+_SAME_IF_DISTINCT = {"any", "bit_or", "bool_and", "bool_or", "collect_set", "every", "max", "min", "some"}
+
+
+# ---- aggregations
+def aggregation(source: Source, call: Call, column: Column) -> Aggregation | None:
+    """The aggregation of a call, bound to columns; None where the call is Spark's."""
+    made = _bound_aggregation(source, call)
+    if made is None:
+        return None
+    make, arguments, parameters = made
+    if call.distinct is not None and call.name not in ("count", *_SAME_IF_DISTINCT):
+        raise source.error(
+            call.distinct, f"{call.name}(DISTINCT ...) over a window: of all aggregates only count takes DISTINCT there"
+        )
+    if call.where is not None:
+        parameters["where"] = column(call.where)
+    try:
+        return make(*(column(a) for a in arguments), **parameters)
+    except InvalidInput as error:
+        raise source.error(call.span, str(error)) from None
+
+
+def _bound_aggregation(source: Source, call: Call) -> tuple[Make, list[Span | str], dict[str, Any]] | None:
+    """What makes the aggregation, its columns, and its parameters; None for a form that only Spark may know."""
+    name, arguments = call.name, list(call.arguments)
+    parameters: dict[str, Any] = {}
+    if call.within:
+        return _within_group(source, call)
+    if name in _POSITIONS or name == "nth_value":
+        return _position(source, call)
+    if call.nulls is not None:
+        return None
+    if name == "count":
+        return _count(source, call)
+    if name == "count_if" and len(arguments) == 1:
+        return sw.count, [f"CASE WHEN {source.text(arguments[0])} THEN 1 END"], parameters
+    if name == "mode" and len(arguments) == 2 and isinstance(literal(source, arguments[1]), bool):
+        return sw.mode, [arguments[0]], parameters
+    if name in _ONE_COLUMN and len(arguments) == 1:
+        return _ONE_COLUMN[name], [*arguments], parameters
+    if name in _TWO_COLUMNS and len(arguments) == 2:
+        return _TWO_COLUMNS[name], [*arguments], parameters
+    if name in _WITH_PARAMETERS and arguments:
+        make, names = _WITH_PARAMETERS[name]
+        values = [literal(source, a) for a in arguments[1:]]
+        if len(values) > len(names) or None in values:
+            return None
+        return make, [arguments[0]], dict(zip(names, values, strict=False))
+    return None
+
+
+def _count(source: Source, call: Call) -> tuple[Make, list[Span | str], dict[str, Any]] | None:
+    arguments = call.arguments
+    if call.distinct is not None:
+        if len(arguments) != 1:
+            raise source.error(
+                call.span,
+                f"count(DISTINCT ...) takes one expression over a window, got {len(arguments)}. Count one that tells "
+                "their pairs apart, such as concat_ws('|', a, b)",
+            )
+        return sw.count_distinct, [arguments[0]], {}
+    if len(arguments) == 1:
+        one = arguments[0]
+        constant = source.raw(one) == "*" or literal(source, one) is not None
+        return sw.count, [] if constant else [one], {}
+    if arguments:
+        complete = " AND ".join(f"({source.text(a)}) IS NOT NULL" for a in arguments)
+        return sw.count, [f"CASE WHEN {complete} THEN 1 END"], {}
+    return None
+
+
+def _position(source: Source, call: Call) -> tuple[Make, list[Span | str], dict[str, Any]] | None:
+    arguments = call.arguments
+    nth = call.name == "nth_value"
+    fixed = 2 if nth else 1
+    if not fixed <= len(arguments) <= fixed + 1:
+        return None
+    ignore: Any = literal(source, arguments[fixed]) if len(arguments) > fixed else False
+    if not isinstance(ignore, bool):
+        return None
+    parameters: dict[str, Any] = {"ignore_nulls": ignore or call.nulls == "IGNORE"}
+    if not nth:
+        return _POSITIONS[call.name], [arguments[0]], parameters
+    n = literal(source, arguments[1])
+    return (sw.nth_value, [arguments[0]], {"n": n, **parameters}) if n is not None else None
+
+
+def _within_group(source: Source, call: Call) -> tuple[Make, list[Span | str], dict[str, Any]] | None:
+    """percentile_cont(q) WITHIN GROUP (ORDER BY x), percentile_disc, and mode()."""
+    if len(call.within) != 1 or call.nulls is not None:
+        return None
+    by = call.within[0]
+    if call.name == "mode" and not call.arguments and not by.descending:
+        return sw.mode, [by.expression], {}
+    if call.name not in ("percentile_cont", "percentile_disc") or len(call.arguments) != 1:
+        return None
+    fraction = literal(source, call.arguments[0])
+    if isinstance(fraction, bool) or not isinstance(fraction, int | float):
+        return None
+    if call.name == "percentile_cont":
+        return sw.percentile, [by.expression], {"fraction": 1 - fraction if by.descending else fraction}
+    return None if by.descending else (sw.percentile_disc, [by.expression], {"fraction": fraction})
+
+
+_NUMBER = re.compile(r"(\d+|\d+\.\d*|\.\d+|\d+(?:\.\d*)?e[+-]?\d+|\.\d+e[+-]?\d+)(l|s|y|d|f|bd)?", re.IGNORECASE)
+
+
+def literal(source: Source, span: Span) -> int | float | str | bool | None:
+    """The value of a literal; None where it is something else."""
+    words = [source.word(i) for i in range(*span)]
+    if words in (["TRUE"], ["FALSE"]):
+        return words == ["TRUE"]
+    if len(words) == 1 and source.tokens[span.first].kind == "STRING":
+        text = source.raw(span)
+        return text[1:-1] if "\\" not in text and text[0] not in text[1:-1] else None
+    negative = words[:1] == ["-"]
+    number = _NUMBER.fullmatch(words[-1]) if len(words) == 1 + negative else None
+    if number is None:
+        return None
+    whole = number[1].isdigit() and (number[2] or "").lower() in ("", "l", "s", "y")
+    value = int(number[1]) if whole else float(number[1])
+    return -value if negative else value
+
+
+# ---- frames
+def frame(source: Source, spec: Spec, column: Column) -> Between:
+    """The frame of a spec; SQL's default where it has none."""
+    given = spec.frame
+    if given is None:
+        return sw.range_between(-sw.UNBOUNDED, 0) if spec.order else sw.rows_between(-sw.UNBOUNDED, sw.UNBOUNDED)
+    if given.unit == "RANGE" and (given.start.offset or given.end.offset) and len(spec.order) != 1:
+        raise source.error(
+            given.span, f"RANGE with an offset measures along one ORDER BY expression, and there are {len(spec.order)}"
+        )
+    if given.unit == "GROUPS" and not spec.order:
+        raise source.error(given.span, "GROUPS counts groups of rows of equal order, and there is no ORDER BY")
+    between = {"ROWS": sw.rows_between, "RANGE": sw.range_between, "GROUPS": sw.groups_between}[given.unit]
+    try:
+        start, end = (_offset(source, given, bound, column) for bound in (given.start, given.end))
+        return between(start, end, exclude=given.exclude)  # type: ignore[arg-type]
+    except InvalidInput as error:
+        if "\n" in str(error):  # it has its place already
+            raise
+        raise source.error(given.span, str(error)) from None
+
+
+def beyond_spark(spec: Spec) -> tuple[Span, str] | None:
+    """What of a spec Spark's own windows do not have, and where it stands."""
+    given = spec.frame
+    if given is None:
+        return None
+    if given.unit == "GROUPS":
+        return Span(given.span.first, given.span.first + 1), "GROUPS"
+    if given.exclude is not None and given.exclude_span is not None:
+        return given.exclude_span, "EXCLUDE"
+    return None
+
+
+def _offset(source: Source, given: Frame, bound: Bound, column: Column) -> Any:
+    if bound.unbounded:
+        return sw.UNBOUNDED if bound.following else -sw.UNBOUNDED
+    if bound.offset is None:
+        return 0
+    value = constant(source, bound.offset)
+    if value is None:
+        text = source.text(bound.offset)
+        return sw.col(column(bound.offset if bound.following else f"-({text})"))
+    if isinstance(value, str | bool) or (given.unit != "RANGE" and not isinstance(value, int)):
+        wanted = "a number or an INTERVAL" if given.unit == "RANGE" else f"a whole number of {given.unit.lower()}"
+        raise source.error(bound.offset, f"an offset of {given.unit} is {wanted}")
+    return value if bound.following else -value
+
+
+def constant(source: Source, span: Span) -> int | float | str | bool | Duration | CalendarDuration | None:
+    """A literal, or the length that an INTERVAL is; None for an expression."""
+    negative = source.word(span.first) == "-"
+    first = span.first + negative
+    if source.word(first) != "INTERVAL":
+        return literal(source, span)
+    text = _interval(source, Span(first + 1, span.end))
+    if text is None:
+        return None
+    try:
+        length = duration(text)
+    except InvalidInput as error:
+        raise source.error(span, str(error)) from None
+    return -length if negative else length
+
+
+_UNIT = re.compile(r"(YEAR|MONTH|WEEK|DAY|HOUR|MINUTE|SECOND|MILLISECOND|MICROSECOND)S?")
+
+
+def _interval(source: Source, span: Span) -> str | None:
+    """The text of an interval as a duration: '1' HOUR 30 MINUTES, '1 hour 30 minutes', '1:30' HOUR TO MINUTE."""
+    words = [source.word(i) for i in range(*span)]
+    if len(words) == 1:
+        value = literal(source, span)
+        return value if isinstance(value, str) else None
+    if len(words) == 4 and words[2] == "TO":
+        value = literal(source, Span(span.first, span.first + 1))
+        return _from_to(value, words[1], words[3]) if isinstance(value, str) else None
+    parts: list[str] = []
+    i, negative = span.first, False
+    while i < span.end:
+        signed = source.word(i) == "-"
+        value = literal(source, Span(i, i + 1 + signed))
+        unit = _UNIT.fullmatch(source.word(i + 1 + signed))
+        if value is None or isinstance(value, bool) or unit is None:
+            return None
+        number = str(value).strip()
+        if number.startswith("-"):
+            if parts:
+                return None  # lengths of both signs: Spark adds them up
+            negative, number = True, number[1:]
+        elif negative:
+            return None
+        parts.append(f"{number} {unit[1].lower()}")
+        i += 2 + signed
+    return "-" * negative + " ".join(parts)
+
+
+#: what the parts of an interval from one unit to another are called, by how many of them there are
+_FIELDS = ("YEAR", "MONTH"), ("DAY", "HOUR", "MINUTE", "SECOND")
+
+
+def _from_to(text: str, first: str, last: str) -> str | None:
+    """'1-6' YEAR TO MONTH, or '2 03:04:05.6' DAY TO SECOND."""
+    for fields in _FIELDS:
+        if first in fields and last in fields:
+            units = fields[fields.index(first) : fields.index(last) + 1]
+            negative = text.strip().startswith("-")
+            numbers = re.split(r"[\s:-]+", text.strip().lstrip("+-"))
+            if len(numbers) == len(units):
+                return "-" * negative + " ".join(f"{n} {u.lower()}" for n, u in zip(numbers, units, strict=True))
+    return None
