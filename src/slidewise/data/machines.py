@@ -50,7 +50,7 @@ def machines(count: int = 200, *, rate: float = 50.0, skew: float = 1.1, seed: i
     (TimestampType(timestamp[us, tz=UTC]), DataType(double))
     >>> delay = pc.subtract(events["arrived"].cast("int64"), events["ts"].cast("int64"))
     >>> [round(us / 1e6, 2) for us in pc.quantile(delay, [0.5, 0.99]).to_pylist()]      # seconds
-    [0.06, 6.98]
+    [0.06, 5.32]
 
     - machine i sends with a weight of 1 / i^skew (Zipf): at 1.1 the first of 200 sends every fifth row. 0 is even;
     - `ts` is when it was measured, no two alike; `arrived` is when the row came: mostly at once, 2% of the rows
@@ -140,7 +140,8 @@ def _measured(fleet: Fleet, spacing: int, number: int) -> pa.Table:
 
     idle = per_machine(2, 5 * MINUTE) < 0.08
     bad_hour = per_machine(3, HOUR) < 0.04
-    spike = np.where(chance.random(n) < 0.002, chance.exponential(12.0, n), 0.0)
+    burst = per_machine(6, 10 * SECOND)  # about once an hour, for ten seconds
+    spike = np.where(burst < 0.003, 12 + 10_000 * burst, 0.0) * chance.random(n)
     day = np.sin(2 * np.pi * (ts + fleet.phase[machine] // 8) / DAY)
     above = fleet.wear[machine] * since_service + 9 * bad_hour + spike - 8 * idle
     temperature = fleet.base[machine] + 4 * day + above + chance.normal(0, 0.8, n)
@@ -150,7 +151,8 @@ def _measured(fleet: Fleet, spacing: int, number: int) -> pa.Table:
     status = np.select([above > 22, above > 14, idle], [3, 2, 1], 0)
 
     shift = (ts // (8 * HOUR)).astype(np.int64)
-    seat = np.minimum(chance.geometric(0.4, n), 8)  # who of the shift's eight: mostly the first
+    crew = 1 + (per_machine(7, 30 * MINUTE) * 8).astype(np.int64)  # who is there now
+    seat = np.minimum(chance.geometric(0.4, n), crew)
     operator = (hashed(fleet.seed, 4, machine, shift, seat) * len(OPERATORS)).astype(np.int32)
     part = machine.astype(np.int64) * 100_000_000 + (ts - START) // fleet.piece[machine]
 

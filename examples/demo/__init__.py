@@ -1,0 +1,10 @@
+"""The main job on an embedded local Spark, step by step: `make demo`, or `python -m examples.demo --help`.
+
+| step | file |
+| --- | --- |
+| events of a plant are generated, and written as Parquet | `events.py` |
+| Spark starts in this process | `session.py` |
+| features over several horizons are computed and written | `features.py` |
+| the part that Spark can do too, done both ways | `race.py` |
+| some rows, and a picture of one machine | `show.py`, `picture.py` |
+"""

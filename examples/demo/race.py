@@ -1,0 +1,64 @@
+"""The part that Spark can do too, done both ways in this process: the times, and whether the answers are the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow.parquet as pq
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from examples.demo.features import COMMON, computed, in_sql
+from examples.demo.progress import spark_bar, stopwatch
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def run(spark: SparkSession, readings: DataFrame, folder: Path, console: Console) -> RenderableType:
+    """Write the same features twice, warm, and compare what was written."""
+    contestants = {
+        "Spark's own windows, segment tree on": own(readings),
+        "slidewise": computed(readings, COMMON),
+    }
+    small = readings.where("machine LIKE '%-1_0'")
+    for warm_up in (own(small), computed(small, COMMON)):
+        warm_up.write.format("noop").mode("overwrite").save()
+    times = {}
+    for number, (name, features) in enumerate(contestants.items()):
+        with spark_bar(name, spark, console), stopwatch() as seconds:
+            features.select("ts", *COMMON).write.parquet(str(folder / str(number)))
+        times[name] = seconds()
+    slow, fast = times.values()
+    answers = compared(folder / "0", folder / "1")
+    return Group(bars(times), Text(f"{slow / fast:.1f} times as fast; {answers}."))
+
+
+def own(readings: DataFrame) -> DataFrame:
+    """The same features by Spark's window functions."""
+    return readings.selectExpr("*", *map(in_sql, COMMON))
+
+
+def bars(times: dict[str, float]) -> Table:
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for name, seconds in times.items():
+        length = max(1, round(40 * seconds / max(times.values())))
+        table.add_row(name, Text("█" * length, "cyan" if name == "slidewise" else "dim"), f"{seconds:.1f} s")
+    return table
+
+
+def compared(theirs: Path, ours: Path) -> str:
+    """Whether two folders hold the same features, row by row: times are unique, so they tell the rows."""
+    a, b = (pq.read_table(folder).sort_by("ts") for folder in (theirs, ours))
+    if not a["ts"].equals(b["ts"]):
+        return "the rows differ!"
+    for name in COMMON:
+        x, y = (table[name].cast("double").to_numpy() for table in (a, b))  # null as NaN
+        # means and deviations add in another order
+        wrong = ~np.isclose(x, y, rtol=1e-9, atol=1e-9, equal_nan=True)
+        if wrong.any():
+            return f"{name} differs in {int(wrong.sum()):,} rows!"
+    return f"all {a.num_rows * len(COMMON):,} values are the same"

@@ -1,0 +1,64 @@
+"""A Spark of our own, in this process."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SETTINGS = {
+    "spark.driver.memory": "2g",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    # a few tasks per core: enough to see them advance, and to even out machines of different size
+    "spark.sql.shuffle.partitions": str(8 * (os.cpu_count() or 1)),
+    "spark.sql.adaptive.coalescePartitions.enabled": "false",
+    # the rival at its best: without it, Spark reads the whole frame again for every row
+    "spark.sql.window.segmentTree.enabled": "true",
+}
+
+
+def check() -> None:
+    """Java and PySpark are there, or the error says what to install: before anything is generated."""
+    from slidewise.spark import checks
+
+    checks.require_packages()
+    checks.require_java()
+
+
+def start(master: str, log: Path, console: Console) -> SparkSession:
+    """Start Spark, and send what it says to a file."""
+    from pyspark.sql import SparkSession
+
+    import slidewise.spark
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = slidewise.spark.configure(SparkSession.builder.appName("slidewise demo").master(master))
+    for key, value in SETTINGS.items():
+        builder = builder.config(key, value)
+    with console.status("starting Spark"), standard_error_in(log):
+        return builder.getOrCreate()
+
+
+@contextmanager
+def standard_error_in(path: Path) -> Iterator[None]:
+    """Processes that start in the body, Spark's Java and its workers, write their complaints to a file."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with path.open("wb") as file:
+        os.dup2(file.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
