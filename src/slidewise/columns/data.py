@@ -24,7 +24,15 @@ from slidewise.windows.definitions import Between, DeltaWindow, PunctuationWindo
 class Data:
     """The rows of one call."""
 
-    def __init__(self, source: Source, partition_by: list[str], order_by: list[OrderColumn], threads: int = 1) -> None:
+    def __init__(
+        self,
+        source: Source,
+        partition_by: list[str],
+        order_by: list[OrderColumn],
+        threads: int = 1,
+        arrangement: Arrangement | None = None,
+    ) -> None:
+        """With an arrangement, rows need not be arranged any more: Spark has sorted them."""
         self.source, self.partition_by, self.order_by = source, partition_by, order_by
         self._arrays: dict[str, pa.Array] = {}
         self._masks: dict[str, np.ndarray | None] = {}
@@ -32,9 +40,10 @@ class Data:
         self._frames: dict[WindowDefinition, Frames] = {}
         self._views: dict[Any, View] = {}
         self._in_order: Arranged | None = None
-        keys = [self.array(name) for name in partition_by]
-        made = arrange(len(source), keys, [column for by in order_by for column in self._sortable(by)])
-        self.arrangement: Arrangement = replace(made, threads=threads)
+        if arrangement is None:
+            keys = [self.array(name) for name in partition_by]
+            arrangement = arrange(len(source), keys, [column for by in order_by for column in self._sortable(by)])
+        self.arrangement: Arrangement = replace(arrangement, threads=threads)
 
     @property
     def offsets(self) -> np.ndarray:

@@ -42,6 +42,11 @@ class Source(ABC):
         """Other columns alone, in kind."""
 
 
+def is_spark(data: Any) -> bool:
+    """Whether this is a Spark DataFrame, classic or of Spark Connect; found out without importing pyspark."""
+    return any(c.__module__.startswith("pyspark.sql.") and c.__name__ == "DataFrame" for c in type(data).__mro__)
+
+
 def source(data: Any) -> Source:
     """The data as a source; a clear error where its kind is not known."""
     module = type(data).__module__.partition(".")[0]
@@ -52,6 +57,8 @@ def source(data: Any) -> Source:
         return _Pandas(data)
     if module == "polars" and name == "LazyFrame":
         raise InvalidInput("a polars LazyFrame has no rows yet: collect() it first, and make the result lazy() again")
+    if module == "pyspark":
+        raise InvalidInput(f"data is a {type(data).__module__}.{name}. Give a Spark DataFrame: to_spark() makes one")
     if isinstance(data, pa.RecordBatch):
         return _Arrow(pa.Table.from_batches([data]), lambda table: table.combine_chunks().to_batches()[0])
     if isinstance(data, pa.RecordBatchReader):

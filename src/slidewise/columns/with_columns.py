@@ -10,7 +10,7 @@ from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
 from slidewise.aggregations.sums import Count
 from slidewise.columns.data import Data
-from slidewise.columns.interchange import source
+from slidewise.columns.interchange import is_spark, source
 from slidewise.columns.order import OrderColumn
 from slidewise.columns.plan import Evaluation
 from slidewise.columns.threads import thread_count
@@ -38,17 +38,24 @@ def with_columns(
     (array([5, 7, 5, 6]), array([1, 1, 2, 1]))
 
     - `data` is a pandas or polars DataFrame, a pyarrow Table, a DuckDB relation, a dict of NumPy arrays, or anything
-      with `__arrow_c_stream__`; the same kind comes back. A pandas index survives.
+      with `__arrow_c_stream__`; the same kind comes back. A pandas index survives. A Spark DataFrame comes back lazily
+      and in no particular order, as from any shuffle (see slidewise.spark.with_columns).
     - `partition_by` is a column or several: windows never reach from one key into another.
     - `order_by` is a column, `asc(name, nulls=...)`, `desc(...)`, or a list of these; None takes rows as they stand.
     - `threads` is how many threads to use, by default all cores; results do not depend on it.
     - `algorithm` is "auto" or a name from `sw.algorithms()`, "recalculate" for the naive way; `.over(window,
       algorithm=)` sets it for one column.
     """
+    if is_spark(data):
+        from slidewise.spark.with_columns import with_columns as on_spark
+
+        if threads is not None:
+            raise InvalidInput(f"with_columns: Spark's tasks use its own cores: leave out threads={threads!r}")
+        return on_spark(data, partition_by=partition_by, order_by=order_by, algorithm=algorithm, **columns)  # type: ignore[arg-type]
     incoming = source(data)
     if not columns:
         raise InvalidInput('with_columns: name at least one new column, as in peak=sw.max("x").over(sw.rows(10))')
-    expressions = {name: _expression(name, over, algorithm) for name, over in columns.items()}
+    expressions = {name: expression(name, over, algorithm) for name, over in columns.items()}
     number = thread_count(threads)
     rows = Data(incoming, names(partition_by, "partition_by"), ordering(order_by), number)
     for over in expressions.values():
@@ -109,7 +116,8 @@ def ordering(given: Any) -> list[OrderColumn]:
     return [OrderColumn(by) if isinstance(by, str) else by for by in listed]
 
 
-def _expression(name: str, over: Any, algorithm: str) -> Over:
+def expression(name: str, over: Any, algorithm: str) -> Over:
+    """What was given for a new column, checked."""
     if isinstance(over, Aggregation):
         raise InvalidInput(
             f"with_columns: {name}={over!r} has no window. Write {over!r}.over(sw.rows(100)), for example"

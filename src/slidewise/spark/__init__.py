@@ -1,0 +1,40 @@
+"""Sliding windows over Spark DataFrames. This package alone imports pyspark, and only its public interface.
+
+from slidewise import spark as sws
+spark = sws.configure(SparkSession.builder).getOrCreate()
+out = sws.with_columns(df, partition_by="sensor", order_by="ts", peak=sw.max("temp").over(sw.time("1h")))
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from slidewise.spark.with_columns import with_columns
+
+__all__ = ["configure", "with_columns"]
+
+#: What suits columns of numbers in Python: larger batches than Spark's 10,000 rows.
+SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": "65536"}
+
+
+def configure(builder: Any) -> Any:
+    """A session builder with the settings that suit sliding windows.
+
+    spark = slidewise.spark.configure(SparkSession.builder.appName("features")).getOrCreate()
+    """
+    for name, value in SETTINGS.items():
+        builder = builder.config(name, value)
+    return builder
+
+
+_LAZY = {"with_columns": "slidewise.spark.with_columns"}
+
+
+def __getattr__(name: str) -> Any:
+    """What needs pyspark loads on first use."""
+    if name in _LAZY:
+        from importlib import import_module
+
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'slidewise.spark' has no attribute {name!r}")

@@ -1,0 +1,114 @@
+"""The package on the executors.
+
+Where executors are other processes than the driver's machine may have set up, the package goes along as a zip, once per
+session, so that driver and executors always run the same code. An executor unpacks it into a directory of its own user,
+named by its content: compiled kernels are then found again by later tasks and later applications. Where no directory
+can be written, the zip itself is imported.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+from weakref import WeakSet
+
+import pyarrow as pa
+
+_shipped: WeakSet[Any] = WeakSet()
+
+
+@cache
+def _package() -> tuple[str, bytes]:
+    """The name of the zip, by its content, and the zip."""
+    root = Path(__file__).parent.parent
+    files = sorted(p for p in root.rglob("*") if p.is_file() and p.suffix in (".py", ".json", ".typed"))
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in files:
+            # A fixed date: equal sources make an equal zip.
+            entry = zipfile.ZipInfo(str(Path(root.name) / path.relative_to(root)))
+            archive.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
+    content = buffer.getvalue()
+    return f"slidewise-{hashlib.sha256(content).hexdigest()[:16]}.zip", content
+
+
+def ship(spark: Any) -> str | None:
+    """Give the executors of a session the package; its name there, or None where they share the driver's."""
+    if _is_local(spark):
+        return None
+    name, content = _package()
+    if spark not in _shipped:
+        with tempfile.TemporaryDirectory() as directory:
+            path = Path(directory) / name
+            path.write_bytes(content)
+            spark.addArtifacts(str(path), pyfile=True)
+        _shipped.add(spark)
+    return name
+
+
+def _is_local(spark: Any) -> bool:
+    """Whether tasks run in the driver's own environment. Connect cannot tell where its server is."""
+    return "connect" not in type(spark).__module__ and spark.conf.get("spark.master", "").startswith("local")
+
+
+def on_executor(pickled: bytes, package: str | None) -> Callable[[Any], Any]:
+    """The function that Spark runs. It travels by value, and imports nothing of ours before the package is there."""
+
+    def run(batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
+        import pickle
+        import sys
+
+        if package is not None and "slidewise" not in sys.modules:
+            unpack(package)
+        try:
+            from slidewise.spark.worker import Worker
+        except ImportError as error:
+            raise ImportError(
+                f"the Python of the executors, {sys.executable}, lacks a package that slidewise needs: {error}. "
+                "Install numpy, pyarrow and numba there, or point PYSPARK_PYTHON at a Python that has them"
+            ) from error
+        yield from Worker(pickle.loads(pickled)).run(_tuples(batches))
+
+    def unpack(name: str) -> None:
+        """Import the package from a directory with its content, made from the zip by the first that comes."""
+        import os
+        import shutil
+        import stat
+        import sys
+        import tempfile
+        import zipfile
+        from pathlib import Path
+
+        found = next((path for path in sys.path if path.endswith(name)), None)
+        if found is None:
+            return  # Spark brought no zip: the package may be installed
+        user = os.getuid() if hasattr(os, "getuid") else 0
+        place = Path(tempfile.gettempdir()) / f"{name.removesuffix('.zip')}-{user}"
+        try:
+            if not place.exists():
+                fresh = tempfile.mkdtemp(prefix=place.name, dir=place.parent)
+                with zipfile.ZipFile(found) as archive:
+                    archive.extractall(fresh)
+                try:
+                    Path(fresh).rename(place)
+                except OSError:  # another task was faster
+                    shutil.rmtree(fresh, ignore_errors=True)
+            status = place.lstat()
+            # Only what no one else could have written is run.
+            if stat.S_ISDIR(status.st_mode) and status.st_uid == user and not status.st_mode & 0o077:
+                sys.path.insert(0, str(place))
+        except OSError:
+            pass  # nowhere to write: the zip is on the path
+
+    def _tuples(batches: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+        return (batch if isinstance(batch, tuple) else (batch,) for batch in batches)
+
+    # Resolved, as Spark reads them; text would need this module on the executor.
+    run.__annotations__ = {"batches": Iterator[tuple[pa.Array, ...]], "return": Iterator[pa.Array]}
+    return run

@@ -1,0 +1,205 @@
+"""New columns for Spark DataFrames: one shuffle, one sort and one pass through Python per partitioning and order."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from slidewise.aggregations.over import Over
+from slidewise.columns.data import Data
+from slidewise.columns.interchange import source
+from slidewise.columns.order import OrderColumn
+from slidewise.columns.plan import Evaluation
+from slidewise.columns.with_columns import expression, names, ordering
+from slidewise.errors import CompileFallback, InvalidInput
+from slidewise.spark.checks import require_batch, require_packages
+from slidewise.spark.window import SpecifiedOver
+from slidewise.windows.definitions import PunctuationWindow
+
+ENGINES = ("auto", "slidewise", "spark")
+
+
+@dataclass
+class Group:
+    """Expressions of one partitioning and order, by the names of their columns."""
+
+    partition_by: tuple[str, ...] = ()
+    order_by: tuple[OrderColumn, ...] = ()
+    expressions: dict[str, Over] = field(default_factory=dict)
+
+
+def with_columns(
+    df: Any,
+    expressions: Mapping[str, Over | SpecifiedOver] | None = None,
+    /,
+    *,
+    partition_by: str | Iterable[str] | None = None,
+    order_by: Any = None,
+    algorithm: str = "auto",
+    engine: str = "auto",
+    hot_keys: str | bool = "auto",
+    **columns: Over | SpecifiedOver,
+) -> Any:
+    """The DataFrame with new columns: aggregations over windows. Nothing runs before an action.
+
+        slidewise.spark.with_columns(df, partition_by="sensor", order_by="ts",
+            peak=sw.max("temp").over(sw.rows(1000)))
+
+    - Expressions come by name, or as a dict where names are no identifiers. Those in PySpark's spelling bring their own
+      partitioning and order; the others have `partition_by` and `order_by`, as for sw.with_columns. Each distinct
+      partitioning and order is sorted once.
+    - All other columns stay as they are. A new column with the name of an old one takes its place.
+    - Rows of equal order come in any order, as in Spark's own windows.
+    - An executor holds the rows of the longest window. Frames that end with their key, whose bounds are columns, or
+      that grow with it and are of aggregates such as median, of which no part of fixed size can stand for the rows
+      gone, hold the rows of a key.
+    - `engine` is "slidewise", "spark" for Spark's own operator, or "auto" for the faster of the two.
+    """
+    require_packages()
+    require_batch(df, "with_columns")
+    if engine not in ENGINES:
+        raise InvalidInput(f"with_columns: engine is one of {', '.join(ENGINES)}, got {engine!r}")
+    given = {**dict(expressions or {}), **columns}
+    if not given:
+        raise InvalidInput('with_columns: name at least one new column, as in peak=sw.max("x").over(sw.rows(10))')
+    keys, order = tuple(names(partition_by, "partition_by")), tuple(ordering(order_by))
+    return evaluate(df, _groups(given, keys, order, algorithm))
+
+
+def _groups(
+    given: Mapping[str, Any], keys: tuple[str, ...], order: tuple[OrderColumn, ...], algorithm: str
+) -> list[Group]:
+    """Expressions by partitioning and order, those of one partitioning side by side."""
+    groups: dict[Any, Group] = {}
+    for name, made in given.items():
+        if isinstance(made, SpecifiedOver):
+            by, over = (made.partition_by, made.order_by), made.over
+        else:
+            by, over = (keys, order), made
+        groups.setdefault(by, Group(*by)).expressions[name] = expression(name, over, algorithm)
+    first = {by[0]: number for number, by in reversed(list(enumerate(groups)))}
+    return sorted(groups.values(), key=lambda group: first[group.partition_by])
+
+
+# ---- the plan
+def evaluate(df: Any, groups: list[Group]) -> Any:
+    """The DataFrame with the columns of all groups."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    schema = Schema(df)
+    new: dict[str, Any] = {}
+    made: list[str] = []
+    partitioned: tuple[str, ...] | None = None
+    for group in groups:
+        task, kinds = schema.task(group)
+        if group.partition_by != partitioned:
+            df = _partitioned(df, group)
+            partitioned = group.partition_by
+        order = [column(name) for name in group.partition_by] + [_sort_column(by) for by in group.order_by]
+        if order:
+            df = df.sortWithinPartitions(*order)
+        name = schema.unused(f"slidewise_{len(made)}")
+        made.append(name)
+        df = df.withColumn(name, _udf(schema.spark, task, kinds)(*(column(read) for read in task.reads.names)))
+        new |= {out: F.col(name).getField(str(k)) for k, out in enumerate(group.expressions)}
+    return df.withColumns(new).drop(*made)
+
+
+def _partitioned(df: Any, group: Group) -> Any:
+    """All rows of a key in one partition. Without keys or an order, rows stay as they stand."""
+    if group.partition_by:
+        return df.repartition(*(column(name) for name in group.partition_by))
+    return df.repartition(1) if group.order_by else df.coalesce(1)
+
+
+def _udf(spark: Any, task: Any, kinds: list[Any]) -> Any:
+    from pyspark import cloudpickle
+    from pyspark.sql.functions import arrow_udf
+    from pyspark.sql.types import StructField, StructType
+
+    from slidewise.spark.ship import on_executor, ship
+
+    run = on_executor(cloudpickle.dumps(task), ship(spark))
+    returns = StructType([StructField(str(k), kind) for k, kind in enumerate(kinds)])
+    # Not deterministic, as far as the optimizer knows: it may neither drop the sort below, nor move or repeat the call.
+    return arrow_udf(run, returns).asNondeterministic()
+
+
+def column(name: str) -> Any:
+    """A column by its exact name, whatever characters it has."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def _sort_column(by: OrderColumn) -> Any:
+    way = ("desc" if by.descending else "asc") + ("_nulls_first" if by.nulls_lead else "_nulls_last")
+    return getattr(column(by.name), way)()
+
+
+# ---- types
+class Schema:
+    """The columns of a DataFrame, as they travel to Python."""
+
+    def __init__(self, df: Any) -> None:
+        self.spark = df.sparkSession
+        self.names: list[str] = df.columns
+        self._fields = {f.name: f for f in df.schema.fields}
+        self._folded = {} if self._case_sensitive() else {name.lower(): name for name in self.names}
+        self._zone: str = self.spark.conf.get("spark.sql.session.timeZone")
+
+    def _case_sensitive(self) -> bool:
+        return bool(self.spark.conf.get("spark.sql.caseSensitive") == "true")
+
+    def field(self, name: str) -> Any:
+        """A column by name, as Spark would find it."""
+        known = name if name in self._fields else self._folded.get(str(name).lower())
+        if known is not None:
+            return self._fields[known]
+        near = difflib.get_close_matches(str(name), self.names, 1)
+        hint = f" Did you mean {near[0]!r}?" if near else f" There are: {', '.join(self.names)}"
+        raise InvalidInput(f"there is no column {name!r}.{hint}")
+
+    def unused(self, name: str) -> str:
+        """A name that no column has."""
+        while name in self._fields or name in self._folded:
+            name += "_"
+        return name
+
+    def task(self, group: Group) -> tuple[Any, list[Any]]:
+        """What the executors do for a group, and the types of its results in Spark."""
+        from slidewise.spark.types import arrow_type, spark_type
+        from slidewise.spark.worker import Task
+
+        overs = list(group.expressions.values())
+        reads = self._reads(group, overs)
+        fields = [(name, self.field(name).dataType) for name in reads]
+        schema = pa.schema([(name, arrow_type(kind, self._zone, name)) for name, kind in fields])
+        arrows = _result_types(schema, group)
+        known = {schema.field(name).type: kind for name, kind in reversed(fields)}
+        kinds = [spark_type(kind, known) for kind in arrows]
+        return Task(schema, group.partition_by, group.order_by, tuple(overs), tuple(arrows)), kinds
+
+    def _reads(self, group: Group, overs: list[Over]) -> list[str]:
+        """The columns that executors need, and no others; Python must get at least one to count rows by."""
+        named = [*group.partition_by, *(by.name for by in group.order_by)]
+        for over in overs:
+            named += [*over.aggregation.columns, *over.window.columns]
+            named += [over.aggregation.where] if over.aggregation.where is not None else []
+            if isinstance(over.window, PunctuationWindow) and callable(over.window.predicate):
+                named += self.names  # the function sees whole rows
+        return list(dict.fromkeys(named)) or self.names[:1]
+
+
+def _result_types(schema: pa.Schema, group: Group) -> list[pa.DataType]:
+    """The types of results, by computing those of no rows."""
+    rows = Data(source(schema.empty_table()), list(group.partition_by), list(group.order_by))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CompileFallback)  # the executors say so, where it matters
+        made = Evaluation(rows, group.expressions.values(), 1).columns(group.expressions)
+    return [made[name].type for name in group.expressions]
