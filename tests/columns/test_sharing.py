@@ -71,9 +71,9 @@ def test_equal_and_related_aggregates_are_computed_once(monkeypatch):
     computed = []
     compute = plan.compute_keys
 
-    def counting(aggregation, *rest):
-        computed.append(aggregation.name)
-        return compute(aggregation, *rest)
+    def counting(aggregations, *rest):
+        computed.extend(aggregation.name for aggregation in aggregations)
+        return compute(aggregations, *rest)
 
     monkeypatch.setattr(plan, "compute_keys", counting)
     window = sw.rows(9)

@@ -37,6 +37,8 @@ class Data:
         self._arrays: dict[str, pa.Array] = {}
         self._masks: dict[str, np.ndarray | None] = {}
         self._encoded: dict[tuple[str, str], Encoded] = {}
+        #: arranged values, by the place of those that came in
+        self._moved: dict[Any, np.ndarray] = {}
         self._frames: dict[WindowDefinition, Frames] = {}
         self._views: dict[Any, View] = {}
         self._in_order: Arranged | None = None
@@ -84,7 +86,12 @@ class Data:
                 made = Encoded(np.arange(len(self.source)), lambda rows, valid: self.taken(name, rows, valid))
             else:
                 values, decode = encode(self.array(name), how)
-                made = Encoded(self.arrangement.arrange(values), decode)
+                if values.flags.owndata:
+                    made = Encoded(self.arrangement.arrange(values), decode)
+                else:  # the memory of the column, which other encodings may leave as it is too
+                    if place(values) not in self._moved:
+                        self._moved[place(values)] = self.arrangement.arrange(values)
+                    made = Encoded(self._moved[place(values)], decode)
             self._encoded[name, how] = made
         return self._encoded[name, how]
 
@@ -199,13 +206,19 @@ class Data:
         return self.arrangement.arrange(pc.fill_null(array, False).to_numpy(zero_copy_only=False))
 
 
+def place(values: np.ndarray) -> tuple[Any, ...]:
+    """Which memory an array is, read as what: the same for two encodings that leave a column as it is."""
+    return values.__array_interface__["data"][0], values.dtype, len(values), values.strides
+
+
 class View:
     """Some of the arranged rows, one after the other, and frames over them."""
 
     def __init__(self, data: Data, with_nulls: frozenset[str], where: str | None) -> None:
         self.data = data
         self.key = (with_nulls, where)
-        self._values: dict[tuple[str, str], Encoded] = {}
+        #: values that are left, by the place of all
+        self._values: dict[Any, np.ndarray] = {}
         self._frames: dict[WindowDefinition, Frames] = {}
         left_out = None
         for name in with_nulls:
@@ -246,9 +259,10 @@ class View:
         whole = self.data.encoded(name, how)
         if self.left_out is None:
             return whole
-        if (name, how) not in self._values:
-            self._values[name, how] = Encoded(whole.values[self._kept], whole.decode)
-        return self._values[name, how]
+        same = place(whole.values)
+        if same not in self._values:
+            self._values[same] = whole.values[self._kept]
+        return Encoded(self._values[same], whole.decode)
 
     def arguments(self, aggregation: Aggregation) -> list[Encoded]:
         """What the aggregation is given."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from slidewise.aggregations.base import Aggregation
+from slidewise.columns import joint_rows
+from slidewise.columns.joint import Joint, joint
 from slidewise.errors import IllegalPair
 from slidewise.registry import algorithm as algorithm_entry
 from slidewise.registry import require_legal
@@ -19,14 +21,13 @@ from slidewise.templates.compile import kernel, new_state, partial_dtype, result
 from slidewise.templates.interpret import optional_names, run_interpreted, swag_class
 from slidewise.windows.bounds import Frames, KeyedTrailingRows, Pieces, Scattered
 
+if TYPE_CHECKING:
+    from slidewise.columns.room import Room
+
 Columns = tuple[np.ndarray, ...]
 
 
 Results = tuple[np.ndarray, np.ndarray]
-
-
-#: where results of a type go, and which of them are not null; zeros at first
-Room = Callable[[np.dtype], Results]
 
 
 def compute(
@@ -44,6 +45,58 @@ def compute(
     op = aggregation.compiled(columns, frames.longest) if numeric and entry.compiled else None
     result = _compiled(entry, op, columns, frames, room) if op is not None else None
     return result if result is not None else _interpreted(entry, aggregation, columns, frames)
+
+
+def compute_jointly(
+    aggregations: Sequence[Aggregation], columns: Columns, frames: Frames, algorithm: str, room: Room
+) -> list[Results] | None:
+    """As compute() for several aggregations at once; None where that cannot be compiled."""
+    entry = algorithm_entry(algorithm)
+    ops = [aggregation.compiled(columns, frames.longest) for aggregation in aggregations]
+    if any(op is None for op in ops):
+        return None
+    made = [op for op in ops if op is not None]
+    outs = tuple(
+        room.take(f"result {k}", result_dtype(op, columns, partial_dtype(op, columns))) for k, op in enumerate(made)
+    )
+    if frames.trailing is not None and entry.name == "sba" and len(frames):
+        return _jointly_counted(made, columns, frames, outs, room)
+    valid = room.take("valid", np.dtype(bool))
+    for array in () if _writes_every(entry, frames) else (*outs, valid):
+        array.fill(0)
+    op = joint(made, columns, counted=False)
+    run: _Runner = _RUNNERS.get(entry.name, _run_fifo)
+    if not run(_Compiler(entry.module, op, op.partial), columns, frames, outs, valid):
+        return None
+    return [(out, valid) for out in outs]
+
+
+def _jointly_counted(
+    ops: list[Aggregation], columns: Columns, frames: Frames, outs: tuple[np.ndarray, ...], room: Room
+) -> list[Results] | None:
+    """Trailing rows: their number is known, but for the first ones. Results in doubt are computed alone."""
+    from slidewise.columns.room import scratch
+
+    op, n = joint(ops, columns, counted=True), frames.longest
+    c = _Compiler(joint_rows, op, op.partial)
+    now, later = (tuple(outs[k] for k in group) for group in (op.now, op.later))
+    doubtful = np.array([len(frames), 0])
+    work = scratch(2 * n + 2, op.partial), scratch(2 * joint_rows.BLOCK, op.waiting)
+    if not c.call(joint_rows.run, *work, columns, n, now, later, doubtful):
+        return None
+    valid = room.take("valid", np.dtype(bool))
+    valid.fill(True)
+    results = [(out, valid) for out in outs]
+    sba = algorithm_entry("sba").module
+    few = next(count for count in range(n) if op.defined(count + 1))  # frames too short for a result of all
+    for k in op.later:
+        results[k] = outs[k], room.take(f"valid {k}", np.dtype(bool))
+        results[k][1].fill(True)
+        alone = _Compiler(sba, ops[k], partial_dtype(ops[k], columns))
+        for first, end in ((0, few), (int(doubtful[0]), int(doubtful[1]))):
+            if first < end and not _again(alone, columns, n, first, end, *results[k]):
+                return None
+    return results
 
 
 def _require_frames(entry: AlgorithmEntry, frames: Frames) -> None:
@@ -111,12 +164,24 @@ def _compiled(
     partial = partial_dtype(op, columns)
     dtype = result_dtype(op, columns, partial)
     if room is None:
-        make = np.empty if frames.trailing is not None else np.zeros  # drivers write every frame of trailing rows
-        out, valid = make(len(frames), dtype), make(len(frames), bool)
+        out, valid = np.empty(len(frames), dtype), np.empty(len(frames), bool)
     else:
-        out, valid = room(dtype)
-    run = _RUNNERS.get(entry.name, _run_fifo)
-    return (out, valid) if run(_Compiler(entry.module, op, partial), columns, frames, out, valid) else None
+        out, valid = room.take("result", dtype), room.take("valid", np.dtype(bool))
+    every = _writes_every(entry, frames)
+    if not every:
+        out.fill(0)
+        valid.fill(False)
+    run: _Runner = _RUNNERS.get(entry.name, _run_fifo)
+    if not run(_Compiler(entry.module, op, partial), columns, frames, out, valid):
+        return None
+    if every and op.defined is not Aggregation.defined:
+        out[~valid] = np.zeros(1, dtype)[0]  # whatever stood in the memory
+    return out, valid
+
+
+def _writes_every(entry: AlgorithmEntry, frames: Frames) -> bool:
+    """Whether the driver writes `valid` for every frame; others leave empty ones alone."""
+    return frames.trailing is not None or (isinstance(frames, KeyedTrailingRows) and entry.name not in _RUNNERS)
 
 
 class _Compiler:
@@ -131,13 +196,14 @@ class _Compiler:
 
     def call(self, driver: Any, *args: Any) -> bool:
         """Run a driver compiled; False where numba cannot compile it."""
-        function = kernel(driver, self.module, self.op, self.partial, args)
+        more = self.op.functions if isinstance(self.op, Joint) else None
+        function = kernel(driver, self.module, self.op, self.partial, args, more)
         if function is not None:
             function(*args)
         return function is not None
 
 
-def _run_fifo(c: _Compiler, columns: Columns, frames: Frames, out: np.ndarray, valid: np.ndarray) -> bool:
+def _run_fifo(c: _Compiler, columns: Columns, frames: Frames, out: Any, valid: np.ndarray) -> bool:
     state = new_state(c.module, c.op, c.partial, frames.longest + 1)
     if frames.trailing is not None:
         return c.call(fifo.run_rows, state, columns, frames.trailing, out, valid)
@@ -146,11 +212,11 @@ def _run_fifo(c: _Compiler, columns: Columns, frames: Frames, out: np.ndarray, v
     return c.call(fifo.run, state, columns, 0, 0, frames.start, frames.end, out, valid)
 
 
-def _run_fold(c: _Compiler, columns: Columns, frames: Frames, out: np.ndarray, valid: np.ndarray) -> bool:
+def _run_fold(c: _Compiler, columns: Columns, frames: Frames, out: Any, valid: np.ndarray) -> bool:
     return c.call(fold.run, columns, frames.start, frames.end, out, valid)
 
 
-def _run_sba(c: _Compiler, columns: Columns, frames: Frames, out: np.ndarray, valid: np.ndarray) -> bool:
+def _run_sba(c: _Compiler, columns: Columns, frames: Frames, out: Any, valid: np.ndarray) -> bool:
     if frames.trailing is not None and c.op.counted is not None and len(out):
         return _run_counted(c, c.op.counted, columns, frames.longest, out, valid)
     if frames.trailing is not None:
@@ -169,21 +235,26 @@ def _run_counted(c: _Compiler, op: Aggregation, columns: Columns, n: int, out: n
     first, end = (int(row) for row in doubtful)
     if first >= end:
         return True
+    return _again(c, columns, n, first, end, out, valid)
+
+
+def _again(c: _Compiler, columns: Columns, n: int, first: int, end: int, out: np.ndarray, valid: np.ndarray) -> bool:
+    """Rows first to end - 1, with counts in the partials."""
     base = max(0, first - n)
-    again, sure = np.empty(end - base, out.dtype), np.empty(end - base, bool)
-    done = c.call(sba.run_rows, c.work(sba.room(n)), tuple(x[base:end] for x in columns), n, again, sure)
-    out[first:end] = again[first - base :]
+    again, sure = np.zeros(end - base, out.dtype), np.empty(end - base, bool)
+    done = c.call(c.module.run_rows, c.work(c.module.room(n)), tuple(x[base:end] for x in columns), n, again, sure)
+    out[first:end], valid[first:end] = again[first - base :], sure[first - base :]
     return done
 
 
-def _run_pba(c: _Compiler, columns: Columns, frames: Frames, out: np.ndarray, valid: np.ndarray) -> bool:
+def _run_pba(c: _Compiler, columns: Columns, frames: Frames, out: Any, valid: np.ndarray) -> bool:
     if frames.trailing is None:
         return _run_sba(_Compiler(algorithm_entry("sba").module, c.op, c.partial), columns, frames, out, valid)
     done: bool = c.module.rolling_pba(c.op, c.partial, columns, frames.longest, out, valid)
     return done
 
 
-def _run_flat_fat(c: _Compiler, columns: Columns, frames: Frames, out: np.ndarray, valid: np.ndarray) -> bool:
+def _run_flat_fat(c: _Compiler, columns: Columns, frames: Frames, out: Any, valid: np.ndarray) -> bool:
     tree = c.work(_tree_size(columns))
     if isinstance(frames, Pieces):
         return c.call(c.module.run_pieces, tree, columns, *frames.bounds, out, valid)
@@ -194,7 +265,7 @@ def _tree_size(columns: Columns) -> int:
     return 2 << max(0, len(columns[0]) - 1).bit_length()
 
 
-_Runner = Callable[[_Compiler, Columns, Frames, np.ndarray, np.ndarray], bool]
+_Runner = Callable[[_Compiler, Columns, Frames, Any, np.ndarray], bool]
 _RUNNERS: dict[str, _Runner] = {
     "recalculate": _run_fold,
     "sba": _run_sba,
@@ -224,7 +295,7 @@ def _interpreted(entry: AlgorithmEntry, aggregation: Aggregation, columns: Colum
     else:
         options = {"capacity": frames.longest + 1} if "capacity" in entry.options else {}
         results = list(run_interpreted(swag_class(entry, aggregation)(**options), rows, start, end))
-    return _as_arrays(results)
+    return _as_arrays(results, lambda: _type_of_one(aggregation, columns))
 
 
 def _drive(
@@ -246,12 +317,28 @@ def _drive(
     return out
 
 
-def _as_arrays(results: list[Any]) -> Results:
+def _type_of_one(aggregation: Aggregation, columns: Columns) -> np.dtype:
+    """The type of results where there are none, by a trial on a few rows of numbers; of other columns, objects."""
+    if not all(c.dtype.kind in "biuf" for c in columns):
+        return np.dtype(object)
+    if aggregation.keeps_type:
+        return columns[0].dtype
+    try:
+        with np.errstate(all="ignore"):
+            rows = (tuple(c.dtype.type(value).item() for c in columns) for value in (1, 2, 4))
+            first, second, third = (aggregation.lift(*row) for row in rows)
+            result = aggregation.lower(aggregation.combine(aggregation.combine(first, second), third))
+    except Exception:  # whatever a user's functions raise
+        return np.dtype(object)
+    return np.asarray(result).dtype if isinstance(result, bool | int | float) else np.dtype(object)
+
+
+def _as_arrays(results: list[Any], of_none: Callable[[], np.dtype]) -> Results:
     """Python results as an array of the narrowest fitting type, and which are not None."""
     valid = np.array([r is not None for r in results], bool)
     present = {type(r) for r in results if r is not None}
     if not present:
-        return np.zeros(len(results), np.int64), valid
+        return np.zeros(len(results), of_none()), valid
     if present and present <= {bool} | {int, float} and (present == {bool} or bool not in present):
         filler = next(iter(present))(0)
         return np.array([filler if r is None else r for r in results]), valid

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from slidewise.columns.types import arrow
+from slidewise.columns.types import arrow, words
 from slidewise.errors import InvalidInput
 
 
@@ -196,6 +196,8 @@ def _to_numpy(values: pa.Array) -> np.ndarray:
     if not values.null_count:
         return values.to_numpy(zero_copy_only=False)
     null = values.is_null().to_numpy(zero_copy_only=False)
+    if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
+        return np.ma.masked_array(words(values, values.type.to_pandas_dtype()), null)  # under nulls as computed
     if pa.types.is_primitive(values.type):
         filled = (
             values.fill_null(pa.scalar(0, pa.int64()).cast(values.type, safe=False)) if _castable(values) else values

@@ -19,11 +19,11 @@ from slidewise.aggregations.collecting import CollectList, CollectSet
 from slidewise.aggregations.over import Over
 from slidewise.aggregations.positions import Last, NthValue
 from slidewise.aggregations.sums import Avg, Count, Sum
-from slidewise.columns import types
-from slidewise.columns.data import Data, View
+from slidewise.columns import joint, types
+from slidewise.columns.data import Data, View, place
 from slidewise.columns.threads import compute_keys
 from slidewise.planner.choose import Situation, choose
-from slidewise.planner.sharing import VARIANCES, base_of, read_off
+from slidewise.planner.sharing import VARIANCES, base_of, may_join, read_off
 from slidewise.windows.bounds import Frames, Pieces, Scattered
 
 #: results in the arranged order, and which of them are not null
@@ -49,7 +49,10 @@ class Evaluation:
             self.data.frames(window)
             if following is None or not self.data.looks_at_order(following):
                 self.data.forget()
-            done |= {name: self.column(over) for name, over in expressions.items() if over.window == window}
+            here = {name: over for name, over in expressions.items() if over.window == window}
+            if len(self.data.source) * len(expressions) >= joint.MANY:
+                self._join(list(dict.fromkeys(here.values())))
+            done |= {name: self.column(over) for name, over in here.items()}
             self.data.forget(window)
             self._done.clear()
         return {name: done[name] for name in expressions}
@@ -68,10 +71,7 @@ class Evaluation:
             values, valid = _read_off(aggregation, view, frames)
             decode = types.results if isinstance(aggregation, Count) else self._carried(aggregation)
             return self._finish(values, valid, due, decode)
-        if isinstance(aggregation, Sum | Avg) and types.family(self.data.array(aggregation.columns[0]).type) in (
-            "decimal",
-            "duration",
-        ):
+        if self._is_exact(aggregation):
             return self._exact(over, view, frames, due)
         values, valid = self._computed(over, view, frames)
         return self._finish(values, valid, due, self._decoder(aggregation, view))
@@ -95,20 +95,44 @@ class Evaluation:
         self, aggregation: Aggregation, columns: tuple[np.ndarray, ...], view: View, frames: Frames, algorithm: str
     ) -> Result:
         if algorithm == "auto":
-            algorithm = choose(aggregation, situation(columns, frames)).algorithm
-            if isinstance(frames, Scattered) and not isinstance(frames, Pieces) and algorithm == "flat_fat":
-                algorithm = "recalculate"
-        keys = (self.data.offsets if self.slides is None else self.slides, view.offsets)
-        out, valid = compute_keys(aggregation, columns, frames, algorithm, keys, self.threads)
-        empty = frames.empty
-        if empty is not None and aggregation.empty is not None:
-            if out.dtype.kind == "O":
-                for i in np.flatnonzero(empty):
-                    out[i] = aggregation.empty
-            else:
-                out[empty] = aggregation.empty
-            valid = valid | empty
-        return out, valid
+            algorithm = _chosen(aggregation, columns, frames)
+        found = compute_keys([aggregation], columns, frames, algorithm, self._keys(view), self.threads)
+        assert found is not None
+        return _with_empty(aggregation, frames, *found[0])
+
+    def _keys(self, view: View) -> tuple[np.ndarray, np.ndarray]:
+        """Where each key begins among the frames and among the rows."""
+        return (self.data.offsets if self.slides is None else self.slides), view.offsets
+
+    # ---- several results in one pass
+    def _join(self, overs: list[Over]) -> None:
+        """Compute together what reads the same columns over the same frames by the same algorithm."""
+        groups: dict[Any, list[Over]] = {}
+        for over in overs:
+            aggregation = over.aggregation
+            if not may_join(over) or self._is_exact(aggregation):
+                continue
+            view = self.data.view(aggregation)
+            frames = view.frames(over.window)
+            columns = tuple(e.values for e in view.arguments(aggregation))
+            if all(c.dtype.kind in "biuf" for c in columns) and not isinstance(frames, Scattered):
+                algorithm = _chosen(aggregation, columns, frames)
+                op = aggregation.compiled(columns, frames.longest)
+                counted = frames.longest if algorithm == "sba" and frames.trailing is not None else 0
+                if algorithm in joint.ALGORITHMS and op is not None and joint.joinable(op, counted):
+                    groups.setdefault((view.key, tuple(map(place, columns)), algorithm), []).append(over)
+        for (*_, algorithm), group in groups.items():
+            for first in range(0, len(group) - 1, joint.MOST):
+                self._run_jointly(group[first : first + joint.MOST], algorithm)
+
+    def _run_jointly(self, group: list[Over], algorithm: str) -> None:
+        view = self.data.view(group[0].aggregation)
+        frames = view.frames(group[0].window)
+        columns = tuple(e.values for e in view.arguments(group[0].aggregation))
+        aggregations = [over.aggregation for over in group]
+        found = compute_keys(aggregations, columns, frames, algorithm, self._keys(view), self.threads)
+        for over, result in zip(group, found or [], strict=found is not None):
+            self._done[over] = _with_empty(over.aggregation, frames, *result)
 
     # ---- results that follow from others
     def _derived(self, over: Over, view: View, frames: Frames) -> Result | None:
@@ -130,6 +154,11 @@ class Evaluation:
         return (np.sqrt(out) if root else out), valid & (counts > 0)
 
     # ---- exact sums of decimals and durations
+    def _is_exact(self, aggregation: Aggregation) -> bool:
+        """Whether the aggregation is in the integers that the column's values are made of."""
+        kinds = (types.family(self.data.array(name).type) for name in aggregation.columns[:1])
+        return isinstance(aggregation, Sum | Avg) and next(kinds) in ("decimal", "duration")
+
     def _exact(self, over: Over, view: View, frames: Frames, due: np.ndarray | None) -> pa.Array:
         """Sums and means in the integers that decimals and durations are made of."""
         aggregation = over.aggregation
@@ -205,6 +234,27 @@ class Evaluation:
                 types.results(offsets.astype(np.int32), np.ones(len(offsets), bool)), values, mask=mask
             )
         return pa.LargeListArray.from_arrays(types.whole_numbers(offsets), values, mask=mask)
+
+
+def _with_empty(aggregation: Aggregation, frames: Frames, out: np.ndarray, valid: np.ndarray) -> Result:
+    """Results with those of frames without rows."""
+    empty = frames.empty
+    if empty is None or aggregation.empty is None:
+        return out, valid
+    if out.dtype.kind == "O":
+        for i in np.flatnonzero(empty):
+            out[i] = aggregation.empty
+    else:
+        out[empty] = aggregation.empty
+    return out, valid | empty
+
+
+def _chosen(aggregation: Aggregation, columns: tuple[np.ndarray, ...], frames: Frames) -> str:
+    """The algorithm that the planner takes."""
+    algorithm = choose(aggregation, situation(columns, frames)).algorithm
+    if isinstance(frames, Scattered) and not isinstance(frames, Pieces) and algorithm == "flat_fat":
+        return "recalculate"
+    return algorithm
 
 
 def situation(columns: tuple[np.ndarray, ...], frames: Frames) -> Situation:

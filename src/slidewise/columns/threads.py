@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from itertools import pairwise
-from threading import Lock
 
 import numpy as np
 
 from slidewise.aggregations.base import Aggregation
-from slidewise.columns.engine import Columns, Results, compute
+from slidewise.columns.engine import Columns, Results, compute, compute_jointly
+from slidewise.columns.room import Part, Room
 from slidewise.errors import InvalidInput
 from slidewise.registry import algorithm as algorithm_entry
 from slidewise.windows.bounds import Frames, Pieces, Scattered
@@ -30,64 +30,58 @@ def thread_count(threads: int | None) -> int:
 
 
 def compute_keys(
-    aggregation: Aggregation,
+    aggregations: Sequence[Aggregation],
     columns: Columns,
     frames: Frames,
     algorithm: str,
     keys: tuple[np.ndarray, np.ndarray],
     threads: int,
-) -> Results:
+) -> list[Results] | None:
     """As compute(), in chunks of whole keys: `keys` are where each begins among the frames and among the rows.
 
-    The chunks depend on the data alone, so that results are the same, bit by bit, for any number of threads.
+    The chunks depend on the data alone, so that results are the same, bit by bit, for any number of threads. Several
+    aggregations are computed at once; None where that cannot be compiled.
     """
     cuts = _cuts(keys[0])
     compiled = all(c.dtype.kind in "biuf" for c in columns) and (
-        not algorithm_entry(algorithm).events or aggregation.compiled(columns, frames.longest) is not None
+        not algorithm_entry(algorithm).events
+        or all(aggregation.compiled(columns, frames.longest) is not None for aggregation in aggregations)
     )
     listed = isinstance(frames, Scattered) and not isinstance(frames, Pieces)
-    if len(cuts) < 3 or not compiled or listed:
-        return compute(aggregation, columns, frames, algorithm)
-    bounds = [(tuple(int(k[a]) for k in keys), tuple(int(k[b]) for k in keys)) for a, b in pairwise(cuts)]
-    whole = _Whole(len(frames))
+    whole = Room(len(frames))
 
-    def run(k: int) -> Results:
+    def run(columns: Columns, frames: Frames, room: Room) -> list[Results] | None:
+        if len(aggregations) > 1:
+            return compute_jointly(aggregations, columns, frames, algorithm, room)
+        return [compute(aggregations[0], columns, frames, algorithm, room)]
+
+    if len(cuts) < 3 or not compiled or listed:
+        return run(columns, frames, whole)
+    bounds = [(tuple(int(k[a]) for k in keys), tuple(int(k[b]) for k in keys)) for a, b in pairwise(cuts)]
+    parts = [whole.part(first, last) for (first, _), (last, _) in bounds]
+
+    def chunk(k: int) -> list[Results] | None:
         (first, row), (last, end) = bounds[k]
-        room = partial(whole.part, first, last)
-        return compute(aggregation, tuple(c[row:end] for c in columns), frames.part(first, last, row), algorithm, room)
+        return run(tuple(c[row:end] for c in columns), frames.part(first, last, row), parts[k])
 
     if threads == 1:
-        done = [run(k) for k in range(len(bounds))]
+        done = [chunk(k) for k in range(len(bounds))]
     else:
         with ThreadPoolExecutor(threads) as pool:
-            done = list(pool.map(run, range(len(bounds))))
-    return whole.of(done)
+            done = list(pool.map(chunk, range(len(bounds))))
+    found = [results for results in done if results is not None]
+    if len(found) < len(done):
+        return None
+    return [
+        (_joined(parts, [results[k][0] for results in found]), _joined(parts, [results[k][1] for results in found]))
+        for k in range(len(aggregations))
+    ]
 
 
-class _Whole:
-    """The results of all chunks in one piece, into which each chunk writes its own: joining would be a copy more."""
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-        self._lock = Lock()
-        self._made: dict[np.dtype, Results] = {}
-
-    def part(self, first: int, last: int, dtype: np.dtype) -> Results:
-        """The place of one chunk."""
-        with self._lock:
-            if dtype not in self._made:
-                self._made[dtype] = np.zeros(self._count, dtype), np.zeros(self._count, bool)
-        out, valid = self._made[dtype]
-        return out[first:last], valid[first:last]
-
-    def of(self, done: list[Results]) -> Results:
-        """All results: in one piece already, or, where kernels have no room of this kind, joined."""
-        if len(self._made) == 1:
-            whole = next(iter(self._made.values()))
-            if all(out.base is whole[0] and valid.base is whole[1] for out, valid in done):
-                return whole
-        outs, valids = zip(*done, strict=True)
-        return np.concatenate(outs), np.concatenate(valids)
+def _joined(parts: list[Part], pieces: list[np.ndarray]) -> np.ndarray:
+    """All results: in one piece already, or, where kernels have no room of this kind, joined."""
+    wholes = [part.whole_of(piece) for part, piece in zip(parts, pieces, strict=True)]
+    return wholes[0] if wholes[0] is not None and all(w is wholes[0] for w in wholes) else np.concatenate(pieces)
 
 
 def _cuts(offsets: np.ndarray) -> np.ndarray:

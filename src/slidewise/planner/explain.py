@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, overload
@@ -12,7 +13,7 @@ from slidewise.aggregations.over import Over
 from slidewise.display import Table, as_text
 from slidewise.errors import InvalidInput
 from slidewise.planner.choose import Choice, choose, situation_of
-from slidewise.planner.sharing import base_of, read_off
+from slidewise.planner.sharing import base_of, may_join, read_off
 from slidewise.registry import algorithm
 from slidewise.windows.definitions import WindowDefinition
 
@@ -144,6 +145,11 @@ def _explain_call(columns: dict[str, Any], integers: bool | None) -> Table:
         shares = _shared(name, over, base, columns)
         lines.append({"column": name, "computes": repr(over), "algorithm": by, "decided by": decided, "shares": shares})
     note = "all columns share the order of the rows; those of one column of data its codes and its null mask"
+    together = Counter(
+        (o.aggregation.columns, o.aggregation.where, repr(o.window)) for o in columns.values() if may_join(o)
+    )
+    if any(number > 1 for number in together.values()):
+        note += "; and of many rows, those that also share frames one pass"
     return Table.of("with_columns", lines, note)
 
 

@@ -1,7 +1,7 @@
 """What the columns of one call share, as far as their definitions tell.
 
 Order, frames and null masks are made once for all columns in any case. Here is what else is saved: results that can be
-read off the bounds of a frame, and results that follow from those of another aggregation.
+read off the bounds of a frame, results that follow from those of another aggregation, and passes over the rows.
 """
 
 from __future__ import annotations
@@ -27,6 +27,20 @@ VARIANCES: dict[type[Aggregation], tuple[int, bool]] = {
 def read_off(over: Over) -> bool:
     """Whether the bounds of a frame are enough: how many rows it has, and which stands where. No algorithm runs."""
     return over.algorithm == "auto" and isinstance(over.aggregation, Count | First | NthValue | CollectList)
+
+
+def may_join(over: Over) -> bool:
+    """Whether it can be computed in one pass with others: the partial is one of a tuple of partials."""
+    aggregation = over.aggregation
+    holistic = aggregation.order_statistic or aggregation.distinct_values or aggregation.most_frequent
+    return (
+        over.algorithm == "auto"
+        and not read_off(over)
+        and aggregation.unary_lower
+        and aggregation.size_preserving
+        and not aggregation.result_fields
+        and not holistic
+    )
 
 
 def base_of(over: Over, all_of_call: Iterable[Over]) -> Over | None:

@@ -10,6 +10,7 @@ import functools
 import threading
 import types
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -29,21 +30,30 @@ _lock = threading.Lock()
 # ---- partials and state as arrays
 def partial_dtype(op: Aggregation, columns: tuple[np.ndarray, ...]) -> np.dtype:
     """The type of partials, by trial on a few rows of the columns' types: combining may widen what lift gives."""
-    with np.errstate(all="ignore"):
-        one = op.lift(*_trial_row(columns, 1))
-    total = _trial_partial(op, columns)
-    if isinstance(total, tuple):
-        return np.dtype([(f"f{k}", _wider(a, b)) for k, (a, b) in enumerate(zip(one, total, strict=True))])
-    return _wider(one, total)
+    return (_our_partial if is_ours(op) else _tried_partial)(op.lift, op.combine, tuple(c.dtype for c in columns))
 
 
 def result_dtype(op: Aggregation, columns: tuple[np.ndarray, ...], partial: np.dtype) -> np.dtype:
     """The type of results, from lowering a real partial; the identity need not have a result."""
     if op.keeps_type:
         return columns[0].dtype
+    trial = _our_result if is_ours(op) else _tried_result
+    return trial(op.lift, op.combine, op.lower, tuple(c.dtype for c in columns), partial)
+
+
+def _tried_partial(lift: Any, combine: Any, dtypes: tuple[np.dtype, ...]) -> np.dtype:
+    with np.errstate(all="ignore"):
+        one = lift(*_trial_row(dtypes, 1))
+    total = _trial_total(lift, combine, dtypes)
+    if isinstance(total, tuple):
+        return np.dtype([(f"f{k}", _wider(a, b)) for k, (a, b) in enumerate(zip(one, total, strict=True))])
+    return _wider(one, total)
+
+
+def _tried_result(lift: Any, combine: Any, lower: Any, dtypes: tuple[np.dtype, ...], partial: np.dtype) -> np.dtype:
     try:
         with np.errstate(all="ignore"):
-            result = op.lower(np.array(_trial_partial(op, columns), partial).item())
+            result = lower(np.array(_trial_total(lift, combine, dtypes), partial).item())
     except (ArithmeticError, ValueError):  # no result of the trial's rows: a computed number, in all likelihood
         return np.dtype(np.float64)
     if isinstance(result, tuple):
@@ -51,14 +61,19 @@ def result_dtype(op: Aggregation, columns: tuple[np.ndarray, ...], partial: np.d
     return np.asarray(result).dtype
 
 
-def _trial_row(columns: tuple[np.ndarray, ...], value: int) -> tuple[Any, ...]:
-    return tuple(c.dtype.type(value).item() for c in columns)
+# Trials take longer than a small array: ours are remembered.
+_our_partial = functools.lru_cache(maxsize=1024)(_tried_partial)
+_our_result = functools.lru_cache(maxsize=1024)(_tried_result)
 
 
-def _trial_partial(op: Aggregation, columns: tuple[np.ndarray, ...]) -> Any:
+def _trial_row(dtypes: tuple[np.dtype, ...], value: int) -> tuple[Any, ...]:
+    return tuple(dtype.type(value).item() for dtype in dtypes)
+
+
+def _trial_total(lift: Any, combine: Any, dtypes: tuple[np.dtype, ...]) -> Any:
     with np.errstate(all="ignore"):  # the hash of a sketch overflows on purpose
-        first, second, third = (op.lift(*_trial_row(columns, value)) for value in (1, 2, 4))
-        return op.combine(op.combine(first, second), third)
+        first, second, third = (lift(*_trial_row(dtypes, value)) for value in (1, 2, 4))
+        return combine(combine(first, second), third)
 
 
 def _wider(a: Any, b: Any) -> np.dtype:
@@ -105,16 +120,22 @@ def kernel(
     op: Aggregation,
     partial: np.dtype,
     args: tuple[Any, ...],
+    more: Mapping[str, types.FunctionType] | None = None,
 ) -> Any:
-    """`driver` for one algorithm, aggregation and set of argument types; None where numba cannot compile it."""
-    functions = functions_of(module) if module else []
-    parts = (op.lift, op.combine, op.lower, op.defined, op.inverse, op.selective, op.commutative)
-    code = _code_of(driver, module, parts, repr((typed_identity(op, partial), partial)))
+    """`driver` for one algorithm, aggregation and set of argument types; None where numba cannot compile it.
+
+    `more` are the functions of a joint aggregation (columns/joint.py), in place of its own or beside them. Where it
+    cannot be compiled there is no warning: its parts run alone, and have their own.
+    """
+    more = more or {}
+    parts = (op.lift, op.combine, op.lower, op.defined, op.inverse, op.selective, op.commutative, *more.values())
+    code = _code_of(driver, module, parts, f"({typed_identity(op, partial)!r}, {_shown(partial)})")
     who = (driver.__module__, driver.__name__, module and module.__name__, op.name, _type_key(args))
     with _lock:
         key = (*who, code) if code else (*who, parts)  # functions in the key stay alive, and so their ids
         if key not in _kernels:
-            _kernels[key] = _build(driver, functions, op, partial, args, who, code)
+            functions = functions_of(module) if module else []
+            _kernels[key] = _build(driver, functions, op, partial, args, who, code, more)
         return _kernels[key]
 
 
@@ -126,12 +147,26 @@ def _code_of(
     Ours is remembered, since digesting takes longer than a small array; a user's functions are digested at every call,
     since a global that they read may have changed.
     """
-    functions = [part for part in parts if callable(part)]
-    ours = all(str(f.__module__).startswith("slidewise.") for f in functions)
+    return (_our_kernel_digest if _from_here(*parts) else _kernel_digest)(driver, module, parts, constants)
+
+
+def _kernel_digest(
+    driver: types.FunctionType, module: types.ModuleType | None, parts: tuple[Any, ...], constants: str
+) -> str | None:
+    code = _digest(*parts)
+    return code and digest(_template_digest(driver, module), code, constants)
+
+
+def _digest(*things: Any) -> str | None:
     try:
-        return digest(_template_digest(driver, module), (_our_digest if ours else digest)(*parts), constants)
+        return digest(*things)
     except Undigestible:
         return None
+
+
+_our_kernel_digest = functools.lru_cache(maxsize=1024)(_kernel_digest)
+#: the digest of our own functions, or None
+code_digest = functools.lru_cache(maxsize=1024)(_digest)
 
 
 @functools.cache
@@ -139,7 +174,14 @@ def _template_digest(driver: types.FunctionType, module: types.ModuleType | None
     return digest(driver, *(functions_of(module) if module else ()))
 
 
-_our_digest = functools.lru_cache(maxsize=1024)(digest)
+@functools.lru_cache(maxsize=4096)
+def _from_here(*functions: Any) -> bool:
+    return all(str(f.__module__).startswith("slidewise.") for f in functions if callable(f))
+
+
+def is_ours(op: Aggregation) -> bool:
+    """Whether the functions of an aggregation are part of this package, and never change."""
+    return _from_here(op.lift, op.combine, op.lower, op.defined)
 
 
 def _build(
@@ -150,6 +192,7 @@ def _build(
     args: tuple[Any, ...],
     who: tuple[Any, ...],
     code: str | None,
+    more: Mapping[str, types.FunctionType],
 ) -> Any:
     import numba
 
@@ -157,6 +200,7 @@ def _build(
     tag = "_" + "_".join(str(part).rpartition(".")[2] for part in (*who, code or id(op)) if part)
     clones: dict[Any, Any] = {}
     names = {n: _jitable(getattr(op, n), tag, clones) for n in ("lift", "combine", "lower", "defined", "inverse")}
+    names |= {n: _jitable(f, tag, clones) for n, f in more.items()}
     names["identity"] = typed_identity(op, partial)
     names["always_defined"] = op.defined is Aggregation.defined
     names["selective"] = op.selective
@@ -182,7 +226,9 @@ def _build(
             if make is cache.cached_njit and not compiled.stats.cache_hits:
                 cache.prune(compiled.stats.cache_path)
             return compiled
-    warnings.warn(f"{op.name} runs interpreted, since numba cannot compile it: {reason}", CompileFallback, stacklevel=5)
+    if not more:
+        message = f"{op.name} runs interpreted, since numba cannot compile it: {reason}"
+        warnings.warn(message, CompileFallback, stacklevel=5)
     return None
 
 
@@ -229,6 +275,15 @@ def _type_key(a: Any) -> str:
     if isinstance(a, tuple):
         return "".join(map(_type_key, a))
     if isinstance(a, np.ndarray):
-        dtype = f"{a.dtype.kind}{a.dtype.itemsize}" if a.dtype.fields is None else "R" + digest(str(a.dtype.descr))[:6]
+        dtype = f"{a.dtype.kind}{a.dtype.itemsize}" if a.dtype.fields is None else _record_key(a.dtype)
         return dtype + "r" * (not a.flags.writeable) + "A" * (not a.flags.c_contiguous)
     return type(a).__name__[0]
+
+
+#: how a type prints, which takes longer for records than a small array
+_shown = functools.cache(repr)
+
+
+@functools.cache
+def _record_key(dtype: np.dtype) -> str:
+    return "R" + digest(str(dtype.descr))[:6]

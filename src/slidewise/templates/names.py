@@ -55,6 +55,22 @@ def same(a: Any, b: Any) -> bool:
     raise Unbound("same")
 
 
+# ---- several aggregations at once (see columns/joint.py)
+def write(results: Any, i: int, total: Any, count: float, share: float) -> None:
+    """Write the results that are lowered row by row."""
+    raise Unbound("write")
+
+
+def postponed(total: Any) -> Any:
+    """The part of a total that other results are lowered from."""
+    raise Unbound("postponed")
+
+
+def write_postponed(results: Any, begin: int, end: int, waiting: Any, count: float, share: float) -> bool:
+    """Write those results of some rows; whether one of them is NaN."""
+    raise Unbound("write_postponed")
+
+
 # ---- queues, addressed by positions that never change (see storage.py)
 def at(queue: Any, i: int) -> Any:
     """The element at position i. O(1)."""

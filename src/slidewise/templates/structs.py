@@ -61,10 +61,12 @@ def _zipped_getitem(x, i):
 
 @overload(operator.setitem)
 def _zipped_setitem(x, i, v):
-    if not (isinstance(x, Zipped) and x.records):
+    if not isinstance(x, Zipped):
         return None
-    writes = "".join(f"    r.f{k} = v[{k}]\n" for k in range(x.arity))
-    return _function(f"def f(x, i, v):\n    r = x.of[i]\n{writes}")
+    if x.records:
+        writes = "".join(f"    r.f{k} = v[{k}]\n" for k in range(x.arity))
+        return _function(f"def f(x, i, v):\n    r = x.of[i]\n{writes}")
+    return _function("def f(x, i, v):\n" + "".join(f"    x.of[{k}][i] = v[{k}]\n" for k in range(x.arity)))
 
 
 @overload(len)

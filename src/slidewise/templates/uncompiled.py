@@ -37,6 +37,10 @@ class Rows:
     def __getitem__(self, i: int) -> tuple[Any, ...]:
         return tuple(c.item(i) for c in self.columns)
 
+    def __setitem__(self, i: int, values: tuple[Any, ...]) -> None:
+        for column, value in zip(self.columns, values, strict=True):
+            column[i] = value
+
 
 def zipped(x: Any) -> Any:
     return Rows(x) if isinstance(x, tuple) else Scalars(x)
