@@ -1,4 +1,4 @@
-"""A tour of the core, in the terminal: `make demo`, or `python -m examples.tour`."""
+"""A tour of the core, in the terminal: `make tour`, or `python -m examples.tour`."""
 
 from __future__ import annotations
 

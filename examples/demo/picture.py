@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -68,13 +69,12 @@ def _broken(rows: Any, name: str) -> Any:
 
 
 def _brackets(axes: Any, rows: Any) -> None:
-    """How far back the two windows of the last event reach."""
-    end = rows["ts"][-1].as_py()
-    top = axes.get_ylim()[1]
-    for height, (label, minutes) in zip((0.04, 0.1), {"5 min": 5, "1 h": 60}.items(), strict=True):
-        start = np.datetime64(end.replace(tzinfo=None)) - np.timedelta64(minutes, "m")
-        y = axes.get_ylim()[0] + height * (top - axes.get_ylim()[0])
-        axes.annotate(
-            "", (start, y), (np.datetime64(end.replace(tzinfo=None)), y), arrowprops={"arrowstyle": "|-|", "color": INK}
-        )
-        axes.text(start, y, f"{label} ", ha="right", va="center", fontsize=9, color=INK)
+    """How far back the windows of the last event reach, where that is within the picture."""
+    first, last = (rows["ts"][k].as_py().replace(tzinfo=None) for k in (0, -1))
+    bottom, top = axes.get_ylim()
+    for place, (label, length) in enumerate({"5 min": timedelta(minutes=5), "1 h": timedelta(hours=1)}.items()):
+        if last - length < first:
+            continue
+        y = bottom + (0.04 + 0.06 * place) * (top - bottom)
+        axes.annotate("", (last - length, y), (last, y), arrowprops={"arrowstyle": "|-|", "color": INK})
+        axes.text(last - length, y, f"{label} ", ha="right", va="center", fontsize=9, color=INK, clip_on=True)

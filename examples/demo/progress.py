@@ -24,6 +24,7 @@ def _progress(console: Console, unit: str) -> Progress:
         TimeElapsedColumn(),
         console=console,
         transient=True,
+        disable=not console.is_terminal,
     )
 
 
