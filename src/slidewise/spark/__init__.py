@@ -7,12 +7,15 @@ out = sws.with_columns(df, partition_by="sensor", order_by="ts", peak=sw.max("te
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from slidewise.spark.with_columns import with_columns
+# Functions with the names of their modules: imported here, so that the name is always the function.
+from slidewise.spark import functions
+from slidewise.spark.sql import sql
+from slidewise.spark.window import Window
+from slidewise.spark.with_columns import with_columns
 
-__all__ = ["configure", "with_columns"]
+__all__ = ["Window", "configure", "functions", "sql", "with_columns"]
 
 #: What suits columns of numbers in Python: larger batches than Spark's 10,000 rows.
 SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": "65536"}
@@ -26,15 +29,3 @@ def configure(builder: Any) -> Any:
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
     return builder
-
-
-_LAZY = {"with_columns": "slidewise.spark.with_columns"}
-
-
-def __getattr__(name: str) -> Any:
-    """What needs pyspark loads on first use."""
-    if name in _LAZY:
-        from importlib import import_module
-
-        return getattr(import_module(_LAZY[name]), name)
-    raise AttributeError(f"module 'slidewise.spark' has no attribute {name!r}")

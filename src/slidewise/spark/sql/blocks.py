@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from slidewise.spark.sql.source import Source, Span
 
@@ -147,8 +148,7 @@ def _block(source: Source, span: Span, scope: Scope) -> Block:
         if at > i and _is_clause(source, at):
             starts.append(at)
         at = source.after(at)
-    ends = [*starts[1:], span.end]
-    clauses = {source.word(first): Span(first, end) for first, end in zip(starts, ends, strict=True)}
+    clauses = {source.word(a): Span(a, b) for a, b in pairwise([*starts, span.end])}
     items = source.split(Span(i, starts[0] if starts else span.end))
     return Block(span, scope, hint, distinct, tuple(items), clauses)
 

@@ -395,11 +395,18 @@ class Select:
         """The text of the outer SELECT over a table."""
         items = [self._outer_items.get(old) or f"{new} AS {quoted(old)}" for new, old in below.items]
         after = " ".join(self._after)
-        if self.block.distinct:  # sorted by what was selected, and by that name
-            after = re.sub(
-                rf"{PREFIX}value_\d+", lambda m: quoted(below.outputs[m[0]]) if m[0] in below.outputs else m[0], after
-            )
+        if self.block.distinct:
+            after = re.sub(rf"{PREFIX}value_\d+", lambda found: self._selected(found[0], below), after)
         return f"SELECT {'DISTINCT ' * self.block.distinct}{', '.join(items)} FROM {table} {after}".rstrip()
+
+    def _selected(self, name: str, below: Below) -> str:
+        """What a column is called that DISTINCT rows are sorted by."""
+        if name in below.outputs:
+            return quoted(below.outputs[name])
+        place = next(self.block.clauses[c] for c in ("QUALIFY", *_SORTING) if c in self.block.clauses)
+        raise self.source.error(
+            place, "SELECT DISTINCT is followed by what it selects only: name columns as they are there, or by alias"
+        )
 
 
 def quoted(name: str) -> str:
