@@ -10,17 +10,15 @@ between with a chance below 1e-15, and the executor counts them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as sf
 
 from slidewise.columns.order import OrderColumn
 from slidewise.spark.native import interval, quoted
-from slidewise.windows.definitions import Between, RowsWindow, TimeWindow, Unbounded, WindowDefinition
-from slidewise.windows.definitions import Column as BoundColumn
-from slidewise.windows.durations import CalendarDuration, Duration, sign
+from slidewise.spark.reach import BUCKET_COLUMN, OWN_COLUMN, PREFIX, Reach
+from slidewise.windows.durations import Duration
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -33,49 +31,6 @@ LARGE = 10_000
 BUCKET = 5_000
 #: the most buckets of a key: every row of it is compared with all of them
 MOST_BUCKETS = 32
-
-PREFIX = "__slidewise_"
-BUCKET_COLUMN = PREFIX + "bucket"
-OWN_COLUMN = PREFIX + "own"
-
-
-@dataclass(frozen=True)
-class Reach:
-    """How far frames reach from their rows: so many rows, and such lengths of the order column, on either side."""
-
-    rows_before: int = 0
-    rows_after: int = 0
-    before: Any = None
-    after: Any = None
-
-
-def reach_of(windows: Iterable[WindowDefinition]) -> Reach | str:
-    """What the frames of all windows need beyond a bucket; a text says why there is no telling."""
-    rows_before = rows_after = 0
-    before: list[Any] = []
-    after: list[Any] = []
-    for window in windows:
-        if window.every is not None or (isinstance(window, RowsWindow) and window.min_rows != 1):
-            return f"{window!r} counts rows from the first of the key"
-        if isinstance(window, RowsWindow):
-            rows_before = max(rows_before, window.n - 1)
-        elif isinstance(window, TimeWindow):
-            before.append(window.size)
-        elif isinstance(window, Between) and window.unit != "groups":
-            start: Any = window.start
-            end: Any = window.end
-            if any(isinstance(bound, Unbounded | BoundColumn) for bound in (start, end)):
-                return f"{window!r} has no fixed length"
-            if window.unit == "rows":
-                rows_before, rows_after = max(rows_before, -start), max(rows_after, end)
-            else:
-                before += [-start] if sign(start) < 0 else []
-                after += [end] if sign(end) > 0 else []
-        else:
-            return f"{window!r} has no length that is known before"
-    if any(isinstance(length, CalendarDuration) for length in before + after):
-        return "months differ in length"
-    return Reach(rows_before, rows_after, max(before, default=None), max(after, default=None))
 
 
 def _sampled_rows_for(rows: int) -> int:
@@ -99,7 +54,7 @@ def spread(df: DataFrame, partition_by: Sequence[str], by: OrderColumn, reach: R
         meets = sf.col(quoted(name)).eqNullSafe(sf.col(f"{PREFIX}key{k}")) & meets
     own = (begin.isNull() | _at_or_after(order, begin, by)) & (end.isNull() | ~_at_or_after(order, end, by))
     return df.join(sf.broadcast(_buckets(df, partition_by, by, reach)), meets, "left").select(
-        df["*"],
+        *(sf.col(quoted(name)) for name in df.columns),
         sf.coalesce(sf.col(PREFIX + "number"), sf.lit(0)).alias(BUCKET_COLUMN),
         (order.isNull() | own).alias(OWN_COLUMN),
     )
@@ -110,7 +65,7 @@ def _buckets(df: DataFrame, partition_by: Sequence[str], by: OrderColumn, reach:
     keys = [f"{PREFIX}key{k}" for k in range(len(partition_by))]
     columns = [sf.col(quoted(name)).alias(key) for key, name in zip(keys, partition_by, strict=True)]
     order = sf.col(quoted(by.name)).alias("order")
-    sampled = df.select(*columns, order).where(sf.col("order").isNotNull()).sample(SHARE, seed=1)
+    sampled = df.select(*columns, order).where(sf.col("order").isNotNull()).sample(fraction=SHARE, seed=1)
     in_order = sf.sort_array(sf.collect_list("order"), asc=not by.descending).alias("values")
     large = sampled.groupBy(*keys).agg(in_order).where(sf.size("values") >= LARGE)
     values, count, number = sf.col("values"), sf.size("values"), sf.col("number")

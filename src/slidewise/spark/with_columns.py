@@ -18,7 +18,10 @@ from slidewise.columns.plan import Evaluation
 from slidewise.columns.with_columns import expression, names, ordering
 from slidewise.errors import CompileFallback, InvalidInput
 from slidewise.spark.checks import require_batch, require_packages
+from slidewise.spark.native import quoted, sql_of, verdict
+from slidewise.spark.reach import Reach, reach_of
 from slidewise.spark.window import SpecifiedOver
+from slidewise.spark.worker import Task
 from slidewise.windows.definitions import PunctuationWindow
 
 ENGINES = ("auto", "slidewise", "spark")
@@ -59,16 +62,25 @@ def with_columns(
       that grow with it and are of aggregates such as median, of which no part of fixed size can stand for the rows
       gone, hold the rows of a key.
     - `engine` is "slidewise", "spark" for Spark's own operator, or "auto" for the faster of the two.
+    - `hot_keys=True` spreads a key of more than about a million rows over all cores. To find such keys in a sample,
+      the input is read one more time. "auto" does so without keys, where one core would have everything, and where the
+      input is cached; False never.
     """
     require_packages()
     require_batch(df, "with_columns")
     if engine not in ENGINES:
         raise InvalidInput(f"with_columns: engine is one of {', '.join(ENGINES)}, got {engine!r}")
+    if hot_keys not in ("auto", True, False):
+        raise InvalidInput(f'with_columns: hot_keys is True, False or "auto", got {hot_keys!r}')
     given = {**dict(expressions or {}), **columns}
+    return evaluate(df, groups_of(given, partition_by, order_by, algorithm), engine, hot_keys)
+
+
+def groups_of(given: Mapping[str, Any], partition_by: Any, order_by: Any, algorithm: str = "auto") -> list[Group]:
+    """The expressions of a call by partitioning and order; those that bring none of their own have the call's."""
     if not given:
         raise InvalidInput('with_columns: name at least one new column, as in peak=sw.max("x").over(sw.rows(10))')
-    keys, order = tuple(names(partition_by, "partition_by")), tuple(ordering(order_by))
-    return evaluate(df, _groups(given, keys, order, algorithm))
+    return _groups(given, tuple(names(partition_by, "partition_by")), tuple(ordering(order_by)), algorithm)
 
 
 def _groups(
@@ -87,37 +99,101 @@ def _groups(
 
 
 # ---- the plan
-def evaluate(df: Any, groups: list[Group]) -> Any:
+def evaluate(df: Any, groups: list[Group], engine: str, hot_keys: str | bool) -> Any:
     """The DataFrame with the columns of all groups."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    schema = Schema(df)
-    new: dict[str, Any] = {}
-    made: list[str] = []
-    partitioned: tuple[str, ...] | None = None
+    plan = _Plan(df)
     for group in groups:
-        task, kinds = schema.task(group)
-        if group.partition_by != partitioned:
-            df = _partitioned(df, group)
-            partitioned = group.partition_by
-        order = [column(name) for name in group.partition_by] + [_sort_column(by) for by in group.order_by]
+        decided = verdict(group.expressions.values(), engine)
+        if decided.engine == "spark":
+            plan.add_by_spark(group)
+        elif engine == "spark":
+            raise InvalidInput(f'with_columns: engine="spark" cannot compute this: {decided.because}')
+        else:
+            plan.add(group, hot_keys)
+    return plan.finish()
+
+
+class _Plan:
+    """A DataFrame that gets the columns of one group after the other."""
+
+    def __init__(self, df: Any) -> None:
+        self.df = df
+        self.schema = Schema(df)
+        #: results until all groups have read what they read: a new column may take the place of an old one
+        self._made: list[str] = []
+        self._new: dict[str, Any] = {}
+        self._partitioned: tuple[str, ...] | None = None
+
+    def add_by_spark(self, group: Group) -> None:
+        """Spark's own window operator."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        for out, over in group.expressions.items():
+            name = self._unused()
+            for read in self.schema.reads(group):
+                self.schema.field(read)
+            self.df = self.df.withColumn(name, F.expr(sql_of(over, group.partition_by, group.order_by)))
+            self._new[out] = F.col(name)
+        self._partitioned = None
+
+    def add(self, group: Group, hot_keys: str | bool) -> None:
+        """Sort once, and one pass through Python."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        task, kinds = self.schema.task(group)
+        reach = self._reach(group, hot_keys)
+        if reach is not None:
+            from slidewise.spark.hot_keys import spread
+
+            self.df, task = spread(self.df, group.partition_by, group.order_by[0], reach), task.with_halo(reach)
+            self._partitioned = None
+        if task.partition_by != self._partitioned:
+            self.df = _partitioned(self.df, task)
+            self._partitioned = task.partition_by
+        order = [column(key) for key in task.partition_by] + [_sort_column(by) for by in task.order_by]
         if order:
-            df = df.sortWithinPartitions(*order)
-        name = schema.unused(f"slidewise_{len(made)}")
-        made.append(name)
-        df = df.withColumn(name, _udf(schema.spark, task, kinds)(*(column(read) for read in task.reads.names)))
-        new |= {out: F.col(name).getField(str(k)) for k, out in enumerate(group.expressions)}
-    return df.withColumns(new).drop(*made)
+            self.df = self.df.sortWithinPartitions(*order)
+        name = self._unused()
+        results = _udf(self.schema.spark, task, kinds)(*(column(read) for read in task.reads.names))
+        self.df = self.df.withColumn(name, results)
+        if task.halo is not None:
+            self.df = self.df.where(column(task.halo.own)).drop(task.halo.own, task.halo.bucket)
+        self._new |= {out: F.col(name).getField(str(k)) for k, out in enumerate(group.expressions)}
+
+    def _reach(self, group: Group, hot_keys: str | bool) -> Reach | None:
+        """How far frames reach where large keys are to be spread; None: they are not."""
+        if hot_keys is False:
+            return None
+        found: Reach | str = reach_of(over.window for over in group.expressions.values())
+        if len(group.order_by) != 1:
+            found = "rows are cut by one order column"
+        if hot_keys is True and isinstance(found, str):
+            raise InvalidInput(f"with_columns: hot_keys=True cannot spread a key here: {found}")
+        wanted = hot_keys is True or not group.partition_by or _is_cached(self.df)
+        return found if wanted and not isinstance(found, str) else None
+
+    def finish(self) -> Any:
+        """The DataFrame with all new columns."""
+        return self.df.withColumns(self._new).drop(*self._made)
+
+    def _unused(self) -> str:
+        self._made.append(self.schema.unused(f"slidewise_{len(self._made)}"))
+        return self._made[-1]
 
 
-def _partitioned(df: Any, group: Group) -> Any:
+def _is_cached(df: Any) -> bool:
+    level = df.storageLevel
+    return bool(level.useMemory or level.useDisk)
+
+
+def _partitioned(df: Any, task: Task) -> Any:
     """All rows of a key in one partition. Without keys or an order, rows stay as they stand."""
-    if group.partition_by:
-        return df.repartition(*(column(name) for name in group.partition_by))
-    return df.repartition(1) if group.order_by else df.coalesce(1)
+    if task.partition_by:
+        return df.repartition(*(column(name) for name in task.partition_by))
+    return df.repartition(1) if task.order_by else df.coalesce(1)
 
 
-def _udf(spark: Any, task: Any, kinds: list[Any]) -> Any:
+def _udf(spark: Any, task: Task, kinds: list[Any]) -> Any:
     from pyspark import cloudpickle
     from pyspark.sql.functions import arrow_udf
     from pyspark.sql.types import StructField, StructType
@@ -134,7 +210,7 @@ def column(name: str) -> Any:
     """A column by its exact name, whatever characters it has."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    return F.col("`" + name.replace("`", "``") + "`")
+    return F.col(quoted(name))
 
 
 def _sort_column(by: OrderColumn) -> Any:
@@ -171,13 +247,12 @@ class Schema:
             name += "_"
         return name
 
-    def task(self, group: Group) -> tuple[Any, list[Any]]:
+    def task(self, group: Group) -> tuple[Task, list[Any]]:
         """What the executors do for a group, and the types of its results in Spark."""
         from slidewise.spark.types import arrow_type, spark_type
-        from slidewise.spark.worker import Task
 
         overs = list(group.expressions.values())
-        reads = self._reads(group, overs)
+        reads = self.reads(group)
         fields = [(name, self.field(name).dataType) for name in reads]
         schema = pa.schema([(name, arrow_type(kind, self._zone, name)) for name, kind in fields])
         arrows = _result_types(schema, group)
@@ -185,10 +260,10 @@ class Schema:
         kinds = [spark_type(kind, known) for kind in arrows]
         return Task(schema, group.partition_by, group.order_by, tuple(overs), tuple(arrows)), kinds
 
-    def _reads(self, group: Group, overs: list[Over]) -> list[str]:
+    def reads(self, group: Group) -> list[str]:
         """The columns that executors need, and no others; Python must get at least one to count rows by."""
         named = [*group.partition_by, *(by.name for by in group.order_by)]
-        for over in overs:
+        for over in group.expressions.values():
             named += [*over.aggregation.columns, *over.window.columns]
             named += [over.aggregation.where] if over.aggregation.where is not None else []
             if isinstance(over.window, PunctuationWindow) and callable(over.window.predicate):

@@ -9,7 +9,7 @@ a window of any size, and memory is the window's and not the key's (see frontier
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,7 @@ from slidewise.aggregations.over import Over
 from slidewise.columns.order import OrderColumn
 from slidewise.spark.chunk import Chunk, key_offsets
 from slidewise.spark.frontier import Frontier, is_running, needs_whole_key
+from slidewise.spark.reach import BUCKET_COLUMN, OWN_COLUMN, Halo, HaloCheck, Reach
 from slidewise.spark.running import Carried, RunningEvaluation, carries_partial, carries_row
 
 #: A chunk has at least so many new rows, or bytes, and so many times the rows of the tail.
@@ -39,6 +40,14 @@ class Task:
     expressions: tuple[Over, ...]
     #: the types of the results
     kinds: tuple[pa.DataType, ...]
+    #: where large keys are cut into buckets
+    halo: Halo | None = None
+
+    def with_halo(self, reach: Reach) -> Task:
+        """The task over rows that hot_keys.spread has cut into buckets."""
+        reads = self.reads.append(pa.field(BUCKET_COLUMN, pa.int32())).append(pa.field(OWN_COLUMN, pa.bool_()))
+        halo = Halo(BUCKET_COLUMN, OWN_COLUMN, reach.rows_before, reach.rows_after)
+        return replace(self, reads=reads, partition_by=(*self.partition_by, BUCKET_COLUMN), halo=halo)
 
 
 @dataclass(frozen=True)
@@ -69,6 +78,7 @@ class Worker:
         ) + len(self._folding)
         self._tail = Tail(task.reads.empty_table(), 0, 0, 0)
         self._carried = {over: Carried() for over in self._folding}
+        self._halo = HaloCheck(task.halo) if task.halo is not None else None
 
     def run(self, batches: Iterable[tuple[pa.Array, ...]]) -> Iterator[pa.StructArray]:
         """The results of all rows. As many rows come out as went in."""
@@ -76,6 +86,8 @@ class Worker:
         rows = size = 0
         for arrays in batches:
             batch = pa.table(list(arrays), schema=self.task.reads)
+            if self._halo is not None:
+                self._halo.see(batch)
             pending.append(batch)
             rows, size = rows + len(batch), size + batch.nbytes
             if self._enough(rows, size) and self._ended(pending):

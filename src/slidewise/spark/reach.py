@@ -1,0 +1,109 @@
+"""How far frames reach from their rows, and the check of it: what a bucket of a large key needs around its own rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from slidewise.errors import SlidewiseError
+from slidewise.windows.definitions import Between, Column, RowsWindow, TimeWindow, Unbounded, WindowDefinition
+from slidewise.windows.durations import CalendarDuration, sign
+
+PREFIX = "__slidewise_"
+BUCKET_COLUMN = PREFIX + "bucket"
+OWN_COLUMN = PREFIX + "own"
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far frames reach from their rows: so many rows, and such lengths of the order column, on either side."""
+
+    rows_before: int = 0
+    rows_after: int = 0
+    before: Any = None
+    after: Any = None
+
+
+def reach_of(windows: Iterable[WindowDefinition]) -> Reach | str:
+    """What the frames of all windows need beyond a bucket; a text says why there is no telling."""
+    rows_before = rows_after = 0
+    before: list[Any] = []
+    after: list[Any] = []
+    for window in windows:
+        if window.every is not None or (isinstance(window, RowsWindow) and window.min_rows != 1):
+            return f"{window!r} counts rows from the first of the key"
+        if isinstance(window, RowsWindow):
+            rows_before = max(rows_before, window.n - 1)
+        elif isinstance(window, TimeWindow):
+            before.append(window.size)
+        elif isinstance(window, Between) and window.unit != "groups":
+            start: Any = window.start
+            end: Any = window.end
+            if any(isinstance(bound, Unbounded | Column) for bound in (start, end)):
+                return f"{window!r} has no fixed length"
+            if window.unit == "rows":
+                rows_before, rows_after = max(rows_before, -start), max(rows_after, end)
+            else:
+                before += [-start] if sign(start) < 0 else []
+                after += [end] if sign(end) > 0 else []
+        else:
+            return f"{window!r} has no length that is known before"
+    if any(isinstance(length, CalendarDuration) for length in before + after):
+        return "months differ in length"
+    return Reach(rows_before, rows_after, max(before, default=None), max(after, default=None))
+
+
+@dataclass(frozen=True)
+class Halo:
+    """The columns that tell a bucket's own rows from its halo, and how many rows a halo must have."""
+
+    bucket: str
+    own: str
+    rows_before: int
+    rows_after: int
+
+
+class HaloCheck:
+    """Counts the rows around a bucket's own rows, batch by batch: a short halo would give wrong results unseen."""
+
+    def __init__(self, halo: Halo) -> None:
+        self._halo = halo
+        self._bucket, self._before, self._after, self._own = 0, 0, 0, False
+
+    def see(self, batch: pa.Table) -> None:
+        """The next rows of a partition, sorted by key and bucket. Every key begins with bucket 0."""
+        if not len(batch):
+            return
+        bucket, own = batch[self._halo.bucket].to_numpy(), batch[self._halo.own].to_numpy()
+        cuts = np.flatnonzero((bucket[1:] != bucket[:-1]) | (own[1:] != own[:-1])) + 1
+        for first, last in zip([0, *cuts.tolist()], [*cuts.tolist(), len(bucket)], strict=True):
+            self._run(int(bucket[first]), bool(own[first]), last - first)
+
+    def _run(self, bucket: int, own: bool, rows: int) -> None:
+        if bucket != self._bucket:
+            self.end()
+            self._bucket, self._before, self._after, self._own = bucket, 0, 0, False
+        if own:
+            if not self._own and bucket > 0 and self._before < self._halo.rows_before:
+                raise self._short(self._before, self._halo.rows_before)
+            self._own = True
+        elif self._own:
+            self._after += rows
+        else:
+            self._before += rows
+
+    def end(self) -> None:
+        """No more rows of this bucket. The last bucket of a key has none after it."""
+        if self._own and 0 < self._after < self._halo.rows_after:
+            raise self._short(self._after, self._halo.rows_after)
+
+    @staticmethod
+    def _short(rows: int, needed: int) -> SlidewiseError:
+        return SlidewiseError(
+            f"a key was cut where only {rows} of the {needed} rows that frames reach were at hand: the sample misled, "
+            "or the input differs each time it is read. Run it with hot_keys=False"
+        )
