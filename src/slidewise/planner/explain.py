@@ -65,6 +65,10 @@ def explain(aggregation: Mapping[str, Over], *, integers: bool | None = None) ->
 
 
 @overload
+def explain(aggregation: Any, *, partition_by: Any = None, order_by: Any = None, **columns: Any) -> Table: ...
+
+
+@overload
 def explain(
     aggregation: Aggregation | type[Aggregation] | Over,
     window: WindowDefinition | None = None,
@@ -82,6 +86,7 @@ def explain(
     late: str = "error",
     windows: int = 1,
     integers: bool | None = None,
+    **call: Any,
 ) -> Any:
     """Which algorithm computes an aggregation over a window, and why.
 
@@ -100,9 +105,16 @@ def explain(
     total | sba | frames with mean; its result with mean
     mean | sba | frames with total; follows from sum('x'), which total is
 
+    So is the call itself, with `explain` in place of `with_columns`. On a Spark DataFrame it tells which columns go to
+    Spark's own operator, and why; nothing runs.
+
+    >>> table = sw.explain({"x": [1, 2, 3]}, mean=sw.avg("x").over(sw.rows(2)))
+
     `late="revise"` asks for rows out of order, `windows=` for that many windows over one structure, `integers=True`
     says that the values are integers. Print the result, or leave it as the last line of a notebook's cell.
     """
+    if call:
+        return _explain_with_data(aggregation, call, integers)
     if isinstance(aggregation, Mapping):
         return _explain_call(dict(aggregation), integers)
     if isinstance(aggregation, Over):
@@ -123,6 +135,21 @@ def explain(
         for where in _PLACES
     }
     return Explanation(f"{aggregation!r} over {window!r}", choices, tuple(_notes(aggregation, choices)))
+
+
+def _explain_with_data(data: Any, call: dict[str, Any], integers: bool | None) -> Table:
+    """A call of with_columns as it is written, data first."""
+    columns = {name: over for name, over in call.items() if name not in _ARGUMENTS}
+    arguments = {name: value for name, value in call.items() if name in _ARGUMENTS}
+    if type(data).__module__.startswith("pyspark."):
+        from slidewise.spark.explain import explain as explain_on_spark
+
+        return explain_on_spark(data, columns, **arguments)
+    return _explain_call(columns, integers)
+
+
+#: of with_columns, besides the data and its new columns
+_ARGUMENTS = ("partition_by", "order_by", "algorithm", "threads", "engine", "hot_keys")
 
 
 def _explain_call(columns: dict[str, Any], integers: bool | None) -> Table:

@@ -141,7 +141,7 @@ class _Plan:
         from pyspark.sql import functions as F  # noqa: N812
 
         task, kinds = self.schema.task(group)
-        reach = self._reach(group, hot_keys)
+        reach = reach_for(self.df, group, hot_keys)
         if reach is not None:
             from slidewise.spark.hot_keys import spread
 
@@ -160,18 +160,6 @@ class _Plan:
             self.df = self.df.where(column(task.halo.own)).drop(task.halo.own, task.halo.bucket)
         self._new |= {out: F.col(name).getField(str(k)) for k, out in enumerate(group.expressions)}
 
-    def _reach(self, group: Group, hot_keys: str | bool) -> Reach | None:
-        """How far frames reach where large keys are to be spread; None: they are not."""
-        if hot_keys is False:
-            return None
-        found: Reach | str = reach_of(over.window for over in group.expressions.values())
-        if len(group.order_by) != 1:
-            found = "rows are cut by one order column"
-        if hot_keys is True and isinstance(found, str):
-            raise InvalidInput(f"with_columns: hot_keys=True cannot spread a key here: {found}")
-        wanted = hot_keys is True or not group.partition_by or _is_cached(self.df)
-        return found if wanted and not isinstance(found, str) else None
-
     def finish(self) -> Any:
         """The DataFrame with all new columns."""
         return self.df.withColumns(self._new).drop(*self._made)
@@ -179,6 +167,19 @@ class _Plan:
     def _unused(self) -> str:
         self._made.append(self.schema.unused(f"slidewise_{len(self._made)}"))
         return self._made[-1]
+
+
+def reach_for(df: Any, group: Group, hot_keys: str | bool) -> Reach | None:
+    """How far frames reach where large keys are to be spread; None: they are not."""
+    if hot_keys is False:
+        return None
+    found: Reach | str = reach_of(over.window for over in group.expressions.values())
+    if len(group.order_by) != 1:
+        found = "rows are cut by one order column"
+    if hot_keys is True and isinstance(found, str):
+        raise InvalidInput(f"with_columns: hot_keys=True cannot spread a key here: {found}")
+    wanted = hot_keys is True or not group.partition_by or _is_cached(df)
+    return found if wanted and not isinstance(found, str) else None
 
 
 def _is_cached(df: Any) -> bool:

@@ -1,0 +1,77 @@
+"""Which engine computes which column of a call on a Spark DataFrame, and what decided."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slidewise.aggregations.over import Over
+from slidewise.display import Table
+from slidewise.planner.choose import choose, situation_of
+from slidewise.planner.sharing import read_off
+from slidewise.spark.frontier import is_running, needs_whole_key
+from slidewise.spark.native import Verdict, verdict
+from slidewise.spark.running import carries_partial, carries_row
+from slidewise.spark.with_columns import Group, Schema, groups_of, reach_for
+
+
+def explain(
+    df: Any,
+    columns: dict[str, Any],
+    *,
+    partition_by: Any = None,
+    order_by: Any = None,
+    engine: str = "auto",
+    hot_keys: str | bool = "auto",
+) -> Table:
+    """One line per new column. Nothing runs."""
+    schema = Schema(df)
+    lines = []
+    groups = groups_of(columns, partition_by, order_by)
+    for group in groups:
+        decided = verdict(group.expressions.values(), engine)
+        spread = decided.engine == "slidewise" and reach_for(df, group, hot_keys) is not None
+        for name, over in group.expressions.items():
+            lines.append(_line(name, over, group, decided, schema, spread))
+    sorts = (
+        "one shuffle and one sort" if len(groups) == 1 else f"{len(groups)} sorts, one for each partitioning and order"
+    )
+    order = {name: k for k, name in enumerate(columns)}
+    return Table.of(
+        "with_columns on Spark", sorted(lines, key=lambda line: order[line["column"]]), f"{sorts}; nothing has run"
+    )
+
+
+def _line(name: str, over: Over, group: Group, decided: Verdict, schema: Schema, spread: bool) -> dict[str, str]:
+    by = ", ".join(group.partition_by) or "no key"
+    order = ", ".join(f"{o.name}{' desc' * o.descending}" for o in group.order_by) or "as rows stand"
+    ours = decided.engine == "slidewise"
+    return {
+        "column": name,
+        "computes": repr(over),
+        "by": f"{by}; {order}",
+        "engine": decided.engine,
+        "decided by": decided.because,
+        "algorithm": _algorithm(over) if ours else "-",
+        "an executor holds": _held(over, group, schema) if ours else "what Spark's operator does: the rows of a key",
+        "large keys": "spread over all cores" if spread else "on one core each",
+    }
+
+
+def _algorithm(over: Over) -> str:
+    if over.algorithm != "auto":
+        return over.algorithm
+    return (
+        "none: the bounds tell"
+        if read_off(over)
+        else choose(over.aggregation, situation_of(over.window, "columns")).algorithm
+    )
+
+
+def _held(over: Over, group: Group, schema: Schema) -> str:
+    if needs_whole_key(over.window):
+        return "the rows of a key"
+    if not is_running(over.window):
+        return "the rows of a window, several times"
+    task, _ = schema.task(group)
+    kinds = {field.name: field.type for field in task.reads}
+    return "one partial" if carries_row(over) or carries_partial(over, kinds) else "the rows of a key"
