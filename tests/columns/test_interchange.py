@@ -92,6 +92,30 @@ def test_in_pandas_nan_is_null_and_in_polars_it_is_nan():
     assert sw.with_columns(frame, n=sw.count("x").over(sw.rows(2)))["n"].to_list() == [1, 2]
 
 
+def test_a_polars_enum_stays_one():
+    kind = pl.Enum(["low", "high", "never"])
+    for rows in (["high", "low", "high"], [], [None, None]):
+        frame = pl.DataFrame({"e": pl.Series(rows, dtype=kind), "v": range(len(rows)), "c": rows}).cast(
+            {"c": pl.Categorical}
+        )
+        window = sw.rows(2)
+        out = sw.with_columns(
+            frame,
+            most=sw.max("e").over(window),
+            first=sw.first("e").over(window),
+            by=sw.max_by("e", "v").over(window),
+            listed=sw.collect_list("e").over(window),
+            different=sw.collect_set("e").over(window),
+            other=sw.max("c").over(window),
+        )
+        lists = pl.List(kind)
+        assert out.dtypes == [kind, pl.Int64, pl.Categorical, kind, kind, kind, lists, lists, pl.Categorical]
+        slides = sw.aggregate(frame, window=sw.rows(1, every=1), partition_by="e", order_by="v", m=sw.min("e"))
+        assert slides.schema["e"] == slides.schema["m"] == kind
+    out = sw.with_columns(frame.clear(), m=sw.max("e").over(sw.rows(2)))
+    assert out["m"].dtype == kind
+
+
 def test_categories_stay_categories():
     frame = pd.DataFrame({"c": pd.Categorical(["low", "high", "low"], ["low", "high"], ordered=True)})
     out = sw.with_columns(frame, m=sw.max("c").over(sw.rows(2)))

@@ -208,3 +208,58 @@ def test_an_own_aggregation_sees_python_values_of_other_types():
     out = column(pa.array(["to", "not", None, "be"]), Longest("x"), sw.rows(3))
     assert out.type == pa.string()
     assert out.to_pylist() == ["to", "not", "not", "not"]
+
+
+# ---- the type of results where there are none
+class Longest(sw.Aggregation):
+    """Interpreted on text."""
+
+    identity = ""
+
+    def combine(a, b):
+        return a if len(a) >= len(b) else b
+
+
+class Extent(sw.Aggregation):
+    """A tuple of results, interpreted on text."""
+
+    result_fields = ("least", "length")
+
+    def lift(x):
+        return (x, len(x))
+
+    def combine(a, b):
+        return (min(a[0], b[0]), a[1] + b[1])
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "recalculate"])
+@pytest.mark.parametrize(
+    ("aggregation", "values"),
+    [
+        (sw.approx_percentile("x", 0.5), pa.array([1, 2, 3])),
+        (sw.approx_count_distinct("x"), pa.array([dt.date(2024, 1, 1)] * 3)),
+        (sw.count_min_sketch("x"), pa.array(["a", "b", "c"])),
+        (sw.bloom_filter("x"), pa.array([b"a", b"b", b"c"])),
+        (sw.bloom_filter("x"), pa.array([[1], [2], [3]])),
+        (sw.median("x"), pa.array([1, 2, 3], pa.int8())),
+        (sw.nth_smallest("x", 2), pa.array(["a", "b", "c"]).dictionary_encode()),
+        (sw.collect_set("x"), pa.array(["a", "b", "c"]).dictionary_encode()),
+        (sw.string_agg("x"), pa.array(["a", "b", "c"])),
+        (Longest("x"), pa.array(["a", "b", "c"])),
+        (Extent("x"), pa.array(["a", "b", "c"])),
+    ],
+    ids=lambda p: p.name if isinstance(p, sw.Aggregation) else str(p.type),
+)
+def test_results_of_nulls_and_of_no_rows_have_the_type_of_others(aggregation, values, algorithm):
+    over = aggregation.over(sw.rows(2), algorithm=algorithm)
+    kinds = {
+        sw.with_columns(pa.table({"x": column}), r=over)["r"].type
+        for column in (values, pa.nulls(3, values.type), values[:0])
+    }
+    assert len(kinds) == 1 and pa.null() not in kinds
+
+
+def test_masked_results_have_the_type_of_others():
+    nothing = np.ma.masked_all(3, np.int64)
+    out = sw.rolling(nothing, sw.approx_percentile(0.5), sw.rows(2))
+    assert out.dtype == np.float64 and out.mask.all()

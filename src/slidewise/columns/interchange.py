@@ -75,14 +75,38 @@ def source(data: Any) -> Source:
 
 def _back_to(module: str, data: Any) -> Callable[[pa.Table], Any]:
     if module == "polars":
-        import polars
-
-        return lambda table: polars.from_arrow(table)
+        return _to_polars
     if "duckdb" in module:
         import duckdb
 
         return lambda table: duckdb.from_arrow(table)
     return lambda table: table
+
+
+def _to_polars(table: pa.Table) -> Any:
+    """polars marks its Enums in the metadata of Arrow's fields, which results do not have: their order tells them apart
+    from its Categoricals."""
+    import polars
+
+    frame: Any = polars.from_arrow(table)
+    found = {name: _polars_type(table.column(name), frame.schema[name]) for name in table.column_names}
+    return frame.cast({name: kind for name, kind in found.items() if kind != frame.schema[name]})
+
+
+def _polars_type(column: Any, kind: Any) -> Any:
+    """The type of an Arrow column as polars has it, with ordered dictionaries as Enums, in lists too."""
+    import polars
+
+    if isinstance(column, pa.ChunkedArray):
+        return _polars_type(column.chunk(0), kind) if column.num_chunks else kind
+    if pa.types.is_dictionary(column.type) and column.type.ordered:
+        return polars.Enum(column.dictionary.cast(pa.large_string()).drop_null().to_pylist())
+    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+        return polars.List(_polars_type(column.values, kind.inner))
+    if pa.types.is_struct(column.type):
+        fields = zip(column.flatten(), kind.fields, strict=True)
+        return polars.Struct([polars.Field(f.name, _polars_type(part, f.dtype)) for part, f in fields])
+    return kind
 
 
 class _Arrow(Source):
@@ -195,9 +219,12 @@ class _Arrays(Source):
 def _to_numpy(values: pa.Array) -> np.ndarray:
     if not values.null_count:
         return values.to_numpy(zero_copy_only=False)
-    null = values.is_null().to_numpy(zero_copy_only=False)
     if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
-        return np.ma.masked_array(words(values, values.type.to_pandas_dtype()), null)  # under nulls as computed
+        bits = np.frombuffer(values.buffers()[0], np.uint8)
+        valid = np.unpackbits(bits, count=values.offset + len(values), bitorder="little")[values.offset :]
+        # What stands under nulls is as computed: to fill it in is a copy. 0.3 ns a row, and 2 by Arrow's own way.
+        return np.ma.masked_array(words(values, values.type.to_pandas_dtype()), valid == 0)
+    null = values.is_null().to_numpy(zero_copy_only=False)
     if pa.types.is_primitive(values.type):
         filled = (
             values.fill_null(pa.scalar(0, pa.int64()).cast(values.type, safe=False)) if _castable(values) else values
@@ -217,12 +244,20 @@ def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
     """A chunked column as one array, without a copy where it has one chunk."""
     kind = _computable(column.type)
     if kind != column.type:
-        column = column.cast(kind)
+        column = pa.chunked_array([_cast(chunk, kind) for chunk in column.chunks], kind)
     if pa.types.is_dictionary(kind) and column.num_chunks > 1:
         column = column.unify_dictionaries()
     if column.num_chunks == 1:
         return column.chunk(0)
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+
+def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """As Arrow casts, but a dictionary keeps all of its entries where there are no rows."""
+    if not pa.types.is_dictionary(array.type):
+        return array.cast(kind)
+    entries = array.dictionary.cast(kind.value_type)
+    return pa.DictionaryArray.from_arrays(array.indices, entries, ordered=kind.ordered)
 
 
 def _computable(kind: pa.DataType) -> pa.DataType:

@@ -214,10 +214,13 @@ class Evaluation:
         if aggregation.keeps_type:
             return first.decode
         if isinstance(aggregation, CollectSet | CollectList):
-            kind = pa.list_(self.data.array(aggregation.columns[0]).type)
-            return lambda values, valid: types.objects(values, valid, kind)
+            column = self.data.array(aggregation.columns[0])
+            return lambda values, valid: types.lists(values, valid, column)
         part = first.decode if aggregation.parts_keep_type else None
-        return lambda values, valid: types.results(values, valid, aggregation.result_fields, part)
+        kinds = [self.data.array(name).type for name in aggregation.columns]
+        return lambda values, valid: types.results(
+            values, valid, aggregation.result_fields, part, lambda: types.type_by_trial(aggregation, kinds)
+        )
 
     def _lists(self, aggregation: Aggregation, view: View, frames: Frames, due: np.ndarray | None) -> pa.Array:
         """All values of every frame: one take along the frames, in the order of the input."""

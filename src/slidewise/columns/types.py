@@ -269,10 +269,6 @@ def whole_numbers(values: np.ndarray, valid: np.ndarray | None = None) -> pa.Arr
 def objects(values: np.ndarray, valid: np.ndarray, kind: pa.DataType | None) -> pa.Array:
     """Python objects as Arrow."""
     plain = [v if ok else None for v, ok in zip(values.tolist(), valid.tolist(), strict=True)]
-    if kind is not None and pa.types.is_list(kind) and pa.types.is_dictionary(kind.value_type):
-        lists = pa.array(plain, pa.list_(kind.value_type.value_type))
-        inside = lists.values.dictionary_encode().cast(kind.value_type)
-        return pa.ListArray.from_arrays(lists.offsets, inside, mask=lists.is_null())
     try:
         return pa.array(plain, kind)
     except pa.ArrowInvalid:
@@ -281,8 +277,32 @@ def objects(values: np.ndarray, valid: np.ndarray, kind: pa.DataType | None) -> 
         raise
 
 
-def results(values: np.ndarray, valid: np.ndarray, names: tuple[str, ...] = (), part: Decode | None = None) -> pa.Array:
-    """Computed results as Arrow, of the type that they have; tuples as structs."""
+def lists(values: np.ndarray, valid: np.ndarray, of: pa.Array) -> pa.Array:
+    """Lists of Python objects as Arrow, with the values and the type of a column."""
+    kind = of.type
+    if not pa.types.is_dictionary(kind):
+        return objects(values, valid, pa.list_(kind))
+    entry = {value: k for k, value in enumerate(of.dictionary.to_pylist())}
+    places = objects(
+        np.fromiter(
+            ([entry[v] for v in found] if ok else None for found, ok in zip(values, valid, strict=True)), object
+        ),
+        valid,
+        pa.list_(kind.index_type),
+    )
+    inside = pa.DictionaryArray.from_arrays(places.values, of.dictionary, ordered=kind.ordered)
+    return pa.ListArray.from_arrays(places.offsets, inside, mask=places.is_null())
+
+
+def results(
+    values: np.ndarray,
+    valid: np.ndarray,
+    names: tuple[str, ...] = (),
+    part: Decode | None = None,
+    of_none: Callable[[], pa.DataType] = pa.null,
+) -> pa.Array:
+    """Computed results as Arrow, of the type that they have; tuples as structs. Where there are objects and all of them
+    are null, `of_none` tells the type."""
     if values.dtype.names:
         fields = names or values.dtype.names
         parts = [np.ascontiguousarray(values[f]) for f in values.dtype.names]
@@ -290,10 +310,36 @@ def results(values: np.ndarray, valid: np.ndarray, names: tuple[str, ...] = (), 
         return pa.StructArray.from_arrays(arrays, fields, mask=arrow(~valid, np.ones(len(valid), bool), pa.bool_()))
     if values.dtype.kind in "biuf":
         return arrow(values, valid, pa.from_numpy_dtype(values.dtype))
+    if not valid.any():
+        return pa.nulls(len(values), of_none())
     if names:
-        rows = [dict(zip(names, v, strict=True)) if ok else None for v, ok in zip(values, valid, strict=True)]
-        return pa.array(rows, pa.struct([]) if not any(valid) else None)
+        return pa.array([dict(zip(names, v, strict=True)) if ok else None for v, ok in zip(values, valid, strict=True)])
     return objects(values, valid, None)
+
+
+def type_by_trial(aggregation: Aggregation, kinds: list[pa.DataType]) -> pa.DataType:
+    """The type that results would have, from two rows with values of these types; null where that tells nothing."""
+    try:
+        row = [_some_value(kind) for kind in kinds]
+        with np.errstate(all="ignore"):
+            result = aggregation.lower(aggregation.combine(aggregation.lift(*row), aggregation.lift(*row)))
+        if aggregation.result_fields:
+            result = dict(zip(aggregation.result_fields, result, strict=True))
+        return pa.array([result]).type
+    except Exception:  # whatever a user's functions raise
+        return pa.null()
+
+
+def _some_value(kind: pa.DataType) -> Any:
+    """A Python value of a type."""
+    if pa.types.is_dictionary(kind):
+        return _some_value(kind.value_type)
+    plain: dict[str, Any] = {"string": "a", "binary": b"a", "boolean": True, "decimal": Decimal(1)}
+    if family(kind) in plain:
+        return plain[family(kind)]
+    if pa.types.is_nested(kind) or pa.types.is_null(kind):
+        return []
+    return pa.array([1], f"int{32 if kind.bit_width == 32 else 64}").cast(kind)[0].as_py()
 
 
 # ---- decimals
