@@ -9,6 +9,8 @@
 from __future__ import annotations
 
 import argparse
+import ctypes
+import math
 import os
 import subprocess
 import sys
@@ -18,13 +20,14 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+os.environ.setdefault("NUMBA_NUM_THREADS", "1")  # numbagg's; read when numba is imported
+
 from benchmarks import comparisons  # before polars, whose threads it limits
 from benchmarks.comparisons import ALL_THREADS, COMPARISONS, WINDOWS, Comparison, Data
 
 # isort: split
 import numpy as np
 from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
 import slidewise as sw
@@ -32,14 +35,26 @@ from benchmarks.machine import describe
 
 console = Console(width=max(120, Console().width))
 
-#: of wall time for one call of a peer; one that needs more gets fewer rows
-MOST_SECONDS = 20.0
-QUICK_SECONDS = 2.0
+#: of wall time for one call of a peer; one that needs more gets fewer rows. All tables then take about 20 minutes.
+MOST_SECONDS = 1.0
+QUICK_SECONDS = 0.3
 
 Clock = Callable[[], float]
 
 
 # ---- timing
+def keep_memory() -> None:
+    """Have C's allocator keep what is freed, where it is glibc's: fresh memory for a result costs more than a sum does,
+    and all libraries alike. Those that bring allocators of their own are not affected."""
+    libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+    if hasattr(libc, "gnu_get_libc_version"):
+        for parameter, size in ((_M_MMAP_THRESHOLD, 1 << 30), (_M_TRIM_THRESHOLD, 2**31 - 1), (_M_TOP_PAD, 1 << 28)):
+            libc.mallopt(parameter, size)
+
+
+_M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD = -1, -2, -3  # of malloc.h
+
+
 def in_turn(
     calls: dict[str, Callable[[], Any]], clocks: dict[str, Clock], repeat: int, enough: float
 ) -> dict[str, float]:
@@ -70,13 +85,22 @@ def new_table(title: str, *columns: str) -> Table:
 
 # ---- peers
 def affordable_rows(call: comparisons.Call, data: Data, window: int, most_seconds: float) -> int:
-    """How many rows a peer gets: all, unless a part that fills the window twice shows that it takes too long."""
-    part = data.head(max(20_000, 2 * window))
-    call(part, 1)  # whatever is done once only
-    begin = time.perf_counter()
-    call(part, window)
-    seconds = (time.perf_counter() - begin) * len(data) / len(part)
-    return len(data) if seconds < most_seconds else max(len(part), int(len(data) * most_seconds / seconds))
+    """How many rows a peer gets: all, unless a part shows that it takes too long.
+
+    The part fills the window twice, and grows until it takes long enough to tell: what a call costs apart from its rows
+    would else keep a fast peer from all of them, and count against it. CPU time, so that a busy machine does not tell.
+    """
+    rows = max(20_000, 2 * window)
+    call(data.head(rows), 1)  # whatever is done once only
+    while rows < len(data):
+        begin = time.process_time()
+        call(data.head(rows), window)
+        seconds = time.process_time() - begin
+        if seconds > most_seconds / 20:
+            affordable = rows * most_seconds / seconds
+            return len(data) if affordable >= len(data) else max(rows, 10 ** int(math.log10(affordable)))
+        rows *= 10
+    return len(data)
 
 
 def compare(
@@ -99,34 +123,26 @@ def compare(
 def peers_table(rows: int, only: set[str], quick: bool) -> None:
     """The fastest peer's time to ours, beside what is expected."""
     data = Data(rows)
-    chosen = [c for c in COMPARISONS if not only or c.name in only]
-    table = new_table(
-        f"{rows:,} rows of float64: ns per row, and a peer's time to ours",
-        "aggregate", "window", "ours", "peer", "its time", "ratio", "at least", "", "remarks",
-    )  # fmt: skip
-    with Progress(console=console, transient=True) as progress:
-        task = progress.add_task("", total=len(chosen) * len(WINDOWS))
-        for comparison in chosen:
-            for window in WINDOWS:
-                progress.update(task, description=f"{comparison.name}, {window:,}")
-                found = list(compare(comparison, window, data, QUICK_SECONDS if quick else MOST_SECONDS))
-                for line, (library, remark, theirs, mine) in enumerate(sorted(found, key=lambda f: f[2] / f[3])):
-                    least = comparison.at_least(window, library)
-                    ratio = theirs / mine
-                    table.add_row(
-                        comparison.name if not line else "",
-                        f"{window:,}" if not line else "",
-                        f"{mine:.1f}",
-                        library,
-                        f"{theirs:,.1f}",
-                        f"{ratio:,.1f}" if ratio >= 10 else f"{ratio:.2f}",
-                        "" if least is None else f"{least:g}",
-                        "" if least is None else verdict(ratio >= least),
-                        remark,
-                        end_section=line == len(found) - 1,
-                    )
-                progress.advance(task)
-    console.print(table)
+    title = f"{rows:,} rows of float64: ns per row, and a peer's time to ours"
+    for comparison in (c for c in COMPARISONS if not only or c.name in only):
+        table = new_table(title, comparison.name, "ours", "peer", "its time", "ratio", "at least", "", "remarks")
+        for window in WINDOWS:
+            found = list(compare(comparison, window, data, QUICK_SECONDS if quick else MOST_SECONDS))
+            for line, (library, remark, theirs, mine) in enumerate(sorted(found, key=lambda f: f[2] / f[3])):
+                least = comparison.at_least(window, library)
+                ratio = theirs / mine
+                table.add_row(
+                    f"{window:,}" if not line else "",
+                    f"{mine:.2f}",
+                    library,
+                    f"{theirs:,.2f}",
+                    f"{ratio:,.1f}" if ratio >= 10 else f"{ratio:.2f}",
+                    "" if least is None else f"{least:g}",
+                    "" if least is None else verdict(ratio >= least),
+                    remark,
+                    end_section=line == len(found) - 1,
+                )
+        console.print(table)
 
 
 # ---- frames that differ from row to row
@@ -349,21 +365,23 @@ for aggregation in (sw.max("x"), sw.stddev("x"), sw.median("x"), sw.skewness("x"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=float, default=1e7, help="rows of the comparison with peers, as in 1e6 (1e7)")
     parser.add_argument(
-        "--rows", type=int, default=10**7, help="rows of the comparison with peers (default: 10 million)"
+        "--quick", action="store_true", help="a tenth of the rows, and a third of a second for each peer"
     )
-    parser.add_argument("--quick", action="store_true", help="a tenth of the rows, and two seconds for each peer")
-    parser.add_argument("--aggregate", action="append", default=[], help="only the peers of this one; may be repeated")
+    parser.add_argument("--only", default="", help="only the peers of these aggregates, as in sum,mean")
     parser.add_argument("--skip-peers", action="store_true", help="leave out the first table")
     options = parser.parse_args()
-    known = {c.name for c in COMPARISONS}
-    if unknown := set(options.aggregate) - known:
-        parser.error(f"--aggregate: {', '.join(sorted(unknown))} is none of {', '.join(sorted(known))}")
-    rows = options.rows // 10 if options.quick else options.rows
+    known = [c.name for c in COMPARISONS]
+    only = {name.strip() for name in options.only.split(",") if name.strip()}
+    if unknown := only.difference(known):
+        parser.error(f"--only: {', '.join(sorted(unknown))} is none of {', '.join(known)}")
+    rows = int(options.rows) // (10 if options.quick else 1)
+    keep_memory()
     console.print(describe("numba", "numpy", "bottleneck", "polars", "pandas", "numbagg", "duckdb"), style="dim")
     if not options.skip_peers:
-        peers_table(rows, set(options.aggregate), options.quick)
-    if not options.aggregate:
+        peers_table(rows, only, options.quick)
+    if not only:
         frames_table(min(rows, 10**6), options.quick)
         sizes_table(max(rows, 10**7))
         whole_table(rows)
