@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -44,8 +43,9 @@ class Data:
         self._in_order: Arranged | None = None
         if arrangement is None:
             keys = [self.array(name) for name in partition_by]
-            arrangement = arrange(len(source), keys, [column for by in order_by for column in self._sortable(by)])
-        self.arrangement: Arrangement = replace(arrangement, threads=threads)
+            order = [column for by in order_by for column in self._sortable(by)]
+            arrangement = arrange(len(source), keys, order, threads)
+        self.arrangement = arrangement
 
     @property
     def offsets(self) -> np.ndarray:

@@ -46,6 +46,22 @@ def counting_sort(codes, number):
 
 
 @cached_njit
+def count_codes(values, low, counts, first, last):
+    """How often each code, a value less the lowest, occurs among rows first to last - 1."""
+    for i in range(first, last):
+        counts[np.intp(values[i] - low)] += 1
+
+
+@cached_njit
+def places(values, low, begin, out, first, last):
+    """Where rows first to last - 1 come to stand, given where the first of each code does; `begin` moves on."""
+    for i in range(first, last):
+        code = np.intp(values[i] - low)
+        out[i] = begin[code]
+        begin[code] += 1
+
+
+@cached_njit
 def sort_within(offsets, values, rows):
     """Sort the rows of every key by insertion, values along with them, ties as they are: O(n) per row of n rows."""
     for k in range(len(offsets) - 1):

@@ -17,7 +17,7 @@ from slidewise.registry import algorithm as algorithm_entry
 from slidewise.windows.bounds import Frames, Pieces, Scattered
 
 #: rows that are worth a task of their own
-CHUNK = 1 << 19
+CHUNK = 1 << 18
 
 
 def thread_count(threads: int | None) -> int:
