@@ -29,6 +29,8 @@ def sql(spark: Any, query: str, args: dict[str, Any] | list[Any] | None = None, 
     """
     if not isinstance(query, str):
         raise InvalidInput(f"sql takes the text of a query, got {query!r}")
+    if not hasattr(spark, "sql"):
+        raise InvalidInput(f"sql takes a Spark session first, then the query, got {spark!r}")
     if "over" not in query.casefold():
         return spark.sql(query, args, **views)
 

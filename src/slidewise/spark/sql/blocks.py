@@ -6,12 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from slidewise.spark.sql.source import Source, Span
+from slidewise.spark.sql.source import CLAUSES, ORGANISING, Source, Span
 
 _SET_OPERATIONS = ("UNION", "EXCEPT", "INTERSECT", "MINUS")
-#: these stand behind a whole set operation
-_ORGANISING = ("ORDER BY", "SORT BY", "DISTRIBUTE BY", "CLUSTER BY", "LIMIT", "OFFSET")
-_CLAUSES = ("FROM", "WHERE", "GROUP BY", "HAVING", "WINDOW", "QUALIFY", *_ORGANISING)
 
 
 @dataclass(frozen=True)
@@ -77,7 +74,10 @@ def _query(source: Source, span: Span, scope: Scope, visit: Callable[[Block], No
                 break
             first += 1
         scope = _scoped(scope, keyword, tables)
-    parts = _operands(source, Span(first, span.end))
+    pipe = source.find(Span(first, span.end), "|>")
+    if pipe is not None:
+        _inside(source, Span(pipe, span.end), scope, visit)
+    parts = _operands(source, Span(first, span.end if pipe is None else pipe))
     for k, part in enumerate(parts):
         last = k == len(parts) - 1 and len(parts) > 1
         whole = Span(part.first, _organising(source, part)) if last else part
@@ -131,7 +131,7 @@ def _operands(source: Source, span: Span) -> list[Span]:
 
 
 def _organising(source: Source, span: Span) -> int:
-    found = source.find(span, *_ORGANISING)
+    found = source.find(span, *ORGANISING)
     return span.end if found is None else found
 
 
@@ -156,7 +156,7 @@ def _block(source: Source, span: Span, scope: Scope) -> Block:
 def _is_clause(source: Source, i: int) -> bool:
     """Whether a clause begins here: its word may also be a column or a function."""
     word, before, after = source.word(i), source.word(i - 1), source.word(i + 1)
-    if word not in _CLAUSES or before in (".", ",", "AS"):
+    if word not in CLAUSES or before in (".", ",", "AS"):
         return False
     if word == "FROM":
         return before != "DISTINCT"  # IS DISTINCT FROM

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from slidewise.spark.sql.source import Source, Span
+from slidewise.spark.sql.source import CLAUSES, Source, Span
 
 _PARTITION = ("PARTITION BY", "DISTRIBUTE BY", "CLUSTER BY")  # to Spark, all of them are PARTITION BY in a window
 _ORDER = ("ORDER BY", "SORT BY")
@@ -87,7 +87,8 @@ def find_calls(source: Source) -> list[Call]:
 
 def _call(source: Source, over: int) -> Call | None:
     """The call whose OVER is here; None where the word means something else."""
-    if source.word(over + 1) != "(" and not source.is_name(over + 1):
+    behind = source.word(over + 1)
+    if behind != "(" and (not source.is_name(over + 1) or behind in CLAUSES):  # f(x) AS over FROM
         return None
     i, nulls = over - 1, None
     if source.word(i) == "NULLS" and source.word(i - 1) in ("IGNORE", "RESPECT"):

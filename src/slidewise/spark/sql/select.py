@@ -53,6 +53,7 @@ class _Item:
 class _Hoisted:
     """An expression that the inner SELECT computes, for the outer one or for a window."""
 
+    key: str
     name: str
     text: str
     #: for a bare column what qualifies it, if anything, and its name
@@ -88,6 +89,8 @@ class Select:
         self.ours: dict[Call, str] = {}
         self._theirs: dict[Call, Spec] = {}
         self._inlined: list[Edit] = []
+        #: items of the outer SELECT by their aliases
+        self._aliases: dict[str, str] = {}
         clause = block.body("WINDOW")
         self._named = {} if clause is None else named_windows(source, clause)
         for call in calls:
@@ -97,7 +100,7 @@ class Select:
             self._refuse_group_by_all()
             self._items = [self._item(span) for span in block.items]
             self._outer_items = self._read_items()
-            self._after = self._read_clauses()
+            self._qualify, self._after = self._read_clauses()
 
     # ---- window calls
     def _sort_out(self, call: Call, calls: Sequence[Call]) -> None:
@@ -165,9 +168,9 @@ class Select:
         return _Item(span, expression, source.text(Span(last, span.end)), source.name(last), outer)
 
     def _read_items(self) -> dict[str, str]:
-        """The items of the outer SELECT by their markers; the others' aliases come before columns of a window's."""
+        """The items of the outer SELECT by their markers."""
         made: dict[str, str] = {}
-        aliases: dict[str, str] = {}
+        aliases = self._aliases
 
         def lateral(column: ColumnUse) -> str | None:
             """The alias of an earlier item with a window, where it is no column."""
@@ -185,7 +188,6 @@ class Select:
                 made[item.marker] = f"{expression} AS {item.alias or quoted(self.source.raw(item.span))}"
                 if item.alias_name is not None:
                     aliases[item.alias_name] = expression
-        self._aliases = aliases
         return made
 
     def _is_column(self, name: str) -> bool:
@@ -195,12 +197,11 @@ class Select:
         return name in self._known
 
     # ---- clauses behind windows
-    def _read_clauses(self) -> list[str]:
+    def _read_clauses(self) -> tuple[str, str]:
         """QUALIFY and what comes after it, for the outer SELECT."""
-        after = []
         qualify = self.block.body("QUALIFY")
-        if qualify is not None:
-            after.append(f"WHERE {self._around(qualify, self._by_alias)}")
+        condition = "" if qualify is None else f"WHERE {self._around(qualify, self._by_alias)}"
+        after = []
         for clause in self.block.clauses:
             body = self.block.body(clause)
             if clause in _SORTING and body is not None:
@@ -208,7 +209,7 @@ class Select:
                 after.append(f"{clause} {', '.join(listed)}")
             elif clause in ("LIMIT", "OFFSET"):
                 after.append(self._clause(clause))
-        return after
+        return condition, " ".join(after)
 
     def _by_alias(self, column: ColumnUse) -> str | None:
         """In QUALIFY, an item by its alias."""
@@ -227,20 +228,23 @@ class Select:
         """An expression to sort by: names of items are left to Spark, which looks among them first."""
         if self.source.key(part) == "ALL":
             return "ALL"
-        called = {item.alias_name or self._last_name(item.expression) for item in self._items}
+        # A column with a qualifier is no name of an item, and one name is all that an item has.
+        called = {(item.alias_name or self._last_name(item.expression),) for item in self._items}
         end = part.end
         while self.source.word(end - 1) in ("ASC", "DESC", "NULLS", "FIRST", "LAST") and end - 1 > part.first:
             end -= 1
         expression = self._around(
             Span(part.first, end),
-            lambda column: quoted(column.parts[0]) if len(column.parts) == 1 and column.parts[0] in called else None,
+            lambda column: self.source.between(column.start, column.end) if column.parts in called else None,
         )
         return " ".join([expression, *(self.source.word(i) for i in range(end, part.end))])
 
     def _last_name(self, span: Span) -> str | None:
         """What Spark calls an item that is a column: by its last name."""
         parts = self.source.split(span, ".")
-        return self.source.name(span.end - 1) if all(p.end - p.first == 1 for p in parts) else None
+        named = all(p.end - p.first == 1 and self.source.is_name(p.first) for p in parts)
+        literal = self.source.word(span.first) in ("NULL", "TRUE", "FALSE")
+        return self.source.name(span.end - 1) if named and not literal else None
 
     # ---- expressions around windows
     def _around(self, span: Span, known: Callable[[ColumnUse], str | None]) -> str:
@@ -295,9 +299,13 @@ class Select:
             whole = Span(i, source.after(whole.end + 1))
         if whole.end > end or any(whole.first <= call.over < whole.end for call in self.ours):
             return None
+        if is_aggregate(source.name(opened - 1)):
+            return whole
+        if any(source.is_name(k) and source.name(k) in self._aliases for k in range(*whole)):
+            return None
         grouped = "GROUP BY" in self.block.clauses or "HAVING" in self.block.clauses
         exists = source.word(i) == "EXISTS" and begins_query(source, opened + 1)
-        return whole if grouped or exists or is_aggregate(source.name(opened - 1)) else None
+        return whole if grouped or exists else None
 
     def _tokens(self, column: ColumnUse) -> Span:
         inside = [i for i, t in enumerate(self.source.tokens) if column.start <= t.start and t.end <= column.end]
@@ -314,7 +322,7 @@ class Select:
             if isinstance(expression, Span) and self._last_name(expression) is not None:
                 qualifier = ".".join(source.name(i) for i in range(expression.first, expression.end - 2, 2))
                 column = (qualifier, source.name(expression.end - 1))
-            self._hoisted[key] = _Hoisted(f"{PREFIX}value_{len(self._hoisted)}", text, column)
+            self._hoisted[key] = _Hoisted(key, f"{PREFIX}value_{len(self._hoisted)}", text, column)
         return self._hoisted[key].name
 
     def _text(self, span: Span) -> str:
@@ -382,7 +390,7 @@ class Select:
         for k, places in placed.items():
             item = self._items[k]
             star = self._star(item)
-            if star is None and len(places) == 1 and self._text(item.expression) == hoisted.text:
+            if star is None and len(places) == 1 and self.source.key(item.expression) == hoisted.key:
                 return places[0]
             if star is not None and hoisted.column is not None and hoisted.column[0] == star:
                 found = [p for p in places if names[p].casefold() == hoisted.column[1]]
@@ -394,16 +402,17 @@ class Select:
     def outer(self, below: Below, table: str) -> str:
         """The text of the outer SELECT over a table."""
         items = [self._outer_items.get(old) or f"{new} AS {quoted(old)}" for new, old in below.items]
-        after = " ".join(self._after)
+        after = self._after
         if self.block.distinct:
             after = re.sub(rf"{PREFIX}value_\d+", lambda found: self._selected(found[0], below), after)
-        return f"SELECT {'DISTINCT ' * self.block.distinct}{', '.join(items)} FROM {table} {after}".rstrip()
+        distinct = "DISTINCT " if self.block.distinct else ""
+        return f"SELECT {distinct}{', '.join(items)} FROM {table} {self._qualify} {after}".rstrip()
 
     def _selected(self, name: str, below: Below) -> str:
         """What a column is called that DISTINCT rows are sorted by."""
         if name in below.outputs:
             return quoted(below.outputs[name])
-        place = next(self.block.clauses[c] for c in ("QUALIFY", *_SORTING) if c in self.block.clauses)
+        place = next(self.block.clauses[c] for c in _SORTING if c in self.block.clauses)
         raise self.source.error(
             place, "SELECT DISTINCT is followed by what it selects only: name columns as they are there, or by alias"
         )

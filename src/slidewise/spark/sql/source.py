@@ -10,7 +10,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from slidewise.errors import InvalidInput
+from slidewise.spark.checks import MissingRequirement
 
+#: these stand behind a whole set operation
+ORGANISING = ("ORDER BY", "SORT BY", "DISTRIBUTE BY", "CLUSTER BY", "LIMIT", "OFFSET")
+#: the words that clauses of a SELECT begin with
+CLAUSES = ("FROM", "WHERE", "GROUP BY", "HAVING", "WINDOW", "QUALIFY", *ORGANISING)
 _OPENING = {"(": ")", "[": "]", "{": "}"}
 _QUOTED = ("STRING", "IDENTIFIER", "RAW_STRING", "NATIONAL_STRING", "HEX_STRING", "BYTE_STRING", "HINT")
 
@@ -156,9 +161,13 @@ class Source:
 
 
 def _tokens(query: str) -> list[Token]:
-    from sqlglot.dialects.spark import Spark
-    from sqlglot.errors import TokenError
-
+    try:
+        from sqlglot.dialects.spark import Spark
+        from sqlglot.errors import TokenError
+    except ImportError:
+        raise MissingRequirement(
+            "slidewise.spark.sql needs sqlglot, and it is not installed: pip install 'slidewise[spark]'"
+        ) from None
     try:
         made = Spark().tokenize(query)
     except TokenError as error:
