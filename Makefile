@@ -4,7 +4,7 @@ VENV   := .venv
 PY     := $(VENV)/bin/python
 READY  := $(VENV)/.ready
 
-.PHONY: help demo tour test lint format bench clean
+.PHONY: help java demo tour test lint format bench clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -19,14 +19,27 @@ $(READY): pyproject.toml
 	@$(PY) -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
-demo: $(READY)  ## features over sliding windows on a local Spark: 3 million events, a table, a picture (ROWS=200k: quicker)
+# Spark runs on Java 17 or newer.
+java:
+	@found=$$("$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p' | head -n 1); \
+	if [ "$${found:-0}" -ge 17 ]; then exit 0; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	  echo "installing Java 17, which Spark needs (once)"; \
+	  { apt-get update && apt-get install -y --no-install-recommends openjdk-17-jre-headless; } > /dev/null || \
+	    { echo "apt-get could not install openjdk-17-jre-headless: install Java 17 or newer, and set JAVA_HOME"; exit 1; }; \
+	else \
+	  echo "Spark needs Java 17 or newer, and $${found:+only Java }$${found:-none} was found: install it (Debian: apt-get install openjdk-17-jre-headless), and set JAVA_HOME"; exit 1; \
+	fi
+
+demo: $(READY) java  ## features over sliding windows on a local Spark: 3 million events, a table, a picture (ROWS=200k: quicker)
 	@$(PY) -m examples.demo $(if $(ROWS),--rows $(ROWS))
 
 tour: $(READY)  ## a tour of the core in the terminal
 	@$(PY) -m examples.tour
 
-test: $(READY)  ## all tests
-	@$(PY) -m pytest -n 2 src tests
+test: $(READY) java  ## all tests
+	@$(PY) -m pytest -n 2 src tests --ignore=tests/spark
+	@$(PY) -m pytest tests/spark
 	@NUMBA_DISABLE_JIT=1 $(PY) -m pytest -n 2 tests/compiled
 
 lint: $(READY)  ## style and types

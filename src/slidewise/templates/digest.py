@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import types
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 
 from slidewise.templates.bind import global_names
@@ -72,7 +72,7 @@ def _feed(h: Any, x: Any, seen: set[int]) -> None:
 def _kernel_sources() -> bytes:
     """The machinery that every kernel is made with: numba's own stamp covers only the file of the driver."""
     if not _cached_sources:
-        here = Path(__file__).parent
+        here = files("slidewise.templates")  # which may be a zip, on a Spark executor
         _cached_sources.append(b"".join((here / f).read_bytes() for f in ("structs.py", "storage.py", "ring.py")))
     return _cached_sources[0]
 
