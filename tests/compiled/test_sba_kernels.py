@@ -7,7 +7,7 @@ import pytest
 
 import slidewise as sw
 from slidewise.aggregations.base import Aggregation
-from slidewise.algorithms import sba
+from slidewise.algorithms import _sba_blocks, sba
 from slidewise.templates import compile as compiling
 
 
@@ -84,7 +84,7 @@ def column(op, rows, seed=0):
     return x
 
 
-def run(driver, op, x, room, *arguments, results=None):
+def run(driver, op, x, room, *arguments, results=None, module=sba):
     """The driver's results, None where not valid. The work array is full of rubbish, as np.empty may be."""
     partial = compiling.partial_dtype(op, (x,))
     work = np.frombuffer(bytes([0xA5]) * (room * partial.itemsize), partial).copy()
@@ -92,7 +92,7 @@ def run(driver, op, x, room, *arguments, results=None):
     out = np.empty(count, compiling.result_dtype(op, (x,), partial))
     valid = np.zeros(count, bool)
     args = (work, (x,), *arguments, out, valid)
-    compiling.kernel(driver, sba, op, partial, args)(*args)
+    compiling.kernel(driver, module, op, partial, args)(*args)
     return [out[i].item() if valid[i] else None for i in range(count)]
 
 
@@ -115,12 +115,13 @@ def assert_same(got, expected):
 
 @pytest.mark.parametrize("op", AGGREGATIONS, ids=lambda op: op.name)
 class TestAgainstRecalculation:
+    @pytest.mark.parametrize("module", [sba, _sba_blocks])
     @pytest.mark.parametrize("rows", [0, 1, 2, 50, 97])
-    def test_run_rows(self, op, rows):
+    def test_run_rows(self, op, rows, module):
         for n in (1, 2, 3, 7, 16, 49, 50, 51, 1000):
             x = column(op, rows)
             start = [max(0, i - n + 1) for i in range(rows)]
-            got = run(sba.run_rows, op, x, sba.room(n), n)
+            got = run(module.run_rows, op, x, module.room(n), n, module=module)
             assert_same(got, recalculated(op, x, start, range(1, rows + 1)))
 
     @pytest.mark.parametrize("n", [sba.BLOCK - 1, sba.BLOCK, sba.BLOCK + 1, 3 * sba.BLOCK - 2, 3 * sba.BLOCK])
@@ -128,7 +129,7 @@ class TestAgainstRecalculation:
         """The last chunk may end with its first row, within a block, or with a block."""
         for rows in (n + 1, 2 * n + sba.BLOCK // 2, 2 * n + sba.BLOCK, 3 * n):
             x = column(op, rows)
-            got = run(sba.run_rows, op, x, sba.room(n), n)
+            got = run(_sba_blocks.run_rows, op, x, _sba_blocks.room(n), n, module=_sba_blocks)
             checked = [*range(0, rows, 37), rows - 1]
             start, end = [max(0, i - n + 1) for i in checked], [i + 1 for i in checked]
             assert_same([got[i] for i in checked], recalculated(op, x, start, end))
@@ -182,6 +183,13 @@ COUNTED = [sw.sum(), sw.avg(), sw.var_pop(), sw.stddev()]
 LENGTHS = [1, 2, 3, 4, 5, 16, 101, sba.BLOCK - 1, sba.BLOCK, sba.BLOCK + 1, 3 * sba.BLOCK - 2]
 
 
+@pytest.fixture(params=[True, False], ids=["kept", "blocks"])
+def kept(request, monkeypatch):
+    """Whether all left-cumulative partials are kept, or those of a block only, as for a long window."""
+    monkeypatch.setattr(sba, "MOST_ROWS", sba.MOST_ROWS if request.param else 0)
+
+
+@pytest.mark.usefixtures("kept")
 @pytest.mark.parametrize("op", COUNTED, ids=lambda op: op.name)
 class TestCounted:
     @pytest.mark.parametrize("n", LENGTHS)

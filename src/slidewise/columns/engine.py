@@ -217,6 +217,10 @@ def _run_fold(c: _Compiler, columns: Columns, frames: Frames, out: Any, valid: n
 
 
 def _run_sba(c: _Compiler, columns: Columns, frames: Frames, out: Any, valid: np.ndarray) -> bool:
+    if frames.trailing is not None and frames.longest > c.module.MOST_ROWS:
+        from slidewise.algorithms import _sba_blocks
+
+        c = _Compiler(_sba_blocks, c.op, c.partial)
     if frames.trailing is not None and c.op.counted is not None and len(out):
         return _run_counted(c, c.op.counted, columns, frames.longest, out, valid)
     if frames.trailing is not None:
