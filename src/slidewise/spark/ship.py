@@ -106,9 +106,7 @@ def on_executor(pickled: bytes, package: str | None) -> Callable[[Any], Any]:
         except OSError:
             pass  # nowhere to write: the zip is on the path
 
-    def _tuples(batches: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
-        return (batch if isinstance(batch, tuple) else (batch,) for batch in batches)
-
+    run.__name__ = "slidewise"  # as plans show it
     # Resolved, as Spark reads them; text would need this module on the executor.
     run.__annotations__ = {"batches": Iterator[tuple[pa.Array, ...]], "return": Iterator[pa.Array]}
     return run

@@ -28,6 +28,11 @@ _PLAIN: dict[type[T.DataType], pa.DataType] = {
 
 def arrow_type(kind: T.DataType, zone: str, name: str) -> pa.DataType:
     """The type of a column in Python; `zone` is the session's time zone, and `name` is for the error."""
+    if getattr(kind, "collation", "UTF8_BINARY") != "UTF8_BINARY":
+        raise InvalidInput(
+            f"the column {name!r} has the collation {kind.collation}, by which Python cannot compare. "
+            f"Use collate({name}, 'UTF8_BINARY'), or lower({name}) where case does not matter"
+        )
     if type(kind) in _PLAIN:
         return _PLAIN[type(kind)]
     if isinstance(kind, T.TimestampType):

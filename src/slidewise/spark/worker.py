@@ -85,7 +85,9 @@ class Worker:
         pending: list[pa.Table] = []
         rows = size = 0
         for arrays in batches:
-            batch = pa.table(list(arrays), schema=self.task.reads)
+            batch = pa.table(
+                [_of_type(a, f.type) for a, f in zip(arrays, self.task.reads, strict=True)], self.task.reads
+            )
             if self._halo is not None:
                 self._halo.see(batch)
             pending.append(batch)
@@ -96,7 +98,9 @@ class Worker:
         yield from self._advance(pa.concat_tables([self._tail.table, *pending]), ends=True)
 
     def _enough(self, rows: int, size: int) -> bool:
-        return (rows >= CHUNK_ROWS or size >= CHUNK_BYTES) and rows >= TAILS * len(self._tail.table)
+        # Where whole keys are needed, the tail is not computed before its key has ended: nothing is done twice.
+        tails = 0 if self._whole_keys else TAILS
+        return (rows >= CHUNK_ROWS or size >= CHUNK_BYTES) and rows >= tails * len(self._tail.table)
 
     def _ended(self, pending: list[pa.Table]) -> bool:
         """Where whole keys are needed: whether at least one has ended."""
