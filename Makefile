@@ -31,7 +31,7 @@ java:
 	  echo "Spark needs Java 17 or newer, and $${found:+only Java }$${found:-none} was found: install it (Debian: apt-get install openjdk-17-jre-headless), and set JAVA_HOME"; exit 1; \
 	fi
 
-demo: $(READY) java  ## features over sliding windows on a local Spark: 3 million events, a table, a picture (ROWS=200k: quicker)
+demo: $(READY) java  ## features over sliding windows on a local Spark: 2 million events, a table, a picture (ROWS=200k: quicker)
 	@$(PY) -m examples.demo $(if $(ROWS),--rows $(ROWS))
 
 tour: $(READY)  ## a tour of the core in the terminal

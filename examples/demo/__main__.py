@@ -81,7 +81,7 @@ def parser() -> argparse.ArgumentParser:
         "Spark, compares with Spark's own windows where Spark has them, and writes Parquet and a picture.",
         epilog="A quick look: python -m examples.demo --rows 200k. Java 17 or newer must be installed.",
     )
-    it.add_argument("--rows", type=amount, default="3M", metavar="N", help="events to generate, as 500k or 3M (3M)")
+    it.add_argument("--rows", type=amount, default="2M", metavar="N", help="events to generate, as 500k or 3M (2M)")
     it.add_argument("--machines", type=amount, default="200", metavar="N", help="machines that they come from (200)")
     it.add_argument("--machine", metavar="NAME", help="the machine to show, as lathe-002 (the third busiest)")
     it.add_argument("--seed", type=int, default=1, metavar="N", help="other events for another number (1)")
