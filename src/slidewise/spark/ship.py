@@ -12,7 +12,7 @@ import hashlib
 import io
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -67,13 +67,13 @@ def on_executor(pickled: bytes, package: str | None) -> Callable[[Any], Any]:
         if package is not None and "slidewise" not in sys.modules:
             unpack(package)
         try:
-            from slidewise.spark.worker import Worker
+            import slidewise.spark.worker  # noqa: F401
         except ImportError as error:
             raise ImportError(
                 f"the Python of the executors, {sys.executable}, lacks a package that slidewise needs: {error}. "
                 "Install numpy, pyarrow and numba there, or point PYSPARK_PYTHON at a Python that has them"
             ) from error
-        yield from Worker(pickle.loads(pickled)).run(_tuples(batches))
+        yield from pickle.loads(pickled).run(batches)
 
     def unpack(name: str) -> None:
         """Import the package from a directory with its content, made from the zip by the first that comes."""

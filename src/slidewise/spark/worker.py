@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -42,6 +43,10 @@ class Task:
     kinds: tuple[pa.DataType, ...]
     #: where large keys are cut into buckets
     halo: Halo | None = None
+
+    def run(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """What Spark calls, on the rows of a partition."""
+        return Worker(self).run(batch if isinstance(batch, tuple) else (batch,) for batch in batches)
 
     def with_halo(self, reach: Reach) -> Task:
         """The task over rows that hot_keys.spread has cut into buckets."""
@@ -125,11 +130,16 @@ class Worker:
             table, offsets, ends = table[:begin], offsets[:-1], True
         task = self.task
         chunk = Chunk(table, list(task.partition_by), list(task.order_by), offsets, tail.before, ends)
+        yield from self._computed(table, chunk, tail)
+
+    def _computed(self, table: pa.Table, chunk: Chunk, tail: Tail) -> Iterator[pa.StructArray]:
+        """The results of a chunk, which begins with a tail."""
+        task = self.task
         evaluation = RunningEvaluation(chunk, task.expressions, tail.kept, self._carried, tail.before + len(table))
         columns = evaluation.columns({str(k): over for k, over in enumerate(task.expressions)})
-        final = len(table) if ends else min(known.final for known in chunk.seen.values())
+        final = len(table) if chunk.ends else min(known.final for known in chunk.seen.values())
         yield from self._results(list(columns.values()), tail.emitted, final)
-        if not ends:
+        if not chunk.ends:
             self._keep(table, chunk, evaluation, final)
 
     def _results(self, columns: list[pa.Array], first: int, last: int) -> Iterator[pa.StructArray]:
