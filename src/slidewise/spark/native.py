@@ -69,6 +69,8 @@ def refusal(over: Over) -> str | None:
         return f"{aggregation.name} over a frame is not Spark's, or not with our rules"
     if aggregation.where is not None and aggregation.name in _POSITIONS:
         return f"Spark takes no FILTER with {aggregation.name}"
+    if any(isinstance(bound, Duration) and bound.nanoseconds % 1000 for bound in _lengths(window)):
+        return "Spark's times are of microseconds"
     if over.algorithm != "auto":
         return f"{over.algorithm} is asked for by name"
     if window.every is not None:
@@ -90,6 +92,12 @@ def refusal(over: Over) -> str | None:
     if any(isinstance(bound, Column) for bound in (window.start, window.end)):
         return "Spark's bounds are constants"
     return None
+
+
+def _lengths(window: WindowDefinition) -> tuple[Any, ...]:
+    return (
+        (window.size,) if isinstance(window, TimeWindow) else (getattr(window, "start", 0), getattr(window, "end", 0))
+    )
 
 
 def verdict(expressions: Iterable[Over], engine: str) -> Verdict:

@@ -128,11 +128,11 @@ class _Plan:
         """Spark's own window operator."""
         from pyspark.sql import functions as F  # noqa: N812
 
-        for out, over in group.expressions.items():
+        _, kinds = self.schema.task(group)  # the types, and the errors, that our engine would give
+        for (out, over), kind in zip(group.expressions.items(), kinds, strict=True):
             name = self._unused()
-            for read in self.schema.reads(group):
-                self.schema.field(read)
-            self.df = self.df.withColumn(name, F.expr(sql_of(over, group.partition_by, group.order_by)))
+            computed = F.expr(sql_of(over, group.partition_by, group.order_by))
+            self.df = self.df.withColumn(name, computed.cast(kind))
             self._new[out] = F.col(name)
         self._partitioned = None
 
@@ -148,11 +148,9 @@ class _Plan:
             self.df, task = spread(self.df, group.partition_by, group.order_by[0], reach), task.with_halo(reach)
             self._partitioned = None
         if task.partition_by != self._partitioned:
-            self.df = _partitioned(self.df, task)
+            self.df = partitioned(self.df, task)
             self._partitioned = task.partition_by
-        order = [column(key) for key in task.partition_by] + [_sort_column(by) for by in task.order_by]
-        if order:
-            self.df = self.df.sortWithinPartitions(*order)
+        self.df = in_order(self.df, task)
         name = self._unused()
         results = _udf(self.schema.spark, task, kinds)(*(column(read) for read in task.reads.names))
         self.df = self.df.withColumn(name, results)
@@ -187,11 +185,17 @@ def _is_cached(df: Any) -> bool:
     return bool(level.useMemory or level.useDisk)
 
 
-def _partitioned(df: Any, task: Task) -> Any:
+def partitioned(df: Any, task: Task) -> Any:
     """All rows of a key in one partition. Without keys or an order, rows stay as they stand."""
     if task.partition_by:
         return df.repartition(*(column(name) for name in task.partition_by))
     return df.repartition(1) if task.order_by else df.coalesce(1)
+
+
+def in_order(df: Any, task: Task) -> Any:
+    """The rows of each partition by key and order."""
+    order = [column(key) for key in task.partition_by] + [_sort_column(by) for by in task.order_by]
+    return df.sortWithinPartitions(*order) if order else df
 
 
 def _udf(spark: Any, task: Task, kinds: list[Any]) -> Any:
@@ -228,7 +232,7 @@ class Schema:
         self.names: list[str] = df.columns
         self._fields = {f.name: f for f in df.schema.fields}
         self._folded = {} if self._case_sensitive() else {name.lower(): name for name in self.names}
-        self._zone: str = self.spark.conf.get("spark.sql.session.timeZone")
+        self.zone: str = self.spark.conf.get("spark.sql.session.timeZone")
 
     def _case_sensitive(self) -> bool:
         return bool(self.spark.conf.get("spark.sql.caseSensitive") == "true")
@@ -250,16 +254,23 @@ class Schema:
 
     def task(self, group: Group) -> tuple[Task, list[Any]]:
         """What the executors do for a group, and the types of its results in Spark."""
-        from slidewise.spark.types import arrow_type, spark_type
-
         overs = list(group.expressions.values())
-        reads = self.reads(group)
-        fields = [(name, self.field(name).dataType) for name in reads]
-        schema = pa.schema([(name, arrow_type(kind, self._zone, name)) for name, kind in fields])
+        schema = self.arrow(self.reads(group))
         arrows = _result_types(schema, group)
-        known = {schema.field(name).type: kind for name, kind in reversed(fields)}
-        kinds = [spark_type(kind, known) for kind in arrows]
-        return Task(schema, group.partition_by, group.order_by, tuple(overs), tuple(arrows)), kinds
+        return Task(schema, group.partition_by, group.order_by, tuple(overs), tuple(arrows)), self.kinds(arrows, schema)
+
+    def arrow(self, names: Iterable[str]) -> pa.Schema:
+        """Columns as they travel."""
+        from slidewise.spark.types import arrow_type
+
+        return pa.schema([(name, arrow_type(self.field(name).dataType, self.zone, name)) for name in names])
+
+    def kinds(self, results: Iterable[pa.DataType], reads: pa.Schema) -> list[Any]:
+        """The types of results in Spark; what is of the type of a column is of its very type there."""
+        from slidewise.spark.types import spark_type
+
+        known = {field.type: self.field(field.name).dataType for field in reversed(list(reads))}
+        return [spark_type(kind, known) for kind in results]
 
     def reads(self, group: Group) -> list[str]:
         """The columns that executors need, and no others; Python must get at least one to count rows by."""
@@ -267,7 +278,8 @@ class Schema:
         for over in group.expressions.values():
             named += [*over.aggregation.columns, *over.window.columns]
             named += [over.aggregation.where] if over.aggregation.where is not None else []
-            if isinstance(over.window, PunctuationWindow) and callable(over.window.predicate):
+            windows = (over.window, over.window.every)
+            if any(isinstance(w, PunctuationWindow) and callable(w.predicate) for w in windows):
                 named += self.names  # the function sees whole rows
         return list(dict.fromkeys(named)) or self.names[:1]
 
