@@ -19,19 +19,19 @@ from slidewise.templates.bind import HOME
 MOST_ENTRIES = 4000
 
 
-def cached_njit(function: Callable[..., Any]) -> Any:
-    """njit with the disk cache in the first place that takes it, and without where none does."""
+def cached_njit(function: Callable[..., Any], **options: Any) -> Any:
+    """njit with the disk cache in the first place that takes it, and without where none does; `options` are numba's."""
     import numba
 
     for directory in (numba.config.CACHE_DIR, private_directory()):
         before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, directory  # read at decoration only
         try:
-            return numba.njit(nogil=True, cache=True)(function)
+            return numba.njit(nogil=True, cache=True, **options)(function)
         except RuntimeError:  # numba has no place that it can write to: try the next
             continue
         finally:
             numba.config.CACHE_DIR = before
-    return numba.njit(nogil=True)(function)
+    return numba.njit(nogil=True, **options)(function)
 
 
 def private_directory() -> str:

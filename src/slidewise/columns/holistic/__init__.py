@@ -40,19 +40,17 @@ def quantile_rows(values: np.ndarray, n: int, fraction: float, method: str = "co
     if n == len(values) or _uncompiled():
         return quantile(values, *_trailing(len(values), n), fraction, method)
     from slidewise.columns.holistic.positions import position
-    from slidewise.columns.holistic.quantile_monotone import monotone_quantile
     from slidewise.columns.holistic.quantile_sliding import chunk_rows, sliding_quantile
 
     words, floats = _words(values)
     out, interpolated = _results(values, len(values), method)
     q = float(fraction)
-    monotone_quantile(words[:n], floats, *_trailing(n, n), q, code, interpolated, n, out[:n].view(np.int64))
     k, share = position(n, q, code)
     if k < n:
         chunk = chunk_rows(n)
         sliding_quantile(words, floats, n, chunk, k, share, q, code, interpolated, out.view(np.int64))
     else:
-        out[n:] = 0
+        out[:] = 0
     valid = np.ones(len(values), bool)
     if method == "nth_smallest":
         valid[: int(fraction) - 1 if fraction <= n else None] = False

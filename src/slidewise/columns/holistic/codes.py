@@ -3,7 +3,7 @@
 import numpy as np
 from numba import uint64
 
-from slidewise.columns.holistic.compiling import helper, kernel
+from slidewise.columns.holistic.compiling import helper, kernel, leaf
 from slidewise.columns.holistic.keys import keys_of
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -40,7 +40,7 @@ def codes_of(words, floats, codes):
     return distinct
 
 
-@kernel
+@leaf
 def doubled(seen, bits):
     """The same codes in a table of 2**bits slots, and room for as many codes as fill half of it."""
     table, room = np.full(1 << bits, -1, np.int32), np.empty(1 << (bits - 1), np.int64)

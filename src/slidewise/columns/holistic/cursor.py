@@ -16,27 +16,27 @@ from slidewise.columns.holistic.bits import (
     ones,
     trailing_zeros,
 )
-from slidewise.columns.holistic.compiling import kernel
+from slidewise.columns.holistic.compiling import leaf
 from slidewise.columns.holistic.positions import position
 
 #: words that the cursor of slide may skip, per row of a chunk, before follow does better with its summary
 MOST_SKIPS = 4
 
 
-@kernel
+@leaf
 def put_rows(ranks, rows, n, bits):
     """The bitset of a chunk of n rows with the first `rows` of them in the frame."""
-    bits[: (n >> 6) + 1] = ZERO
+    for j in range((n >> 6) + 1):
+        bits[j] = ZERO
     for t in range(rows):
         r = uint64(ranks[t])
         bits[r >> SIX] |= ONE << (r & LAST)
 
 
-@kernel
-def select(bits, k):
-    """The position of the k-th set bit. O(words)."""
-    j = 0
-    count = int64(ones(bits[0]))
+@leaf
+def select(bits, j, k):
+    """The position of the k-th set bit from word j on. O(words)."""
+    count = int64(ones(bits[j]))
     while count <= k:
         k -= count
         j += 1
@@ -47,7 +47,7 @@ def select(bits, k):
     return (uint64(j) << SIX) + trailing_zeros(word)
 
 
-@kernel
+@leaf
 def slide(ranks, n, w, ordered, bits, p, pair, floor, ceiling, low, high):
     """Rows w to n - 1 of a chunk, each with the w - 1 before it: low[t - w] is the key at the cursor, and
     high[t - w] the one after it where `pair`. Starts with rows 0 to w - 1 in bits, and the cursor at p.
@@ -107,7 +107,7 @@ def slide(ranks, n, w, ordered, bits, p, pair, floor, ceiling, low, high):
     return n
 
 
-@kernel
+@leaf
 def follow(start, end, offset, ranks, ordered, bits, summary, fraction, method, low, high, share):
     """Frames whose bounds never move back, over a chunk that begins at row `offset`. summary has a bit for
     every word of bits that is not zero; both are zero on entry. O(1) expected a row, and the cursor's way

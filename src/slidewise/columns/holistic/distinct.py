@@ -8,7 +8,7 @@ import numpy as np
 from numba import int64, uint64
 
 from slidewise.columns.holistic.bits import LAST, ONE, ones
-from slidewise.columns.holistic.compiling import kernel
+from slidewise.columns.holistic.compiling import kernel, leaf
 
 
 @kernel
@@ -81,7 +81,7 @@ def any_distinct(codes, lowest, size, start, end, out):
         out[t] = count
 
 
-@kernel
+@leaf
 def by_end(end, n):
     """The frames in the order of their ends, which lie between 0 and n. O(frames + n)."""
     place = np.zeros(n + 2, np.int32)

@@ -11,7 +11,7 @@ chunk by chunk: whole columns of them, and of what is found, cost more for their
 
 import numpy as np
 
-from slidewise.columns.holistic.compiling import helper, kernel
+from slidewise.columns.holistic.compiling import helper, kernel, leaf
 
 _ALL_BUT_SIGN = np.int64(0x7FFFFFFFFFFFFFFF)
 _INFINITY = np.int64(0x7FF0000000000000)
@@ -27,39 +27,34 @@ def turned(bits):
 @kernel
 def keys_of(words, floats, keys):
     """Fill in the keys of words, which are floats or integers. O(n)."""
-    if not floats:
-        keys[: words.size] = words
-        return
     for i in range(words.size):
         bits = words[i]
-        size = bits & _ALL_BUT_SIGN
-        bits = 0 if size == 0 else bits
-        keys[i] = _NAN if size > _INFINITY else turned(bits)
+        if floats:
+            size = bits & _ALL_BUT_SIGN
+            bits = 0 if size == 0 else bits
+            bits = _NAN if size > _INFINITY else turned(bits)
+        keys[i] = bits
 
 
-@kernel
+@leaf
 def words_of(keys, floats, words):
     """Fill in the words of keys, which may be the same array. O(n)."""
     for i in range(words.size):
         words[i] = turned(keys[i]) if floats else keys[i]
 
 
-@kernel
+@leaf
 def between(low, high, share, floats, out):
-    """Fill in the words of floats that lie share[i] of the way from key low[i] to key high[i]; low and high
-    are destroyed. Two equal neighbours, infinite ones too, give just that value."""
-    results = out.view(np.float64)
-    if not floats:
-        for i in range(out.size):
-            results[i] = low[i]
-            if share[i] > 0.0 and low[i] != high[i]:
-                results[i] = low[i] * (1.0 - share[i]) + high[i] * share[i]
-        return
-    words_of(low, True, out)
-    words_of(high, True, high[: out.size])
-    others = high.view(np.float64)
+    """Fill in the words of floats that lie share[i] of the way from key low[i] to key high[i]; high is destroyed.
+    Two equal neighbours, infinite ones too, give just that value."""
+    results, others = out.view(np.float64), high.view(np.float64)
     for i in range(out.size):
-        if share[i] > 0.0 and results[i] != others[i]:
+        apart = share[i] > 0.0 and low[i] != high[i]
+        if floats:
+            out[i], high[i] = turned(low[i]), turned(high[i])
+        else:
+            results[i], others[i] = low[i], high[i]
+        if apart:
             results[i] = results[i] * (1.0 - share[i]) + others[i] * share[i]
 
 

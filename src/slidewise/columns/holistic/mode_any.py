@@ -6,7 +6,7 @@ counting. O(sqrt w) a frame.
 
 import numpy as np
 
-from slidewise.columns.holistic.compiling import kernel
+from slidewise.columns.holistic.compiling import kernel, leaf
 from slidewise.columns.holistic.frames import covered
 from slidewise.columns.holistic.keys import keys_of, words_of
 from slidewise.columns.holistic.mode_sliding import codes_of_order
@@ -40,7 +40,7 @@ def any_mode(words, floats, lowest, size, start, end, longest, block, out):
         words_of(found, floats, found)
 
 
-@kernel
+@leaf
 def coded(words, floats, lowest, size):
     """Codes in the order of the keys, and the key of each code."""
     n = words.size
@@ -57,7 +57,7 @@ def coded(words, floats, lowest, size):
     return codes, key_of[:size]
 
 
-@kernel
+@leaf
 def lists_of_rows(codes, size):
     """The rows of code c are rows[begins[c]] to rows[begins[c + 1] - 1], and index[t] is the place of row t there."""
     n = codes.size
@@ -75,7 +75,7 @@ def lists_of_rows(codes, size):
     return rows, index, begins
 
 
-@kernel
+@leaf
 def modes_of_pieces(codes, size, piece, most_pieces):
     """table[s, k] is the mode of pieces s to s + k, and how often it occurs there."""
     n = codes.size
@@ -96,7 +96,7 @@ def modes_of_pieces(codes, size, piece, most_pieces):
     return table
 
 
-@kernel
+@leaf
 def modes_of(codes, rows, index, begins, table, piece, starts, ends, offset, out):
     """The lowest of the most frequent codes of each frame that is not empty."""
     for i in range(starts.size):

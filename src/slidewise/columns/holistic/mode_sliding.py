@@ -10,7 +10,7 @@ window of few rows keeps counts only, and is looked through when its mode loses 
 import numpy as np
 from numba import int64
 
-from slidewise.columns.holistic.compiling import helper, kernel
+from slidewise.columns.holistic.compiling import helper, kernel, leaf
 from slidewise.columns.holistic.frames import FEWEST, chunk_stop
 from slidewise.columns.holistic.keys import keys_of, words_of
 from slidewise.columns.holistic.ranks import first_passes, next_passes, rank, workspace
@@ -24,12 +24,12 @@ FEW_ROWS = 32
 def dense_mode(codes, lowest, size, w, start, end, out):
     """Integers that are small when `lowest` is taken off are codes already: the last w rows, or frames where w is 0."""
     if w > 0:
-        modes_of_rows(codes, lowest, size, w, 0, out)
+        modes_of_rows(codes, lowest, size, w, int64(0), out)
     else:
         longest = 0
         for t in range(start.size):
             longest = max(longest, end[t] - start[t])
-        modes_of_frames(codes, lowest, size, start, end, 0, new_tables(size, longest), out)
+        modes_of_frames(codes, lowest, size, start, end, int64(0), new_tables(size, longest), out)
     for t in range(out.size):
         out[t] += lowest
 
@@ -51,7 +51,7 @@ def ranked_mode_of_rows(words, floats, w, chunk, out):
         passes, badness = next_passes(passes, moves, part.size, badness)
         size = codes_of_order(part, work[4], codes, key_of)
         found = out[i : first + part.size]
-        modes_of_rows(codes[: part.size], 0, size, w, i - first, found)
+        modes_of_rows(codes[: part.size], int64(0), size, w, i - first, found)
         for t in range(found.size):
             found[t] = key_of[found[t]]
         words_of(found, floats, found)
@@ -84,14 +84,14 @@ def ranked_mode_of_frames(words, floats, start, end, out):
             passes, badness = next_passes(passes, moves, rows, badness)
             size = codes_of_order(part, work[4], codes, key_of)
         found = out[i:stop]
-        modes_of_frames(codes, 0, size, start[i:stop], end[i:stop], offset, new_tables(size, rows), found)
+        modes_of_frames(codes, int64(0), size, start[i:stop], end[i:stop], offset, new_tables(size, rows), found)
         for t in range(found.size):
             found[t] = key_of[found[t]] if start[i + t] < end[i + t] else 0
         words_of(found, floats, found)
         i = stop
 
 
-@kernel
+@leaf
 def codes_of_order(keys, order, codes, key_of):
     """Dense codes of keys from their order; returns how many there are."""
     code = -1
@@ -115,7 +115,7 @@ def new_tables(size, longest):
     )
 
 
-@kernel
+@leaf
 def modes_of_rows(codes, lowest, size, w, before, out):
     """The most frequent code of each row after the first `before`, and the w - 1 rows before it."""
     if w <= FEW_ROWS:
@@ -147,12 +147,12 @@ def modes_of_rows(codes, lowest, size, w, before, out):
                     else:
                         most -= 1
                         if most > 0 and having[most] > 1:
-                            mode = search(counts, bounds, large_bounds, size, 0, most)
+                            mode = search(counts, bounds, large_bounds, size, int64(0), most)
         if t >= before:
             out[t - before] = mode
 
 
-@kernel
+@leaf
 def modes_of_few_rows(codes, lowest, size, w, before, out):
     """The same, O(w) where the mode loses a row. Count and code are one number, which is the larger the more often the
     code occurs, and the lower it is."""
@@ -176,7 +176,7 @@ def modes_of_few_rows(codes, lowest, size, w, before, out):
             out[t - before] = -best & 0xFFFFFFFF
 
 
-@kernel
+@leaf
 def modes_of_frames(codes, lowest, size, start, end, offset, tables, out):
     """The most frequent code of each frame; 0 where it is empty. Row `offset` is codes[0].
 
@@ -212,11 +212,11 @@ def modes_of_frames(codes, lowest, size, start, end, offset, tables, out):
                     else:
                         most -= 1
                         if most > 0 and having[most] > 1:
-                            mode = search(counts, bounds, large_bounds, size, 0, most)
+                            mode = search(counts, bounds, large_bounds, size, int64(0), most)
         out[t] = mode if most > 0 else 0
 
 
-@kernel
+@leaf
 def search(counts, bounds, large_bounds, size, code, count):
     """The lowest code from `code` on that has the count, which one has and none exceeds."""
     while code < size and code & 31:
@@ -240,4 +240,7 @@ def search(counts, bounds, large_bounds, size, code, count):
                 return found
         group += 1
         if group & 31 == 0:
-            large_bounds[(group >> 5) - 1] = bounds[group - 32 : group].max()
+            bound = np.int32(0)
+            for j in range(group - 32, group):
+                bound = max(bound, bounds[j])
+            large_bounds[(group >> 5) - 1] = bound

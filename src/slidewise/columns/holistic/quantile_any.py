@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from slidewise.columns.holistic.compiling import kernel
+from slidewise.columns.holistic.compiling import kernel, leaf
 from slidewise.columns.holistic.frames import covered
 from slidewise.columns.holistic.keys import keys_of, put_results
 from slidewise.columns.holistic.positions import position
@@ -42,7 +42,7 @@ def any_quantile(words, floats, start, end, fraction, method, interpolated, bloc
         put_results(low, high, share, floats, interpolated, out[i:stop])
 
 
-@kernel
+@leaf
 def ranked(keys, levels, matrix, zeros):
     """Fill the matrix of the keys' ranks; returns the keys in order."""
     n = keys.size
@@ -56,7 +56,7 @@ def ranked(keys, levels, matrix, zeros):
     return ordered
 
 
-@kernel
+@leaf
 def answer(start, end, offset, fraction, method, matrix, zeros, levels, ordered, queries, found):
     """The frames of one block: those with values are asked for, and the next value only where a share calls for it."""
     a, b, k, a2, b2, k2 = queries[0], queries[1], queries[2], queries[3], queries[4], queries[5]

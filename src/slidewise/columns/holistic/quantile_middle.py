@@ -8,9 +8,7 @@ the guess was wrong, and the chunk is ranked as a whole. On stationary data this
 from numba import int64, uint32, uint64
 
 from slidewise.columns.holistic.bits import LAST, ONE, SIX, ZERO
-from slidewise.columns.holistic.compiling import kernel
-from slidewise.columns.holistic.cursor import select, slide
-from slidewise.columns.holistic.ranks import rank
+from slidewise.columns.holistic.compiling import helper, leaf
 
 #: chunks with fewer rows than this are ranked as quickly as their middle is found
 FEWEST = 1024
@@ -18,11 +16,10 @@ FEWEST = 1024
 FIRST = 64
 
 
-@kernel
-def slide_middle(keys, w, k, pair, bounds, passes, work, room, ordered, bits, low, high):
-    """As slide, for keys within the bounds; returns how many there are, and the moves of ranking them. No keys: the
-    answers are not within the bounds, or too many keys are."""
-    inner, rows, places = room
+@leaf
+def pick(keys, w, k, pair, bounds, inner, rows, places):
+    """The keys within the bounds and their rows. Returns how many there are, and which of them in the first w rows is
+    the k-th key there; no keys: that one is not within the bounds, or too many keys are."""
     n = keys.size
     first, last = bounds[0], bounds[1]
     count = below = inside = 0
@@ -38,26 +35,30 @@ def slide_middle(keys, w, k, pair, bounds, passes, work, room, ordered, bits, lo
         return 0, 0
     for j in range(count):
         inner[j] = keys[rows[j]]
-    moves = rank(inner[:count], passes, work)
-    ranks, order = work[3], work[4]
-    top = ((count + 63) >> 6) + 1  # the guard above the middle
+    return count, k
+
+
+@leaf
+def put_middle(ranks, order, n, w, count, inner, rows, places, ordered, bits):
+    """The places of all rows, the picked keys in order, and the bitset of the first w rows. Returns the place that
+    begins the guard above the middle."""
+    top = ((count + 63) >> 6) + 1
     above = uint32((top << 6) + 63)
     for t in range(n):
         places[t] = min(places[t], above)
     for j in range(count):
         places[rows[j]] = ranks[j] + uint32(FIRST)
         ordered[FIRST + j] = inner[order[j]]
-    bits[:top] = ZERO
+    for j in range(top):
+        bits[j] = ZERO
     bits[0] = bits[top] = ~ZERO
     for t in range(w):
         r = uint64(places[t])
         bits[r >> SIX] |= ONE << (r & LAST)
-    start = select(bits[1:], k) + uint64(FIRST)
-    done = slide(places, n, w, ordered, bits, start, pair, uint64(FIRST), uint64(top << 6), low, high)
-    return (count if done == n else 0), moves
+    return uint64(top << 6)
 
 
-@kernel
+@helper
 def place(ordered, size, key):
     """How many of the keys are less than this one. O(log size); np.searchsorted takes a second longer to compile."""
     first, last = 0, size
@@ -70,7 +71,7 @@ def place(ordered, size, key):
     return first
 
 
-@kernel
+@leaf
 def expect(ordered, size, rows, low, whole, bounds):
     """Set the bounds for the next chunk from the answers of this one, whose keys (or their middle) are in order."""
     lowest = highest = low[0]

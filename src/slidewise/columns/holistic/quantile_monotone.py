@@ -47,8 +47,10 @@ def monotone_quantile(words, floats, start, end, fraction, method, interpolated,
             passes, badness = next_passes(passes, moves, rows, badness)
             for t in range(rows):
                 ordered[t] = part[work[4][t]]
-            bits[: (rows >> 6) + 1] = ZERO
-            summary[: (rows >> 12) + 1] = ZERO
+            for j in range((rows >> 6) + 1):
+                bits[j] = ZERO
+            for j in range((rows >> 12) + 1):
+                summary[j] = ZERO
         a, b = start[i:stop], end[i:stop]
         follow(a, b, offset, work[3], ordered, bits, summary, fraction, method, low, high, shares)
         put_results(low, high, shares, floats, interpolated, out[i:stop])

@@ -9,7 +9,7 @@ import numpy as np
 from numba import int64, uint64
 
 from slidewise.columns.holistic.bits import LAST, ONE, leading_zeros, trailing_zeros
-from slidewise.columns.holistic.compiling import helper, kernel
+from slidewise.columns.holistic.compiling import helper, kernel, leaf
 
 #: where repairs may cost this many moves per key, sorting all bits is cheaper
 MOST_MOVES = 8
@@ -101,12 +101,13 @@ def rank(keys, passes, work):
     return moves
 
 
-@kernel
+@leaf
 def scatter(words, to, n, from_bit, digit, histogram):
     """One stable pass of a radix sort."""
     size = 1 << digit
     mask, shift = uint64(size - 1), uint64(from_bit)
-    histogram[:size] = 0
+    for j in range(size):
+        histogram[j] = 0
     for i in range(n):
         histogram[(words[i] >> shift) & mask] += 1
     total = 0
@@ -122,7 +123,7 @@ def scatter(words, to, n, from_bit, digit, histogram):
         to[place] = word
 
 
-@kernel
+@leaf
 def repair_words(words, n):
     """Insertion sort of words that are nearly in order; gives up after MOST_MOVES a word."""
     moves, limit = 0, MOST_MOVES * n
@@ -143,7 +144,7 @@ def repair_words(words, n):
     return moves
 
 
-@kernel
+@leaf
 def repair_keys(words, n, keys, up, row_mask):
     """The same among words whose packed bits are equal, by the whole keys."""
     moves, limit = 0, MOST_MOVES * n
@@ -164,7 +165,7 @@ def repair_keys(words, n, keys, up, row_mask):
     return moves
 
 
-@kernel
+@leaf
 def sort_all_bits(keys, words, other, histogram, ranks, order):
     """Radix sort of the whole keys with their rows beside them; digits that are equal everywhere are skipped."""
     n = keys.size
@@ -175,7 +176,8 @@ def sort_all_bits(keys, words, other, histogram, ranks, order):
         rows[i] = i
     for p in range(8):
         shift, mask = uint64(8 * p), uint64(255)
-        histogram[:256] = 0
+        for j in range(256):
+            histogram[j] = 0
         for i in range(n):
             histogram[(words[i] >> shift) & mask] += 1
         if histogram[(words[0] >> shift) & mask] == n:

@@ -9,7 +9,7 @@ queries overlap.
 from numba import int64, uint32, uint64
 
 from slidewise.columns.holistic.bits import LAST, ONE, SIX, ZERO, ones
-from slidewise.columns.holistic.compiling import helper, kernel
+from slidewise.columns.holistic.compiling import helper, leaf
 
 
 @helper
@@ -21,7 +21,7 @@ def levels_for(n):
     return levels
 
 
-@kernel
+@leaf
 def build(numbers, n, levels, matrix, zeros, spare):
     """The matrix of n numbers, which are destroyed. matrix[h, 2 j] is word j of level h, matrix[h, 2 j + 1]
     the ones before it, zeros[h] the zeros of the level. O(n levels)."""
@@ -46,10 +46,11 @@ def build(numbers, n, levels, matrix, zeros, spare):
         numbers, spare = spare, numbers
 
 
-@kernel
+@leaf
 def select(matrix, zeros, levels, start, end, k, found, queries):
     """found[i] is the k[i]-th smallest of the numbers start[i] to end[i] - 1; start, end and k are destroyed."""
-    found[:queries] = 0
+    for i in range(queries):
+        found[i] = 0
     for h in range(levels):
         level, first_one = matrix[h], uint64(zeros[h])
         bit = uint32(1) << uint32(levels - 1 - h)
