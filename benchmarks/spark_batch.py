@@ -1,0 +1,324 @@
+"""Spark DataFrames beside Spark's own window functions: `python -m benchmarks.spark_batch`.
+
+Everything runs into the noop sink on the same Parquet files, in turn, best of three after a first run. A workload that
+takes Spark too long gets fewer keys there, with as many rows each, and times are per row. Answers are compared first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from rich.console import Console
+from rich.table import Table
+
+import slidewise as sw
+from benchmarks.machine import describe
+from slidewise import spark as sws
+
+console = Console(width=max(120, Console().width))
+SEGMENT_TREE = "spark.sql.window.segmentTree.enabled"
+KEYS = 1_000
+BATCH = 1_000_000
+
+
+# ---- data
+def write_events(folder: Path, rows: int, keys: int, wide: bool) -> None:
+    """Rows as they would arrive: by time, all keys mixed; x is continuous, c has 1,000 values."""
+    rng = np.random.default_rng(1)
+    for number, first in enumerate(range(0, rows, BATCH)):
+        n = min(BATCH, rows - first)
+        row = np.arange(first, first + n)
+        columns: dict[str, Any] = {"k": row % keys, "ts": row, "x": rng.normal(size=n), "c": rng.integers(0, 1_000, n)}
+        if wide:
+            columns |= {f"n{i}": rng.integers(0, 1 << 40, n) for i in range(10)}
+            columns |= {f"s{i}": pa.array(np.char.mod(f"text{i}-%d", rng.integers(0, 1 << 30, n))) for i in range(4)}
+        pq.write_table(pa.table(columns), folder / f"part-{number:03}.parquet")
+
+
+# ---- workloads
+@dataclass(frozen=True)
+class Workload:
+    """Ours and Spark's for the same columns, and how many times Spark must take as long."""
+
+    name: str
+    ours: dict[str, Any]
+    #: Spark SQL over the window w; a function of the number of rows in it
+    theirs: dict[str, str]
+    #: the least ratios, with Spark's segment tree on and off; None: not asked for
+    on: float | None = None
+    off: float | None = None
+    #: what the answers are compared by, where ours is another function than the one that is timed
+    check: dict[str, Any] = field(default_factory=dict)
+    data: str = "narrow"
+    rows: int | None = None
+
+
+def _frame(n: int) -> str:
+    return f"OVER (PARTITION BY k ORDER BY ts ROWS BETWEEN {n - 1} PRECEDING AND CURRENT ROW)"
+
+
+def _features() -> tuple[dict[str, Any], dict[str, str]]:
+    made = {"max": sw.max, "min": sw.min, "sum": sw.sum, "avg": sw.avg, "stddev": sw.stddev}
+    sizes = (10, 30, 100, 300, 1000, 3000)
+    ours = {f"{name}_{n}": make("x").over(sw.rows(n)) for n in sizes for name, make in made.items()}
+    return ours, {f"{name}_{n}": f"{name}(x) {_frame(n)}" for n in sizes for name in made}
+
+
+def workloads() -> list[Workload]:
+    peak = {"m": sw.max("x").over(sw.rows(1000))}
+    max_1000 = {"m": f"max(x) {_frame(1000)}"}
+    features, spark_features = _features()
+    quantile = {"m": sw.percentile_disc("x", 0.5).over(sw.rows(1000))}
+    return [
+        Workload("max, 1,000 rows, 4 columns", peak, max_1000, on=1.8, off=12),
+        Workload("max, 1,000 rows, 18 columns", peak, max_1000, on=1.1, data="wide"),
+        Workload("max, 4 rows", {"m": sw.max("x").over(sw.rows(4))}, {"m": f"max(x) {_frame(4)}"}, off=0.95),
+        Workload("6 windows x 5 aggregates", features, spark_features, on=10, rows=2_000_000),
+        Workload(
+            "max_by, 1,000 rows",
+            {"m": sw.max_by("c", "x").over(sw.rows(1000))},
+            {"m": f"max_by(c, x) {_frame(1000)}"},
+            off=30,
+        ),
+        Workload(
+            "percentile, 1,000 rows",
+            {"m": sw.percentile("x", 0.5).over(sw.rows(1000))},
+            {"m": f"percentile_approx(x, 0.5D) {_frame(1000)}"},
+            off=100,
+            check=quantile,
+        ),
+        Workload(
+            "mode, 1,000 rows",
+            {"m": sw.mode("c").over(sw.rows(1000))},
+            {"m": f"mode(c, true) {_frame(1000)}"},
+            off=50,
+        ),
+        Workload(
+            "count_distinct, 1,000 rows",
+            {"m": sw.count_distinct("c").over(sw.rows(1000))},
+            {"m": f"size(collect_set(c) {_frame(1000)})"},
+            off=50,
+        ),
+    ]
+
+
+# ---- running
+class Bench:
+    """A session, its data, and times."""
+
+    def __init__(self, folder: Path, rows: int, repeat: int) -> None:
+        from pyspark.sql import SparkSession
+
+        self.rows, self.repeat, self.folder = rows, repeat, folder
+        builder = SparkSession.builder.master("local[2]").appName("benchmark")
+        for name, value in {
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.log.level": "ERROR",
+            "spark.driver.memory": "6g",
+            "spark.sql.shuffle.partitions": "8",
+            "spark.local.dir": str(folder / "spark"),
+        }.items():
+            builder = builder.config(name, value)
+        self.spark = sws.configure(builder).getOrCreate()
+
+    def read(self, data: str) -> Any:
+        path = self.folder / data
+        if not path.exists():
+            path.mkdir()
+            write_events(path, self.rows, 1 if data == "one_key" else KEYS, data == "wide")
+        return self.spark.read.parquet(str(path))
+
+    def seconds(self, make: Callable[[], Any], repeat: int | None = None) -> float:
+        """The shortest time into the noop sink; the first run is for warming up."""
+        best = float("inf")
+        for k in range((repeat or self.repeat) + 1):
+            begin = time.perf_counter()
+            make().write.format("noop").mode("overwrite").save()
+            if k or repeat == 0:
+                best = min(best, time.perf_counter() - begin)
+        return best
+
+    def per_row(self, make: Callable[[Any], Any], df: Any, rows: int, repeat: int | None = None) -> float:
+        """Nanoseconds per row."""
+        return self.seconds(lambda: make(df), repeat) * 1e9 / rows
+
+
+def ours(expressions: dict[str, Any], **options: Any) -> Callable[[Any], Any]:
+    return lambda df: sw.with_columns(df, partition_by="k", order_by="ts", **options, **expressions)
+
+
+def theirs(expressions: dict[str, str]) -> Callable[[Any], Any]:
+    from pyspark.sql import functions as sf
+
+    return lambda df: df.withColumns({name: sf.expr(text) for name, text in expressions.items()})
+
+
+def sort_alone(df: Any) -> Any:
+    return df.repartition("k").sortWithinPartitions("k", "ts")
+
+
+def agree(workload: Workload, df: Any) -> bool:
+    """Whether both give the same for a few keys."""
+    few = df.where("k < 2 AND ts < 4000 * 1000")
+    mine = ours(workload.check or workload.ours)(few).orderBy("k", "ts").toArrow()
+    spark = theirs(workload.theirs)(few).orderBy("k", "ts").toArrow()
+    for name in workload.ours:
+        a, b = mine[name], spark[name]
+        if a.null_count != b.null_count:
+            return False
+        a, b = (pc.fill_null(c.cast(pa.float64()), 0.0).to_numpy() for c in (a, b))
+        if not np.allclose(a, b, rtol=1e-9, atol=1e-12):
+            return False
+    return True
+
+
+def share_for(workload: Workload, bench: Bench, df: Any, most_seconds: float) -> tuple[Any, int]:
+    """The keys that Spark gets: all, or so many that it takes no longer than `most_seconds`."""
+    rows = workload.rows or bench.rows
+    per_key = bench.rows // KEYS
+    trial = df.where("k < 2")
+    nanoseconds = bench.seconds(lambda: theirs(workload.theirs)(trial), 1) * 1e9 / (2 * per_key)
+    keys = int(max(2, min(rows // per_key, most_seconds * 1e9 / nanoseconds / per_key)))
+    return df.where(f"k < {keys}"), keys * per_key
+
+
+def verdict(ratio: float, least: float | None) -> str:
+    if least is None:
+        return f"{ratio:.2f}"
+    return f"{ratio:.2f} ({least:g} {'ok' if ratio >= least else '[red]short[/red]'})"
+
+
+def compare(bench: Bench, only: str, most_seconds: float) -> None:
+    table = Table(
+        "workload", "sort alone", "ours", "Spark, tree on", "off", "ratio on", "ratio off", "Spark's rows", "agree"
+    )
+    for workload in workloads():
+        if only not in workload.name:
+            continue
+        df = bench.read(workload.data)
+        rows = workload.rows or bench.rows
+        part = df if rows == bench.rows else df.where(f"k < {rows * KEYS // bench.rows}")
+        same = agree(workload, df)
+        sort = bench.per_row(sort_alone, part, rows)
+        mine = bench.per_row(ours(workload.ours), part, rows)
+        cells = {}
+        for mode in ("true", "false"):
+            bench.spark.conf.set(SEGMENT_TREE, mode)
+            fewer, count = share_for(workload, bench, part, most_seconds)
+            cells[mode] = bench.per_row(theirs(workload.theirs), fewer, count)
+        on, off = cells["true"], cells["false"]
+        table.add_row(
+            workload.name, f"{sort:.0f}", f"{mine:.0f}", f"{on:.0f}", f"{off:.0f}", verdict(on / mine, workload.on),
+            verdict(off / mine, workload.off), f"{count:,}", "yes" if same else "[red]no[/red]",
+        )  # fmt: skip
+        console.print(f"{workload.name}: ours {mine:.0f} ns per row, {mine / sort:.2f} times the sort alone")
+    console.print(table)
+
+
+def windows(bench: Bench) -> None:
+    """How the time grows with the window and with rows."""
+    df = bench.read("narrow")
+    sizes = (100, 1_000, 10_000, 100_000)
+    per = {n: bench.per_row(ours({"m": sw.max("x").over(sw.rows(n))}), df, bench.rows) for n in sizes}
+    line = ", ".join(f"{n:,} rows {t:.0f}" for n, t in per.items())
+    ratio = per[100_000] / per[100]
+    console.print(f"max, ns per row by window: {line}; longest to shortest {ratio:.2f} (at most 1.3)")
+    half = bench.per_row(ours({"m": sw.max("x").over(sw.rows(1000))}), df.where(f"k < {KEYS // 2}"), bench.rows // 2)
+    console.print(f"half of the rows: {half:.0f} ns per row, and all of them {per[1_000]:.0f}")
+
+
+def one_key(bench: Bench) -> None:
+    """One key with all rows, spread over the cores and not."""
+    df = bench.read("one_key")
+    peak = {"m": sw.max("x").over(sw.rows(1000))}
+    few = df.where("ts < 3000000")
+    both = [ours(peak, hot_keys=spread)(few).agg({"m": "sum"}).collect()[0][0] for spread in (True, False)]
+    split = bench.per_row(ours(peak, hot_keys=True), df, bench.rows)
+    whole = bench.per_row(ours(peak, hot_keys=False), df, bench.rows)
+    same = "yes" if np.isclose(*both, rtol=1e-12) else "[red]no[/red]"
+    console.print(
+        f"one key of {bench.rows:,} rows, max over 1,000: spread {split:.0f} ns per row, on one core {whole:.0f}: "
+        f"{verdict(whole / split, 1.5)}; answers agree: {same}"
+    )
+
+
+def break_even(bench: Bench) -> dict[str, Any]:
+    """The times that decide where Spark's own operator is taken for short frames."""
+    df = bench.read("narrow")
+    lines = []
+    for n in (1, 2, 3, 4, 6, 8, 12, 16):
+        spark = bench.per_row(theirs({"m": f"max(x) {_frame(n)}"}), df, bench.rows)
+        mine = bench.per_row(ours({"m": sw.max("x").over(sw.rows(n))}, engine="slidewise"), df, bench.rows)
+        console.print(f"{n} rows: Spark {spark:.0f}, ours {mine:.0f}")
+        lines.append({"rows": n, "spark": round(spark), "slidewise": round(mine)})
+    import pyspark
+
+    what = (
+        f"max over so many rows, ns per row, {bench.rows:,} rows of {KEYS:,} keys, Spark {pyspark.__version__}, 2 cores"
+    )
+    return {"what": what, "widths": lines}
+
+
+def memory(rows: int) -> None:
+    """One key and a window of 1,000 rows, in a Python worker that may not have more than 512 MB."""
+    code = f"""
+import slidewise as sw
+from pyspark.sql import SparkSession, functions as sf
+builder = SparkSession.builder.master("local-cluster[1,1,2048]").config("spark.ui.enabled", "false")
+builder = builder.config("spark.log.level", "ERROR").config("spark.driver.memory", "2g")
+builder = builder.config("spark.executor.memory", "2g").config("spark.executor.pyspark.memory", "512m")
+spark = sw.spark.configure(builder).getOrCreate()
+df = spark.range({rows}, numPartitions=1).select(sf.lit(1).alias("k"), "id", sf.rand(1).alias("x"))
+out = sw.with_columns(df, partition_by="k", order_by="id", hot_keys=False, m=sw.max("x").over(sw.rows(1000)))
+print(out.agg(sf.count("m"), sf.min("m")).collect())
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = ran.stdout.strip() or ran.stderr.strip()[-400:]
+    console.print(f"{rows:,} rows of one key, Python limited to 512 MB: {done}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=float, default=1e7)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--only", default="", help="workloads with this in their name")
+    parser.add_argument("--part", choices=("all", "peers", "windows", "one-key", "break-even", "memory"), default="all")
+    parser.add_argument("--most-seconds", type=float, default=30.0, help="for one run of Spark's own")
+    args = parser.parse_args()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    console.print(describe("pyspark", "pyarrow", "numba"))
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(Path(folder), int(args.rows), args.repeat)
+        if args.part in ("all", "peers"):
+            compare(bench, args.only, args.most_seconds)
+        if args.part in ("all", "windows"):
+            windows(bench)
+        if args.part in ("all", "one-key"):
+            one_key(bench)
+        if args.part == "break-even":
+            found = break_even(bench)
+            place = Path(sws.__file__).parent / "break_even.json"
+            place.write_text(json.dumps(found, indent=2) + "\n")
+            console.print(f"written to {place.name}")
+        bench.spark.stop()
+    if args.part in ("all", "memory"):
+        memory(50_000_000)
+
+
+if __name__ == "__main__":
+    main()
