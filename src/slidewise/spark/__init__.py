@@ -17,8 +17,16 @@ from slidewise.spark.with_columns import with_columns
 
 __all__ = ["Window", "configure", "functions", "sql", "with_columns"]
 
-#: What suits columns of numbers in Python: larger batches than Spark's 10,000 rows.
-SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": "65536"}
+SETTINGS = {
+    # What suits columns of numbers in Python: larger batches than Spark's 10,000 rows.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+    # Streams: the one state store that Spark's stateful operator takes, which writes what a batch has changed and not
+    # all of its state.
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+}
 
 
 def configure(builder: Any) -> Any:

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -56,17 +57,26 @@ def require_java() -> None:
         raise MissingRequirement(f"Spark needs Java {OLDEST_JAVA} or newer, and {java} says: {first}. {advice}")
 
 
-def require_batch(df: Any, what: str) -> None:
-    """Refuse what is no batch DataFrame."""
+def is_stream(df: Any) -> bool:
+    """Whether this is a streaming DataFrame."""
+    from slidewise.columns.interchange import is_spark
+
+    return is_spark(df) and bool(df.isStreaming)
+
+
+def require_batch(df: Any, what: str, streams: Mapping[str, Any] | None = None) -> None:
+    """Refuse what is no batch DataFrame, and options that only a stream has."""
     from slidewise.columns.interchange import is_spark
 
     if not is_spark(df):
         raise InvalidInput(f"{what} takes a Spark DataFrame, got {type(df).__module__}.{type(df).__name__}")
     if df.isStreaming:
         raise InvalidInput(
-            f"{what}: the DataFrame is a stream, and windows over streams are not there yet. Read the source with "
-            "spark.read rather than spark.readStream, or call it inside foreachBatch"
+            f"{what}: the DataFrame is a stream, which this does not take. Read the source with spark.read rather than "
+            "spark.readStream, or call it inside foreachBatch"
         )
+    if streams:
+        raise InvalidInput(f"{what}: {next(iter(streams))}= is for streams, and the DataFrame is a batch: leave it out")
 
 
 def _version(package: str) -> tuple[int, ...] | None:

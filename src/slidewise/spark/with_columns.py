@@ -17,7 +17,7 @@ from slidewise.columns.order import OrderColumn
 from slidewise.columns.plan import Evaluation
 from slidewise.columns.with_columns import expression, names, ordering
 from slidewise.errors import CompileFallback, InvalidInput
-from slidewise.spark.checks import require_batch, require_packages
+from slidewise.spark.checks import is_stream, require_batch, require_packages
 from slidewise.spark.native import quoted, sql_of, verdict
 from slidewise.spark.reach import Reach, reach_of
 from slidewise.spark.window import SpecifiedOver
@@ -46,6 +46,12 @@ def with_columns(
     algorithm: str = "auto",
     engine: str = "auto",
     hot_keys: str | bool = "auto",
+    max_delay: Any = None,
+    emit: str | None = None,
+    late: str | None = None,
+    forget_after: Any = None,
+    buckets: int | None = None,
+    metrics: str | None = None,
     **columns: Over | SpecifiedOver,
 ) -> Any:
     """The DataFrame with new columns: aggregations over windows. Nothing runs before an action.
@@ -65,14 +71,29 @@ def with_columns(
     - `hot_keys=True` spreads a key of more than about a million rows over all cores. To find such keys in a sample,
       the input is read one more time. "auto" does so without keys, where one core would have everything, and where the
       input is cached; False never.
+    - `max_delay`, `emit`, `late`, `forget_after`, `buckets` and `metrics` are for streams: see docs/streams.md.
     """
     require_packages()
-    require_batch(df, "with_columns")
+    options = {
+        "max_delay": max_delay, "emit": emit, "late": late, "forget_after": forget_after, "buckets": buckets,
+        "metrics": metrics,
+    }  # fmt: skip
+    named = {name: value for name, value in options.items() if isinstance(value, Over | SpecifiedOver)}
+    given = {**dict(expressions or {}), **columns, **named}  # a new column may have the name of an option
+    streams = {name: value for name, value in options.items() if value is not None and name not in named}
+    if is_stream(df):
+        from slidewise.spark.streams.query import stream_with_columns
+
+        if engine == "spark" or hot_keys is True:
+            raise InvalidInput(
+                'with_columns: engine="spark" and hot_keys are for batches: Spark has no OVER on streams'
+            )
+        return stream_with_columns(df, given, partition_by, order_by, algorithm, **streams)
+    require_batch(df, "with_columns", streams)
     if engine not in ENGINES:
         raise InvalidInput(f"with_columns: engine is one of {', '.join(ENGINES)}, got {engine!r}")
     if hot_keys not in ("auto", True, False):
         raise InvalidInput(f'with_columns: hot_keys is True, False or "auto", got {hot_keys!r}')
-    given = {**dict(expressions or {}), **columns}
     return evaluate(df, groups_of(given, partition_by, order_by, algorithm), engine, hot_keys)
 
 

@@ -1,0 +1,117 @@
+"""What is computed over a stream, and what its state belongs to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+
+from slidewise.aggregations.over import Over
+from slidewise.columns.order import OrderColumn
+from slidewise.errors import InvalidInput
+from slidewise.state.definition import Definition, of_aggregation, words
+from slidewise.windows.definitions import Between, Column, PunctuationWindow, Unbounded, WindowDefinition
+
+EMITS = ("watermark", "arrival")
+
+
+@dataclass(frozen=True)
+class StreamTask:
+    """The columns of one call on a stream."""
+
+    #: incoming rows
+    rows: pa.Schema
+    partition_by: tuple[str, ...]
+    #: the first is the time of events; none: rows count in the order of their arrival
+    order_by: tuple[OrderColumn, ...]
+    expressions: dict[str, Over]
+    #: the types of the results
+    kinds: tuple[pa.DataType, ...]
+    #: the columns that aggregates, windows and the order read
+    reads: tuple[str, ...]
+    emit: str = "watermark"
+    #: a key without rows for longer than this many microseconds begins anew
+    forget_after: int | None = None
+    #: one row per slide, and not per row
+    slides: bool = False
+    #: among how many buckets keys are divided
+    buckets: int = 1
+
+    @property
+    def time(self) -> str | None:
+        """The column of event times."""
+        return self.order_by[0].name if self.order_by else None
+
+    @property
+    def windows(self) -> list[WindowDefinition]:
+        """The windows, each once."""
+        return list(dict.fromkeys(over.window for over in self.expressions.values()))
+
+    @cached_property
+    def history(self) -> pa.Schema:
+        """The columns of rows that have come out, and that frames still reach; keys are kept apart."""
+        return self._without_keys(self.reads)
+
+    @cached_property
+    def waiting(self) -> pa.Schema:
+        """The columns of rows that have not come out; of slides, no row ever does."""
+        return self.history if self.slides else self._without_keys(self.rows.names)
+
+    def _without_keys(self, names: tuple[str, ...] | list[str]) -> pa.Schema:
+        # A table without columns has no rows, either: one column stays in any case.
+        chosen = [name for name in names if name not in self.partition_by] or self.rows.names[:1]
+        return pa.schema([self.rows.field(name) for name in chosen])
+
+    def words(self) -> Definition:
+        """The definition in words: what saved state is compared with."""
+        said = {
+            "partition_by": ", ".join(self.partition_by),
+            "order_by": ", ".join(map(words, self.order_by)),
+            "columns": ", ".join(f"{field.name} {field.type}" for field in self.rows),
+            "emit": self.emit,
+            "forget_after": words(self.forget_after),
+            "result": "slides" if self.slides else "rows",
+            "buckets": str(self.buckets),
+        }
+        for name, over in self.expressions.items():
+            predicates = [
+                words(w.predicate) for w in (over.window, over.window.every) if isinstance(w, PunctuationWindow)
+            ]
+            parts = [repr(over.window), *predicates, *of_aggregation(over.aggregation).values()]
+            said[f"result {name}"] = " | ".join(parts)
+        return said
+
+
+def check_windows(task: StreamTask) -> None:
+    """Refuse windows whose state has no bound, or whose results never come."""
+    for name, over in task.expressions.items():
+        window = over.window
+        if not isinstance(window, Between):
+            continue
+        if any(isinstance(bound, Column) for bound in (window.start, window.end)):
+            raise InvalidInput(
+                f"{name}: the frame {window!r} is as long as a column says, and a stream must know beforehand which "
+                "rows later frames can reach. Use constant bounds"
+            )
+        if isinstance(window.end, Unbounded):
+            raise InvalidInput(f"{name}: the frame {window!r} ends with its key, and a stream does not end")
+        if isinstance(window.start, Unbounded):
+            raise InvalidInput(
+                f"{name}: the frame {window!r} begins with its key, and so the state would grow without end. Give it "
+                'a length, as in sw.time("30d"), or compute it in a batch'
+            )
+        if reaches_ahead(window) and (task.emit == "arrival" or _by_boundary(window)):
+            raise InvalidInput(
+                f"{name}: the frame {window!r} reaches beyond its own row, and nothing after it is there yet. Use "
+                'emit="watermark" with a result per row, which waits for it'
+            )
+
+
+def reaches_ahead(window: WindowDefinition) -> bool:
+    """Whether frames end after their own row, so that results wait for later rows."""
+    return isinstance(window, Between) and window.holds_back
+
+
+def _by_boundary(window: WindowDefinition) -> bool:
+    return window.every is not None and window.every.size_kind == "time"

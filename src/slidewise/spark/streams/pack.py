@@ -1,0 +1,101 @@
+"""Rows on their way to the stateful operator: one blob per bucket of keys.
+
+Spark's stateful operator in Python pays several round trips per group. Grouped by the user's keys, it would pay them
+for every key; grouped by bucket, for a few, and the rows of a bucket travel as one value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+#: the columns of packed rows
+BUCKET, BLOB = "bucket", "blob"
+PACKED = pa.schema([(BUCKET, pa.int32()), (BLOB, pa.binary())])
+#: the hash of the key, as Spark computes it, beside the columns of a row
+KEY_HASH = "__slidewise_key"
+#: Rows are packed when there are so many, or so many bytes: a blob is one value in Arrow, of less than 2 GiB.
+MOST_ROWS, MOST_BYTES = 1 << 20, 1 << 28
+#: A bucket is told by the lowest bits of the hash, and a piece of it by others.
+_BUCKET_BITS, _PIECE_BITS = 16, 44
+
+
+@dataclass(frozen=True)
+class Packing:
+    """How rows are packed."""
+
+    #: incoming columns; the hash comes last
+    rows: pa.Schema
+    labels: tuple[int, ...]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of a blob."""
+        return self.rows.append(pa.field(KEY_HASH, pa.int64()))
+
+    def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Blobs of the rows of a partition."""
+        pending: list[pa.RecordBatch] = []
+        rows = size = 0
+        for batch in batches:
+            pending.append(batch)
+            rows, size = rows + len(batch), size + batch.nbytes
+            if rows >= MOST_ROWS or size >= MOST_BYTES:
+                yield self._packed(pending)
+                pending, rows, size = [], 0, 0
+        if rows:
+            yield self._packed(pending)
+
+    def _packed(self, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+        table = pa.Table.from_batches(batches)
+        table = pa.table(table.columns, names=self.schema.names).cast(self.schema)
+        number = (table[KEY_HASH].to_numpy() & ((1 << _BUCKET_BITS) - 1)) % len(self.labels)
+        table = table.take(pa.array(np.argsort(number, kind="stable"))).combine_chunks()
+        ends = np.cumsum(np.bincount(number, minlength=len(self.labels)))
+        labels, blobs = [], []
+        for label, first, end in zip(self.labels, [0, *ends[:-1].tolist()], ends.tolist(), strict=True):
+            for batch in table[first:end].to_batches():
+                labels.append(label)
+                blobs.append(batch.serialize().to_pybytes())
+        return pa.RecordBatch.from_arrays([pa.array(labels, pa.int32()), pa.array(blobs, pa.binary())], schema=PACKED)
+
+    def unpacked(self, blobs: Iterable[bytes]) -> tuple[pa.Table, np.ndarray]:
+        """The rows of some blobs, and what tells the piece of each."""
+        batches = [pa.ipc.read_record_batch(pa.py_buffer(blob), self.schema) for blob in blobs]
+        table = pa.Table.from_batches(batches, self.schema)
+        pieces = (table[KEY_HASH].to_numpy() >> _BUCKET_BITS) & ((1 << _PIECE_BITS) - 1)
+        return table.drop_columns([KEY_HASH]), pieces
+
+
+def bucket_labels(buckets: int) -> tuple[int, ...]:
+    """The label of each bucket: the least numbers that Spark's hash tells apart modulo the number of buckets.
+
+    Spark puts a label into the partition of its hash modulo the number of partitions. Labels 0, 1, 2, 3 go 3 to 1 to
+    two partitions; these are spread evenly over any number of partitions that divides the number of buckets. They do
+    not depend on the partitions, which a restart may set anew.
+    """
+    found: dict[int, int] = {}
+    label = 0
+    while len(found) < buckets:
+        found.setdefault(murmur3(label) % buckets, label)
+        label += 1
+    return tuple(found[k] for k in range(buckets))
+
+
+def murmur3(value: int, seed: int = 42) -> int:
+    """Spark's hash of an int, by which it partitions."""
+    mask = 0xFFFFFFFF
+
+    def turned(x: int, by: int) -> int:
+        return ((x << by) | (x >> (32 - by))) & mask
+
+    mixed = turned((value & mask) * 0xCC9E2D51 & mask, 15) * 0x1B873593 & mask
+    h = (turned(seed ^ mixed, 13) * 5 + 0xE6546B64) & mask
+    h ^= 4  # the length in bytes
+    h = (h ^ (h >> 16)) * 0x85EBCA6B & mask
+    h = (h ^ (h >> 13)) * 0xC2B2AE35 & mask
+    h ^= h >> 16
+    return h - (1 << 32) if h >= 1 << 31 else h

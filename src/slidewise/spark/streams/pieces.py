@@ -1,0 +1,187 @@
+"""The state of a bucket of keys: pieces of about 16 KB, each with all rows of some keys, as bytes.
+
+A piece is what is read and written, so that a batch touches about the state of its own keys. Pieces are the leaves of a
+binary tree over the bits of the key's hash, and a piece that has grown is split by the next bit. A small meta value
+names the leaves, and when each is due.
+
+Every value is sealed with the format's version, the definition's fingerprint and a checksum (slidewise.state). The meta
+value has the definition in words and is read first: it says what has changed, and pieces need the fingerprint only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from slidewise.errors import StateError
+from slidewise.spark.streams.definition import StreamTask
+from slidewise.state import envelope
+from slidewise.state.definition import fingerprint
+
+#: A piece of more bytes is split, unless it is of one key.
+LARGE = 1 << 15
+#: the whole tree: one leaf. A leaf of depth d is 1 and then the last d bits of the hashes in it.
+ROOT = 1
+_DEEPEST = 40
+HASH, KEPT, WAITING = "__slidewise_hash", "__slidewise_kept", "__slidewise_waiting"
+#: deadlines beyond all times
+NEVER = 2**63 - 1
+
+
+class Store(Protocol):
+    """Where the bytes of one bucket are."""
+
+    def read_meta(self) -> bytes | None:
+        """The meta value; None before the first."""
+
+    def write_meta(self, data: bytes) -> None:
+        """Replace the meta value."""
+
+    def read(self, piece: int) -> bytes | None:
+        """The bytes of a piece."""
+
+    def write(self, piece: int, data: bytes) -> None:
+        """Replace the bytes of a piece."""
+
+    def remove(self, piece: int) -> None:
+        """Let a piece go."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """Rows of some keys. Keys have their hash, and how many rows of either table are theirs, which follow in order."""
+
+    keys: pa.Table
+    kept: pa.Table
+    waiting: pa.Table
+    #: when rows of each key are due, and when all of it can go; not saved, since the meta value has both per piece
+    due: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    over: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+
+    def __len__(self) -> int:
+        return len(self.kept) + len(self.waiting)
+
+    def counts(self, name: str) -> np.ndarray:
+        """How many rows each key has in a table."""
+        return self.keys[name].to_numpy()
+
+    def of(self, chosen: np.ndarray) -> Held:
+        """The rows of some keys, by a mask."""
+        kept, waiting = (pa.array(np.repeat(chosen, self.counts(name))) for name in (KEPT, WAITING))
+        tables = (self.keys.filter(pa.array(chosen)), self.kept.filter(kept), self.waiting.filter(waiting))
+        return Held(*tables, self.due[chosen], self.over[chosen])
+
+
+def together(parts: Iterable[Held], empty: Held) -> Held:
+    """The rows of several pieces."""
+    listed = [empty, *parts]
+    return Held(*(pa.concat_tables([getattr(p, name) for p in listed]) for name in ("keys", "kept", "waiting")))
+
+
+class Bucket:
+    """The pieces of one bucket."""
+
+    def __init__(self, store: Store, task: StreamTask) -> None:
+        self.store = store
+        self._definition = task.words()
+        self._short = {"fingerprint": fingerprint(self._definition).hex()}
+        counts = [(HASH, pa.int64()), (KEPT, pa.int32()), (WAITING, pa.int32())]
+        keys = [task.rows.field(name) for name in task.partition_by]
+        self._schemas = (pa.schema([*keys, *(pa.field(*c) for c in counts)]), task.history, task.waiting)
+        self.empty = Held(*(schema.empty_table() for schema in self._schemas))
+        #: the watermark up to which everything has come out; None before the first
+        self.mark: int | None = None
+        #: leaves, and when something of each is due
+        self.due: dict[int, int] = {ROOT: NEVER}
+        self._is_there: set[int] = set()
+        saved = store.read_meta()
+        if saved is not None:
+            self._load(saved)
+
+    def _load(self, saved: bytes) -> None:
+        payload = envelope.unseal(saved, "stream", self._definition)
+        try:
+            self.mark, leaves, due, there = payload
+            self.due, self._is_there = dict(zip(leaves, due, strict=True)), set(there)
+        except (TypeError, ValueError) as error:
+            raise StateError(f"saved state is damaged: {error}") from error
+
+    def save(self) -> None:
+        """Write the meta value, after all pieces."""
+        if not self._is_there:
+            self.due = {ROOT: NEVER}
+        payload = (self.mark, list(self.due), list(self.due.values()), sorted(self._is_there))
+        self.store.write_meta(envelope.seal("stream", self._definition, payload))
+
+    @property
+    def deadline(self) -> int:
+        """When the next piece is due."""
+        return min(self.due.values())
+
+    def leaves(self, hashes: np.ndarray) -> np.ndarray:
+        """The piece of each hash."""
+        leaves = np.array(sorted(self.due), np.int64)
+        found = np.zeros(len(hashes), np.int64)
+        for depth in range(int(leaves[-1]).bit_length()):
+            here = (1 << depth) | (hashes & ((1 << depth) - 1))
+            found = np.where(found == 0, np.where(np.isin(here, leaves), here, 0), found)
+        return found
+
+    # ---- pieces
+    def read(self, piece: int) -> Held:
+        """The rows of a piece."""
+        if piece not in self._is_there:
+            return self.empty
+        data = self.store.read(piece)
+        if data is None:
+            raise StateError(f"saved state is damaged: piece {piece} of its bucket is missing. Use another copy")
+        parts = envelope.unseal(data, "stream piece", self._short)
+        try:
+            batches = [
+                pa.ipc.read_record_batch(pa.py_buffer(part), schema)
+                for part, schema in zip(parts, self._schemas, strict=True)
+            ]
+        except (TypeError, ValueError, pa.ArrowException) as error:
+            raise StateError(f"saved state is damaged: {error}") from error
+        return Held(*(pa.Table.from_batches([batch]) for batch in batches))
+
+    def write(self, piece: int, held: Held) -> None:
+        """Replace a piece, which may become several."""
+        if not len(held):
+            self._remove(piece)
+            self.due[piece] = NEVER
+            return
+        parts = tuple(_serialized(t) for t in (held.keys, held.kept, held.waiting))
+        depth = piece.bit_length() - 1
+        if sum(map(len, parts)) > LARGE and len(held.keys) > 1 and depth < _DEEPEST:
+            self._split(piece, held, depth)
+            return
+        self.store.write(piece, envelope.seal("stream piece", self._short, parts))
+        self._is_there.add(piece)
+        # Rows come out when the first is due. Silent keys are let go when all keys of their piece are silent, or when
+        # it is written for another reason: a piece is not read once for each.
+        self.due[piece] = min(int(held.due.min()), int(held.over.max()))
+
+    def _remove(self, piece: int) -> None:
+        if piece in self._is_there:
+            self.store.remove(piece)
+            self._is_there.discard(piece)
+
+    def _split(self, piece: int, held: Held, depth: int) -> None:
+        self._remove(piece)
+        self.due.pop(piece, None)
+        bit = (held.keys[HASH].to_numpy() >> depth) & 1
+        low = piece - (1 << depth)
+        for side in (0, 1):
+            child = (2 << depth) | (side << depth) | low
+            self.write(child, held.of(bit == side))
+
+
+def _serialized(table: pa.Table) -> bytes:
+    batches = table.combine_chunks().to_batches()
+    batch = batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
+    return batch.serialize().to_pybytes()
