@@ -11,7 +11,7 @@ import slidewise as sw
 from slidewise.columns.order import OrderColumn
 from slidewise.errors import InvalidInput
 from slidewise.registry.aggregations import AGGREGATION
-from slidewise.spark import Window
+from slidewise.spark import Window, with_columns
 from slidewise.spark import functions as F  # noqa: N812
 from slidewise.spark.window import SpecifiedOver
 
@@ -157,6 +157,44 @@ def test_ones_own_aggregation_takes_a_spec():
 def test_refusals(call, says):
     with pytest.raises(InvalidInput, match=says):
         call()
+
+
+def test_the_same_words_give_the_same_answers(session):
+    from pyspark.sql import Window as Theirs
+    from pyspark.sql import functions as theirs
+
+    data = session.range(50).selectExpr(
+        "id", "id % 3 AS k", "id * 7 % 50 AS u", "id DIV 4 AS t", "nullif(id % 5, 0) / 2D AS x", "id % 4 > 1 AS b"
+    )
+
+    def specs(window, f):
+        by_key = window.partitionBy("k")
+        return {
+            "all": by_key,
+            "running": by_key.orderBy(f.col("u").desc()),
+            "rows": by_key.orderBy("u").rowsBetween(-4, window.currentRow),
+            "after": by_key.orderBy(f.asc_nulls_last("u")).rowsBetween(1, 3),
+            "rest": by_key.orderBy(f.desc("t"), "u").rowsBetween(window.currentRow, window.unboundedFollowing),
+            "range": by_key.orderBy("t").rangeBetween(-2, 1),
+        }
+
+    def columns(f, window):
+        w = specs(window, f)
+        made = {f"max_{name}": f.max("x").over(spec) for name, spec in w.items()}
+        return made | {
+            "count": f.count("*").over(w["rows"]),
+            "first": f.first("x", True).over(w["rows"]),
+            "last": f.last("x", ignorenulls=True).over(w["after"]),
+            "nth": f.nth_value("x", 2).over(w["rows"]),
+            "by": f.max_by("id", "u").over(w["range"]),
+            "if": f.count_if(f.col("b")).over(w["range"]),
+            "percentile": f.percentile("x", 0.5).over(w["rows"]),
+            "listed": f.collect_list("x").over(w["rows"]),
+        }
+
+    ours = with_columns(data, columns(F, Window)).orderBy("id")
+    assert ours.columns == data.withColumns(columns(theirs, Theirs)).columns
+    assert ours.collect() == data.withColumns(columns(theirs, Theirs)).orderBy("id").collect()
 
 
 def test_what_is_pysparks_is_refused_with_what_to_write(spark):

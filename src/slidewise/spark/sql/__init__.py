@@ -27,10 +27,10 @@ def sql(spark: Any, query: str, args: dict[str, Any] | list[Any] | None = None, 
     - `args` and `views` are those of `spark.sql`: `:name` in the query, and DataFrames by `{name}`.
     - What cannot be taken is an InvalidInput that shows the place in the query.
     """
-    if not isinstance(query, str):
-        raise InvalidInput(f"sql takes the text of a query, got {query!r}")
     if not hasattr(spark, "sql"):
         raise InvalidInput(f"sql takes a Spark session first, then the query, got {spark!r}")
+    if not isinstance(query, str):
+        raise InvalidInput(f"sql takes the text of a query, got {query!r}")
     if "over" not in query.casefold():
         return spark.sql(query, args, **views)
 
@@ -41,9 +41,10 @@ def sql(spark: Any, query: str, args: dict[str, Any] | list[Any] | None = None, 
     def run(text: str, frames: dict[str, Any]) -> Any:
         if isinstance(args, list) and args:
             raise InvalidInput("sql: beside windows args are taken by name: write :name, and args={'name': value}")
-        named = {**views, **frames}
         # Spark formats a text only where views are named: braces are doubled for that.
-        return spark.sql(text if named else text.replace("{{", "{").replace("}}", "}"), args, **named)
+        plain = text if views or frames else text.replace("{{", "{").replace("}}", "}")
+        return spark.sql(plain, args, **views, **frames)
 
-    made = rewritten(Source(query, formatted=bool(views)), run, with_columns)
+    named = args if isinstance(args, dict) else None
+    made = rewritten(Source(query, named, formatted=bool(views)), run, with_columns)
     return spark.sql(query, args, **views) if made is None else run(*made)

@@ -147,7 +147,7 @@ def spec(source: Source, span: Span) -> Spec:
         words.append(Span(i, stop))
         i = stop
     if source.word(i) in _ORDER:
-        stop = _part_end(source, Span(i + 1, end), ())
+        stop = _part_end(source, Span(i + 1, end), _PARTITION)
         read = replace(read, order=ordering(source, Span(i + 1, stop)))
         words.append(Span(i, stop))
         i = stop

@@ -5,9 +5,9 @@ A query is never generated anew from a tree: Spark gets the user's own words, bu
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from slidewise.errors import InvalidInput
 from slidewise.spark.checks import MissingRequirement
@@ -49,9 +49,11 @@ class Edit:
 class Source:
     """A query and its tokens."""
 
-    def __init__(self, query: str, *, formatted: bool = False) -> None:
+    def __init__(self, query: str, arguments: Mapping[str, Any] | None = None, *, formatted: bool = False) -> None:
         #: formatted: the query is already written for `spark.sql(query, **views)`, where braces name a view
         self.query, self.formatted = query, formatted
+        #: what :names in the query stand for
+        self.arguments = arguments or {}
         self.tokens = _tokens(query)
         self.partner = self._partners()
         self.edits: list[Edit] = []

@@ -200,8 +200,11 @@ _NUMBER = re.compile(r"(\d+|\d+\.\d*|\.\d+|\d+(?:\.\d*)?e[+-]?\d+|\.\d+e[+-]?\d+
 
 
 def literal(source: Source, span: Span) -> int | float | str | bool | None:
-    """The value of a literal; None where it is something else."""
+    """The value of a literal, or of a :name that stands for one; None for anything else."""
     words = [source.word(i) for i in range(*span)]
+    if words[:1] == [":"] and len(words) == 2:
+        given = source.arguments.get(source.raw(Span(span.end - 1, span.end)))
+        return given if isinstance(given, int | float | str) else None
     if words in (["TRUE"], ["FALSE"]):
         return words == ["TRUE"]
     if len(words) == 1 and source.tokens[span.first].kind == "STRING":

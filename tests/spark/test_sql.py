@@ -1,0 +1,355 @@
+"""slidewise.spark.sql: Spark's answers for what it can do, more than it can, and refusals that show the place."""
+
+import contextlib
+import io
+import json
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+import slidewise as sw
+from slidewise.errors import InvalidInput
+from slidewise.spark import sql
+from slidewise.spark.sql.rewrite import rewritten
+from slidewise.spark.sql.source import Source
+
+# ---- the same as Spark
+#: id is unique, u orders rows of a key without ties, t has ties
+ROWS = """
+    SELECT id, CASE id % 3 WHEN 0 THEN 'a' WHEN 1 THEN 'b' END AS k, CAST(id DIV 4 * 3 AS INT) AS t, id * 10 % 101 AS u,
+           CASE id % 5 WHEN 0 THEN NULL WHEN 1 THEN double('nan') ELSE id * 7 % 11 / 2D END AS x,
+           CAST(id * 3 % 4 AS INT) AS n, id % 7 < 3 AS b, timestamp_seconds(id DIV 4 * 1200) AS ts,
+           CASE WHEN id % 6 > 0 THEN substr('xyzw', 1 + id % 4, 1) END AS s, CAST(id % 4 - 1 AS INT) AS back
+    FROM range(60)"""
+
+SAME = {
+    "frames": """
+        SELECT id, sum(n) OVER (PARTITION BY k ORDER BY u ROWS BETWEEN 3 PRECEDING AND CURRENT ROW) AS a,
+            sum(n) OVER (PARTITION BY k ORDER BY u ROWS BETWEEN UNBOUNDED PRECEDING AND 1 FOLLOWING) AS b,
+            sum(n) OVER (PARTITION BY k ORDER BY u ROWS 2 PRECEDING) AS c,
+            sum(n) OVER (PARTITION BY k ORDER BY t) AS d, sum(n) OVER (PARTITION BY k) AS e, sum(n) OVER () AS f,
+            sum(n) OVER (PARTITION BY k, b ORDER BY t DESC NULLS FIRST, u) AS g,
+            sum(n) OVER (PARTITION BY k ORDER BY t RANGE BETWEEN 3 PRECEDING AND 6 FOLLOWING) AS h,
+            sum(n) OVER (PARTITION BY k ORDER BY t DESC RANGE BETWEEN 3 PRECEDING AND CURRENT ROW) AS i,
+            sum(n) OVER (PARTITION BY k ORDER BY ts RANGE INTERVAL 1 HOUR PRECEDING) AS j,
+            sum(n) OVER (PARTITION BY k ORDER BY ts RANGE BETWEEN INTERVAL '1:30' HOUR TO MINUTE PRECEDING
+                         AND INTERVAL '0:20' HOUR TO MINUTE FOLLOWING) AS l,
+            sum(n) OVER (PARTITION BY k ORDER BY ts RANGE BETWEEN INTERVAL '40 minutes' PRECEDING AND CURRENT ROW) AS m,
+            sum(n) OVER (PARTITION BY k ORDER BY ts RANGE BETWEEN INTERVAL '1-1' YEAR TO MONTH PRECEDING
+                         AND CURRENT ROW) AS o,
+            sum(n) OVER (CLUSTER BY k) AS p, sum(n) OVER (DISTRIBUTE BY k SORT BY u) AS q,
+            sum(n) OVER (PARTITION BY u % 5 ORDER BY -u) AS r FROM rows""",
+    "functions": """
+        SELECT id, count(*) OVER w AS a, count(x) OVER w AS b, count(x, s) OVER w AS c, count_if(b) OVER w AS d,
+            avg(n) OVER w AS e, mean(x) OVER w AS f, min(s) OVER w AS g, max(x) OVER w AS h, stddev(n) OVER w AS i,
+            variance(n) OVER w AS j, var_pop(n) OVER w AS kk, std(n) OVER w AS l, skewness(n) OVER w AS m,
+            kurtosis(n) OVER w AS nn, corr(n, t) OVER w AS o, covar_samp(n, t) OVER w AS p, first(x) OVER w AS q,
+            last_value(s) IGNORE NULLS OVER w AS r, nth_value(s, 2) OVER w AS ss, any_value(s, true) OVER w AS tt,
+            max_by(s, u) OVER w AS uu, min_by(s, u) OVER w AS v, collect_list(s) OVER w AS ww, every(b) OVER w AS xx,
+            some(b) OVER w AS y, bit_or(n) OVER w AS z, listagg(s, '-') OVER w AS aa,
+            sum(n) FILTER (WHERE b AND n > 0) OVER w AS cc, mode(n, true) OVER w AS dd, percentile(n, 0.3) OVER w AS ee,
+            approx_percentile(n, 0.5, 100) OVER w AS ff, median(n) OVER (PARTITION BY k) AS gg,
+            percentile_cont(0.25) WITHIN GROUP (ORDER BY n DESC) OVER (PARTITION BY k) AS hh,
+            percentile_disc(0.25) WITHIN GROUP (ORDER BY n) OVER (PARTITION BY k) AS ii,
+            percentile_disc(0.25) WITHIN GROUP (ORDER BY n DESC) OVER (PARTITION BY k) AS jj,
+            mode() WITHIN GROUP (ORDER BY n) OVER (PARTITION BY k) AS kkk
+        FROM rows WINDOW w AS (PARTITION BY k ORDER BY u ROWS BETWEEN 4 PRECEDING AND 1 FOLLOWING)""",
+    "what is Spark's beside it": """
+        SELECT id, row_number() OVER w AS a, lag(n, 1, 0) OVER w AS b, sum(n) OVER w + rank() OVER w * 2 AS c,
+            regr_slope(x, n) OVER w AS d, ntile(3) OVER (PARTITION BY k ORDER BY u) AS e, max(n) OVER v AS f
+        FROM rows WINDOW w AS (PARTITION BY k ORDER BY u), v AS w""",
+    "stars": "SELECT *, max(n) OVER (PARTITION BY rows.k ORDER BY u) AS m, rows.*, b AS again FROM rows",
+    "grouped": """
+        SELECT k, upper(k) AS up, sum(n) AS total, sum(n) / sum(sum(n)) OVER () AS share,
+            concat(upper(k), max(count(*)) OVER (ORDER BY k)) AS text, grouping(b) AS g
+        FROM rows WHERE n > 0 GROUP BY ROLLUP (k, b) HAVING count(*) > 1""",
+    "one group": "SELECT sum(n), max(sum(n)) OVER () + sum(n) AS m FROM rows",
+    "around": """
+        SELECT id, CASE WHEN n <> 0 THEN 12 / n * max(n) OVER w WHEN s = 'x' THEN 1 ELSE count(*) OVER w END AS a,
+            x IS DISTINCT FROM max(x) OVER w AS b, max(n) OVER w / (SELECT max(n) FROM rows) AS c,
+            n IN (SELECT n FROM rows) AND max(n) OVER w > 1 AS d, (max(n) OVER w) IN (SELECT n FROM rows) AS e,
+            EXISTS (SELECT 1 FROM rows r WHERE r.n > 2) AND max(n) OVER w > 1 AS f,
+            transform(array(1, 2), v -> v + n + max(n) OVER w) AS g, EXTRACT(HOUR FROM ts) + max(n) OVER w AS h,
+            ts + INTERVAL 1 HOUR * max(n) OVER w AS i, CAST(max(n) OVER w AS STRING) || s AS j,
+            named_struct('m', max(n) OVER w, 'n', n).m AS kk
+        FROM rows WINDOW w AS (PARTITION BY k ORDER BY u)""",
+    "aliases": """
+        SELECT id, n * 2 AS d, sum(n) OVER (PARTITION BY k ORDER BY u) AS m, m * 2 AS e, e + n AS f FROM rows
+        QUALIFY m > 3 AND e < 40 AND d >= 0 AND row_number() OVER (PARTITION BY k ORDER BY u) > 2 AND n < 3""",
+    "distinct": """
+        SELECT DISTINCT k, max(n) OVER (PARTITION BY k) AS m FROM rows QUALIFY max(u) OVER (PARTITION BY k) > 3""",
+    "with": """
+        WITH a AS (SELECT id, k, u, max(n) OVER (PARTITION BY k ORDER BY u ROWS 2 PRECEDING) AS m FROM rows),
+             b(id, key, u, m) AS (SELECT * FROM a WHERE m > 1)
+        SELECT b.id, a.id, sum(b.m) OVER (PARTITION BY b.key ORDER BY b.u) AS r FROM b JOIN a ON a.id = b.id""",
+    "a name that hides another": """
+        WITH r AS (SELECT 1 AS id), q AS (SELECT * FROM (
+            WITH r AS (SELECT * FROM rows) SELECT id, max(n) OVER (ORDER BY u) AS m FROM r))
+        SELECT * FROM q JOIN r USING (id)""",
+    "subqueries": """
+        SELECT * FROM (SELECT id, n, avg(n) OVER (ORDER BY u ROWS 3 PRECEDING) AS a FROM rows) WHERE a > 1.5
+            AND id IN (SELECT id FROM (SELECT id, max(n) OVER (PARTITION BY k ORDER BY u) m FROM rows) WHERE m > 2)""",
+    "set operations": """
+        (SELECT id, max(n) OVER (ORDER BY u) AS m FROM rows WHERE n < 2 ORDER BY id LIMIT 9) UNION ALL
+        (SELECT id, min(n) OVER (ORDER BY u) FROM rows) EXCEPT SELECT id, n FROM rows ORDER BY m, id LIMIT 30""",
+    "joins": """
+        SELECT /*+ BROADCAST(r2) */ r.id, r2.s, sum(r2.n) OVER (PARTITION BY r.k ORDER BY r.u, r2.id) AS m
+        FROM rows AS r LEFT JOIN rows r2 ON r.id = r2.id + 1 AND r2.n > 1 LATERAL VIEW explode(array(1, 2)) e AS z
+        WHERE z = 1""",
+    "odd names": "SELECT map('{a}', n)['{a}'] AS `{b}`, max(N) OVER (ORDER BY `u`) AS `a {c}``x` FROM rows -- {d}\n",
+    "a column called over": "SELECT id, abs(n) over, 'f(x) OVER w' AS text FROM rows",
+    "pipes": "SELECT id, sum(n) OVER (PARTITION BY k) AS m FROM rows |> WHERE m > 1",
+    "no rows": "SELECT id, max(n) OVER (ORDER BY u) AS m FROM rows WHERE false",
+}
+
+
+@pytest.fixture
+def rows(spark):
+    spark.sql(ROWS).createOrReplaceTempView("rows")
+
+
+def collected(frames):
+    """The rows of many DataFrames by one action, sorted, floats as they are."""
+    from functools import reduce
+
+    from pyspark.sql import functions
+
+    labelled = [
+        frame.toDF(*(f"c{i}" for i in range(len(frame.columns)))).select(
+            functions.lit(name).alias("name"), functions.to_json(functions.struct("*")).alias("row")
+        )
+        for name, frame in frames.items()
+    ]
+    out = {name: [] for name in frames}
+    for name, row in reduce(lambda a, b: a.union(b), labelled).collect():
+        out[name].append(sorted(json.loads(row).items()))
+    return {name: sorted(found, key=repr_without_digits) for name, found in out.items()}
+
+
+def repr_without_digits(row):
+    """What rows are sorted by: their last digits may differ."""
+    return [(c, round(v, 6) if isinstance(v, float) else str(v)) for c, v in row]
+
+
+def same(a, b):
+    if isinstance(a, float) or isinstance(b, float):
+        return math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-12)
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    return a == b
+
+
+def test_the_same_as_spark(spark, rows):
+    ours = {name: sql(spark, query) for name, query in SAME.items()}
+    theirs = {name: spark.sql(query) for name, query in SAME.items()}
+    for name in SAME:
+        assert ours[name].columns == theirs[name].columns, name
+    found, expected = collected(ours), collected(theirs)
+    for name in SAME:
+        assert len(found[name]) == len(expected[name]), name
+        for a, b in zip(found[name], expected[name], strict=True):
+            assert same(a, b), (name, a, b)
+
+
+def test_order_and_limit(spark, rows):
+    for query in (
+        "SELECT id, n, sum(n) OVER (PARTITION BY k ORDER BY u) AS c FROM rows ORDER BY n DESC, c + n, rows.u LIMIT 20",
+        "SELECT DISTINCT *, max(n) OVER (PARTITION BY k) AS m FROM rows ORDER BY m, x NULLS LAST, id LIMIT 5 OFFSET 2",
+        "SELECT k, sum(sum(n)) OVER () AS m, lower(k) AS l FROM rows GROUP BY k ORDER BY abs(m), upper(l) DESC",
+    ):
+        assert str(sql(spark, query).collect()) == str(spark.sql(query).collect())
+
+
+# ---- more than Spark can
+def test_what_spark_refuses(spark, rows):
+    query = """
+        SELECT id, count(DISTINCT s) OVER w AS a, median(x) OVER (w ROWS 3 PRECEDING) AS b,
+            percentile_cont(0.9) WITHIN GROUP (ORDER BY n) FILTER (WHERE b) OVER w AS c,
+            sum(n) OVER (PARTITION BY k ORDER BY t GROUPS BETWEEN 1 PRECEDING AND CURRENT ROW) AS d,
+            sum(n) OVER (w ROWS BETWEEN 2 PRECEDING AND 2 FOLLOWING EXCLUDE CURRENT ROW) AS e,
+            sum(n) OVER (PARTITION BY k ORDER BY t RANGE UNBOUNDED PRECEDING EXCLUDE TIES) AS f,
+            sum(n) OVER (w ROWS BETWEEN n PRECEDING AND back + 1 FOLLOWING) AS g, geomean(n + 1) OVER w AS h,
+            max_count(n) OVER w AS i, max(DISTINCT n) OVER w AS top, nth_smallest(n, 2) OVER w AS j,
+            rank() OVER (v ORDER BY n) AS l
+        FROM rows WINDOW w AS (v ORDER BY u), v AS (PARTITION BY k)
+        ORDER BY max(n) OVER w DESC, id"""
+    found = sql(spark, query).toPandas()
+    data = spark.table("rows").selectExpr("*", "-n AS low", "back + 1 AS high", "n + 1 AS more").toArrow()
+    w = sw.range_between(-sw.UNBOUNDED, 0)
+    by = {"partition_by": "k", "order_by": "u"}
+    expected = sw.with_columns(
+        data,
+        **by,
+        a=sw.count_distinct("s").over(w),
+        b_=sw.median("x").over(sw.rows(4)),
+        c=sw.percentile("n", 0.9, where="b").over(w),
+        e=sw.sum("n").over(sw.rows_between(-2, 2, exclude="current row")),
+        g=sw.sum("n").over(sw.rows_between(sw.col("low"), sw.col("high"))),
+        h=sw.geomean("more").over(w),
+        i=sw.max_count("n").over(w),
+        j=sw.nth_smallest("n", 2).over(w),
+        top=sw.max("n").over(w),
+    )
+    expected = sw.with_columns(
+        expected,
+        partition_by="k",
+        order_by="t",
+        d=sw.sum("n").over(sw.groups_between(-1, 0)),
+        f=sw.sum("n").over(sw.range_between(-sw.UNBOUNDED, 0, exclude="ties")),
+    )
+    expected = expected.to_pandas().sort_values(["top", "id"], ascending=[False, True]).reset_index(drop=True)
+    assert found["id"].tolist() == expected["id"].tolist()
+    for mine, other in {**{c: c for c in "acdefghij"}, "b": "b_", "top": "top"}.items():
+        a, b = found[mine].astype(float), expected[other].astype(float)
+        assert (((a - b).abs() < 1e-12) | (a.isna() & b.isna())).all(), mine
+    assert found["l"].min() == 1
+
+
+def test_arguments_and_views(spark, rows):
+    query = """
+        SELECT id, sum(n) OVER (ORDER BY u ROWS :back PRECEDING) AS a, '{{}}' AS b, max(n) OVER () AS c
+        FROM {frame} WHERE id < :most ORDER BY id"""
+    arguments = {"back": 2, "most": 5}
+    frame = spark.table("rows")
+    found = sql(spark, query, arguments, frame=frame)
+    assert [r.a for r in found.collect()] == [0, 3, 5, 6, 3]
+    assert {(r.b, r.c) for r in found.collect()} == {("{}", 3)}
+    assert [v.name for v in spark.catalog.listTables() if v.name.startswith("_pyspark")] == []
+    with pytest.raises(InvalidInput, match="args are taken by name"):
+        sql(spark, "SELECT max(n) OVER () FROM rows WHERE id < ?", [5])
+    assert sql(spark, "SELECT id FROM rows WHERE id < ?", [1]).collect()[0].id == 0
+
+
+def test_types_and_metadata_of_other_columns(spark, rows):
+    frame = spark.table("rows").withMetadata("n", {"unit": "m"})
+    before = {f.name: f for f in frame.schema}
+    after = sql(spark, "SELECT *, median(n) OVER (PARTITION BY k) AS m FROM {frame}", frame=frame).schema
+    assert {f.name: f for f in after if f.name != "m"} == before
+    assert after["n"].metadata == {"unit": "m"}
+
+
+def test_over_connect(connect):
+    connect.sql(ROWS).createOrReplaceTempView("rows")
+    query = """
+        WITH a AS (SELECT *, max(n) OVER (PARTITION BY k ORDER BY u) AS m FROM rows WHERE id < :most)
+        SELECT id, count(DISTINCT m) OVER w AS c, row_number() OVER w AS r, median(m) OVER (w ROWS 2 PRECEDING) AS d
+        FROM a WINDOW w AS (PARTITION BY k ORDER BY u) ORDER BY k, u"""
+    found = sql(connect, query, {"most": 6}).collect()
+    assert [tuple(r) for r in found] == [
+        (2, 1, 1, 2.0), (5, 2, 2, 2.5), (0, 1, 1, 0.0), (3, 2, 2, 0.5), (1, 1, 1, 3.0), (4, 1, 2, 3.0)
+    ]  # fmt: skip
+
+
+def test_the_page(spark, rows):
+    """The examples of the page, and what they show."""
+    page = (Path(__file__).parents[2] / "docs" / "spark-sql.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", page, re.DOTALL)
+    assert len(examples) >= 4
+    names = {"spark": spark}
+    for code, shown in examples:
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            try:
+                exec(code, names)
+            except InvalidInput as error:
+                print(error)
+        assert said.getvalue().split() == shown.split()
+
+
+# ---- refusals, without Spark
+REFUSED = [
+    ("SELECT sum(DISTINCT x) OVER w FROM t WINDOW w AS (ORDER BY u)", "DISTINCT", "only count takes DISTINCT"),
+    ("SELECT count(DISTINCT x, y) OVER () FROM t", "count(DISTINCT x, y) OVER ()", "takes one expression.*got 2"),
+    ("SELECT a,\n  sum(x) OVER v FROM t WINDOW w AS (ORDER BY u)", "v", "v is not named in this SELECT; there are w"),
+    ("SELECT sum(x) OVER v FROM t", "v", "no WINDOW clause"),
+    ("SELECT sum(x) OVER w FROM t WINDOW w AS (w ORDER BY u)", "(w ORDER BY u)", "w is defined by itself"),
+    ("SELECT sum(x) OVER (w PARTITION BY a) FROM t WINDOW w AS (ORDER BY u)", "PARTITION BY a", "cannot be set again"),
+    ("SELECT sum(x) OVER (w ORDER BY a) FROM t WINDOW w AS (ORDER BY u)", "ORDER BY a", "has an order already"),
+    ("SELECT sum(x) OVER (w ROWS 1 PRECEDING) FROM t WINDOW w AS (ORDER BY u ROWS 2 PRECEDING)",
+     "(w ROWS 1 PRECEDING)", "has a frame already"),
+    ("SELECT sum(x) OVER (ORDER BY u ROWS BETWEEN 1 FOLLOWING AND 1 PRECEDING) FROM t",
+     "ROWS BETWEEN 1 FOLLOWING AND 1 PRECEDING", "start 1 is after the end -1"),
+    ("SELECT sum(x) OVER (ORDER BY u ROWS BETWEEN 1.5 PRECEDING AND CURRENT ROW) FROM t", "1.5", "number of rows"),
+    ("SELECT sum(x) OVER (ORDER BY u ROWS INTERVAL 1 HOUR PRECEDING) FROM t", "INTERVAL 1 HOUR", "number of rows"),
+    ("SELECT sum(x) OVER (ORDER BY u RANGE INTERVAL '1 parsec' PRECEDING) FROM t", "INTERVAL '1 parsec'", "duration"),
+    ("SELECT sum(x) OVER (ORDER BY u, v RANGE 1 PRECEDING) FROM t", "RANGE 1 PRECEDING", "there are 2"),
+    ("SELECT sum(x) OVER (GROUPS 1 PRECEDING) FROM t", "GROUPS 1 PRECEDING", "no ORDER BY"),
+    ("SELECT sum(x) OVER (ORDER BY u ROWS BETWEEN 1 AND 2) FROM t", "ROWS BETWEEN 1 AND 2", "BETWEEN one bound AND"),
+    ("SELECT sum(x) OVER (ORDER BY u ROWS 1) FROM t", "1", "a bound is UNBOUNDED or an offset"),
+    ("SELECT sum(x) OVER (ORDER BY u ROWS 1 PRECEDING EXCLUDE ME) FROM t", "EXCLUDE ME", "EXCLUDE takes"),
+    ("SELECT sum(x) OVER (ORDER BY u PARTITION BY y) FROM t", "PARTITION BY y", "none of it"),
+    ("SELECT percentile(x, 95) OVER () FROM t", "percentile(x, 95) OVER ()", r"Did you mean 0\.95"),
+    ("SELECT rank() OVER (ORDER BY u GROUPS 1 PRECEDING), sum(x) OVER () FROM t", "GROUPS", "which has no GROUPS"),
+    ("SELECT rank() OVER (ORDER BY u ROWS 1 PRECEDING EXCLUDE TIES) FROM t", "EXCLUDE TIES", "has no EXCLUDE"),
+    ("SELECT max(min(x) OVER ()) OVER () FROM t", "min(x) OVER ()", "a window inside of a window"),
+    ("SELECT x FROM t WHERE sum(x) OVER () > 1", "sum(x) OVER ()", "a window in WHERE.*QUALIFY"),
+    ("SELECT x FROM t GROUP BY sum(x) OVER ()", "sum(x) OVER ()", "a window in GROUP BY"),
+    ("SELECT x, sum(x) OVER () FROM t GROUP BY ALL", "GROUP BY ALL", "name the columns to group by"),
+    ("SELECT v:a.b + sum(x) OVER () FROM t", "v:a.b + sum(x) OVER ()", "cannot be read"),
+    ("INSERT INTO y SELECT sum(x) OVER () FROM t", "sum(x) OVER ()", "begins with SELECT or WITH"),
+    ("FROM t |> EXTEND sum(x) OVER () AS s", "sum(x) OVER ()", "begins with SELECT or WITH"),
+    ("SELECT x FROM t |> EXTEND sum(x) OVER () AS s", "sum(x) OVER ()", "begins with SELECT or WITH"),
+    ("WITH RECURSIVE r AS (SELECT 1 AS a UNION ALL SELECT max(a) OVER () FROM r) SELECT * FROM r",
+     "max(a) OVER ()", "not in a table of WITH RECURSIVE"),
+    ("SELECT (sum(x) OVER () FROM t", "(", "never closed"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("query", "place", "says"), REFUSED, ids=[says for _, _, says in REFUSED])
+def test_refusals_show_the_place(query, place, says):
+    with pytest.raises(InvalidInput, match=says) as refusal:
+        read_only(query)
+    *_, where, line, marks = str(refusal.value).splitlines()
+    number, column = map(int, re.findall(r"\d+", where))
+    assert line == query.splitlines()[number - 1]
+    assert line[column - 1 :].startswith(place)
+    assert marks == " " * (column - 1) + "^" * len(place)
+
+
+def read_only(query):
+    """Rewrite a query without a session: what must be refused before anything runs."""
+
+    def run(text, frames):
+        raise AssertionError(f"{text} must not run")
+
+    return rewritten(Source(query), run, run)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT row_number() OVER (ORDER BY u), lead(x) OVER w FROM t WINDOW w AS (ORDER BY u)",
+        "SELECT percentile(x, array(0.5, 0.9)) OVER (), sum(x) FROM t",
+        "SELECT 'sum(x) OVER ()' AS `max(y) OVER w` -- min(z) OVER ()",
+        "SELECT over.a, b over FROM over",
+        "CREATE TABLE a AS SELECT rank() OVER (ORDER BY u) FROM t",
+    ],
+)
+def test_what_is_not_ours_is_left_alone(query):
+    assert read_only(query) is None
+
+
+def test_arguments_are_constants():
+    calls = []
+
+    def run(text, frames):
+        raise AssertionError(text)
+
+    source = Source("SELECT percentile(x, :q) OVER (ORDER BY u ROWS :back PRECEDING) FROM t", {"q": 0.9, "back": 5})
+    with pytest.raises(AssertionError) as inner:
+        rewritten(source, run, calls.append)
+    assert "SELECT  NULL AS __slidewise_item_1, x AS __slidewise_value_0, u AS __slidewise_value_1 FROM t" in str(inner)
+
+
+def test_queries_without_windows_are_not_even_read():
+    class Session:
+        def sql(self, *given, **views):
+            return given, views
+
+    assert sql(Session(), "SELEC ((", {"a": 1}, b=2) == (("SELEC ((", {"a": 1}), {"b": 2})
+    with pytest.raises(InvalidInput, match="Spark session first"):
+        sql("SELECT 1", Session())
+    with pytest.raises(InvalidInput, match="text of a query"):
+        sql(Session(), None)
