@@ -38,6 +38,7 @@ class Data:
         self._encoded: dict[tuple[str, str], Encoded] = {}
         #: arranged values, by the place of those that came in
         self._moved: dict[Any, np.ndarray] = {}
+        self._nan: dict[Any, bool] = {}
         self._frames: dict[WindowDefinition, Frames] = {}
         self._views: dict[Any, View] = {}
         self._in_order: Arranged | None = None
@@ -94,6 +95,13 @@ class Data:
                     made = Encoded(self._moved[place(values)], decode)
             self._encoded[name, how] = made
         return self._encoded[name, how]
+
+    def has_nan(self, values: np.ndarray) -> bool:
+        """Whether one of these floats is NaN; a column is looked through once."""
+        key = place(values)
+        if key not in self._nan:
+            self._nan[key] = bool(np.isnan(values.min(initial=0.0)))
+        return self._nan[key]
 
     def taken(self, name: str, rows: np.ndarray, valid: np.ndarray) -> pa.Array:
         """The values of a column at arranged rows."""

@@ -15,6 +15,7 @@ from slidewise.templates.names import (
     postponed,
     prefetch,
     write,
+    write_one,
     write_postponed,
     zipped,
 )
@@ -40,7 +41,7 @@ def run(work, totals, values, n, now, later, doubtful):
     last, this = 0, n + 1  # as in sba.run_rows
     left[n] = identity
     left[2 * n + 1] = identity
-    fill_up(left, waiting, values, n, now, later, doubtful)
+    fill_up(left, values, n, now, later, doubtful)
     count, share = float(n), 1.0 / n
     done = n  # the first row whose total waits
     for first in range(n, rows, n):
@@ -72,18 +73,16 @@ def run(work, totals, values, n, now, later, doubtful):
         last, this = this, last
 
 
-def fill_up(left, waiting, values, n, now, later, doubtful):
+def fill_up(left, values, n, now, later, doubtful):
     """The first chunk, whose frames are shorter than n, and its left-cumulative partials."""
     total = identity
     for i in range(n):
         total = combine(total, lift(*(values[i] + values[0])))
         count, share = i + 1.0, 1.0 / (i + 1.0)
         write(now, np.uintp(i), total, count, share)
-        if not always_defined and defined(i + 1):
-            waiting[0] = postponed(total)
-            if write_postponed(later, i, i + 1, waiting, count, share):
-                doubtful[0] = min(doubtful[0], i)
-                doubtful[1] = i + 1
+        if not always_defined and defined(i + 1) and write_one(later, np.uintp(i), postponed(total), count, share):
+            doubtful[0] = min(doubtful[0], i)
+            doubtful[1] = i + 1
     total = identity
     for i in range(n - 1, -1, -1):
         total = combine(lift(*(values[i] + values[min(n, len(values) - 1)])), total)

@@ -130,6 +130,12 @@ class Evaluation:
         frames = view.frames(group[0].window)
         columns = tuple(e.values for e in view.arguments(group[0].aggregation))
         aggregations = [over.aggregation for over in group]
+        if (
+            any(map(joint.minds_nan, aggregations))
+            and columns[0].dtype.kind == "f"
+            and not self.data.has_nan(columns[0])
+        ):
+            aggregations = list(map(joint.of_numbers, aggregations))
         found = compute_keys(aggregations, columns, frames, algorithm, self._keys(view), self.threads)
         for over, result in zip(group, found or [], strict=found is not None):
             self._done[over] = _with_empty(over.aggregation, frames, *result)

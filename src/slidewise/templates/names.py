@@ -71,6 +71,11 @@ def write_postponed(results: Any, begin: int, end: int, waiting: Any, count: flo
     raise Unbound("write_postponed")
 
 
+def write_one(results: Any, i: int, part: Any, count: float, share: float) -> bool:
+    """The same for one row."""
+    raise Unbound("write_one")
+
+
 # ---- queues, addressed by positions that never change (see storage.py)
 def at(queue: Any, i: int) -> Any:
     """The element at position i. O(1)."""
