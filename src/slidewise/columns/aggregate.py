@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
 from slidewise.columns.data import Data
-from slidewise.columns.interchange import source
+from slidewise.columns.interchange import is_spark, source
 from slidewise.columns.plan import Evaluation
-from slidewise.columns.slides import slides_of
+from slidewise.columns.slides import Slides, slides_of
 from slidewise.columns.threads import thread_count
 from slidewise.columns.with_columns import check_columns, names, ordering
 from slidewise.errors import InvalidInput
@@ -43,32 +44,52 @@ def aggregate(
     - `every=` by rows, delta or punctuation gives a result at the row that triggers. The columns are the keys, what
       `order_by` names (without an order, `row`: its number within the key), and the results.
 
-    `data`, `partition_by`, `order_by`, `threads` and `algorithm` are those of `with_columns`.
+    `data`, `partition_by`, `order_by`, `threads` and `algorithm` are those of `with_columns`. On a Spark DataFrame see
+    slidewise.spark.aggregate.
     """
+    if is_spark(data):
+        from slidewise.spark.aggregate import aggregate as on_spark
+
+        if threads is not None:
+            raise InvalidInput(f"aggregate: Spark's tasks use its own cores: leave out threads={threads!r}")
+        return on_spark(data, columns, partition_by=partition_by, order_by=order_by, window=window, algorithm=algorithm)
     incoming = source(data)
-    _check(window, columns)
+    expressions = slide_expressions(window, columns, algorithm)
     number = thread_count(threads)
     rows = Data(incoming, names(partition_by, "partition_by"), ordering(order_by), number)
-    for aggregation in columns.values():
-        for column in (*aggregation.columns, *window.columns, aggregation.where):
+    return incoming.table(aggregated(rows, expressions, number))
+
+
+def slide_expressions(window: Any, columns: Mapping[str, Any], algorithm: str) -> dict[str, Over]:
+    """The results of a call over their window, checked."""
+    _check(window, columns)
+    return {name: Over(aggregation, window, algorithm) for name, aggregation in columns.items()}
+
+
+def aggregated(rows: Data, expressions: Mapping[str, Over], threads: int) -> dict[str, pa.Array]:
+    """The columns of a call: keys, what says which slide it is, and results."""
+    window = next(iter(expressions.values())).window
+    for over in expressions.values():
+        for column in (*over.aggregation.columns, *window.columns, over.aggregation.where):
             if column is not None:
                 rows.known(column)
     slides = slides_of(window, rows)
     rows.set_frames(window, slides.frames)
-    first = np.repeat(rows.offsets[:-1], np.diff(slides.offsets))
-    out = {name: rows.taken(name, first, np.ones(len(first), bool)) for name in rows.partition_by}
-    for name, label in slides.labels.items():
-        if name not in out:
-            out[name] = label
-    taken = [name for name in columns if name in out]
+    out = slide_labels(rows, slides)
+    taken = [name for name in expressions if name in out]
     if taken:
         raise InvalidInput(f"aggregate: {taken[0]!r} is the name of a key or of the slide already: {list(out)}")
-    expressions = {name: Over(aggregation, window, algorithm) for name, aggregation in columns.items()}
-    evaluation = Evaluation(rows, expressions.values(), number, slides.offsets)
-    return incoming.table(out | evaluation.columns(expressions))
+    return out | Evaluation(rows, expressions.values(), threads, slides.offsets).columns(expressions)
 
 
-def _check(window: Any, columns: dict[str, Any]) -> None:
+def slide_labels(rows: Data, slides: Slides) -> dict[str, pa.Array]:
+    """The keys of slides, and which slide each is."""
+    first = np.repeat(rows.offsets[:-1], np.diff(slides.offsets))
+    keys = {name: rows.taken(name, first, np.ones(len(first), bool)) for name in rows.partition_by}
+    return keys | {name: label for name, label in slides.labels.items() if name not in keys}
+
+
+def _check(window: Any, columns: Mapping[str, Any]) -> None:
     if not isinstance(window, WindowDefinition) or isinstance(window, Frames):
         raise InvalidInput(
             f'aggregate: window= is a window with a slide such as sw.time("1h", every="1m"), got {window!r}'

@@ -106,6 +106,7 @@ class Held(Scattered):
         return Held(self._begin, self._values, self._size, kept, self._ends)
 
     def take(self, rows: np.ndarray) -> Frames:
+        rows = rows if self._ends is None else self._ends[rows]
         return Held(self._begin, self._values, self._size, self._kept, rows)
 
     def batches(self, most: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:

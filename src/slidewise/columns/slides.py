@@ -26,16 +26,25 @@ class Slides:
     offsets: np.ndarray
     #: which slide it is: the bounds of a hopping window, the boundary, or the order of the row that triggers
     labels: dict[str, pa.Array]
+    #: the arranged rows that trigger; None where slides are not at rows: those of a hopping window
+    rows: np.ndarray | None = None
+
+    def those(self, chosen: np.ndarray) -> Slides:
+        """The slides of a mask."""
+        offsets = np.concatenate(([0], np.cumsum(chosen)))[self.offsets]
+        labels = {name: label.filter(pa.array(chosen)) for name, label in self.labels.items()}
+        rows = None if self.rows is None else self.rows[chosen]
+        return Slides(self.frames.take(np.flatnonzero(chosen)), offsets, labels, rows)
 
 
-def slides_of(window: WindowDefinition, data: Data) -> Slides:
-    """All slides of a window."""
+def slides_of(window: WindowDefinition, data: Data, fires: np.ndarray | None = None) -> Slides:
+    """All slides of a window; `fires` says which rows trigger, where that is known already."""
     if isinstance(window, TimeWindow) and window.hopping:
         return _hopping(window, data)
     every = window.every
     if isinstance(every, TimeWindow):
         return _at_boundaries(window, every, data)
-    return _at_rows(window, data, _triggers(every, data))
+    return _at_rows(window, data, _triggers(every, data) if fires is None else fires)
 
 
 # ---- slides by rows: the frame of the row that triggers
@@ -61,7 +70,7 @@ def _at_rows(window: WindowDefinition, data: Data, fires: np.ndarray) -> Slides:
     labels = {by.name: data.taken(by.name, rows, everywhere) for by in data.order_by}
     if not data.order_by:
         labels = {"row": pa.array(data.places[rows] + 1)}
-    return Slides(data.frames(window).take(rows), np.searchsorted(rows, data.offsets), labels)
+    return Slides(data.frames(window).take(rows), np.searchsorted(rows, data.offsets), labels, rows)
 
 
 # ---- slides by time
@@ -81,7 +90,7 @@ def _at_boundaries(window: WindowDefinition, every: TimeWindow, data: Data) -> S
     due = data.due(window)
     rows = np.flatnonzero(fires if due is None else fires & due)
     labels = {"window_end": clock.written(step[rows] * clock.every + clock.offset)}
-    return Slides(data.frames(window).take(rows), np.searchsorted(rows, data.offsets), labels)
+    return Slides(data.frames(window).take(rows), np.searchsorted(rows, data.offsets), labels, rows)
 
 
 def _hopping(window: TimeWindow, data: Data) -> Slides:

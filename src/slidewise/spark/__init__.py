@@ -11,11 +11,12 @@ from typing import Any
 
 # Functions with the names of their modules: imported here, so that the name is always the function.
 from slidewise.spark import functions
+from slidewise.spark.aggregate import aggregate
 from slidewise.spark.sql import sql
 from slidewise.spark.window import Window
 from slidewise.spark.with_columns import with_columns
 
-__all__ = ["Window", "configure", "functions", "sql", "with_columns"]
+__all__ = ["Window", "aggregate", "configure", "functions", "sql", "with_columns"]
 
 SETTINGS = {
     # What suits columns of numbers in Python: larger batches than Spark's 10,000 rows.

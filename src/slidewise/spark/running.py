@@ -69,9 +69,15 @@ class RunningEvaluation(Evaluation):
     """The columns of one chunk, with running frames that go on from the chunk before."""
 
     def __init__(
-        self, chunk: Chunk, expressions: Iterable[Over], kept: int, carried: Mapping[Over, Carried], gone: int
+        self,
+        chunk: Chunk,
+        expressions: Iterable[Over],
+        kept: int,
+        carried: Mapping[Over, Carried],
+        gone: int,
+        slides: np.ndarray | None = None,
     ) -> None:
-        super().__init__(chunk, expressions, 1)
+        super().__init__(chunk, expressions, 1, slides)
         #: the first rows of the chunk that are already part of what is carried
         self.kept = kept
         self.carried, self.gone = carried, gone
@@ -81,7 +87,7 @@ class RunningEvaluation(Evaluation):
             return super().column(over)
         view = self.data.view(over.aggregation)
         values, valid = _Scan(over.aggregation, view, self.gone).run(
-            view.frames(over.window).end, self.data.offsets, self._first(view), self.carried[over]
+            view.frames(over.window).end, self._keys(view)[0], self._first(view), self.carried[over]
         )
         if over.aggregation.empty is not None:
             values[~valid] = over.aggregation.empty

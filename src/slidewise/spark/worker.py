@@ -81,6 +81,7 @@ class Worker:
         self._whole_keys = any(needs_whole_key(over.window) for over in task.expressions) or len(running) > len(
             self._picking
         ) + len(self._folding)
+        self._chunk_rows = CHUNK_ROWS
         self._tail = Tail(task.reads.empty_table(), 0, 0, 0)
         self._carried = {over: Carried() for over in self._folding}
         self._halo = HaloCheck(task.halo) if task.halo is not None else None
@@ -105,7 +106,7 @@ class Worker:
     def _enough(self, rows: int, size: int) -> bool:
         # Where whole keys are needed, the tail is not computed before its key has ended: nothing is done twice.
         tails = 0 if self._whole_keys else TAILS
-        return (rows >= CHUNK_ROWS or size >= CHUNK_BYTES) and rows >= tails * len(self._tail.table)
+        return (rows >= self._chunk_rows or size >= CHUNK_BYTES) and rows >= tails * len(self._tail.table)
 
     def _ended(self, pending: list[pa.Table]) -> bool:
         """Where whole keys are needed: whether at least one has ended."""

@@ -1,0 +1,91 @@
+"""One row per key and slide for Spark DataFrames: one shuffle, one sort and one pass through Python."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from slidewise.aggregations.base import Aggregation
+from slidewise.columns.aggregate import aggregated, slide_expressions
+from slidewise.columns.data import Data
+from slidewise.columns.interchange import source
+from slidewise.columns.with_columns import names, ordering
+from slidewise.errors import CompileFallback
+from slidewise.spark.checks import require_batch, require_packages
+from slidewise.spark.slides_worker import SlidesTask
+from slidewise.spark.with_columns import Group, Schema, column, in_order, partitioned
+from slidewise.windows.definitions import WindowDefinition
+
+
+def aggregate(
+    df: Any,
+    aggregations: Mapping[str, Aggregation] | None = None,
+    /,
+    *,
+    partition_by: str | Iterable[str] | None = None,
+    order_by: Any = None,
+    window: WindowDefinition,
+    algorithm: str = "auto",
+    **columns: Aggregation,
+) -> Any:
+    """Aggregations over a window with a slide: a DataFrame of one row per key and slide. Nothing runs before an action.
+
+        slidewise.spark.aggregate(df, partition_by="sensor", order_by="ts", window=sw.time("1h", every="1m"),
+            peak=sw.max("temp"), users=sw.count_distinct("user"))
+
+    - Windows, slides and the columns that come out are those of sw.aggregate; a hopping window is Spark's own. Keys and
+      order columns keep their types and metadata. Rows come in no particular order, as from any shuffle.
+    - Results come by name, or as a dict where names are no identifiers.
+    - Rows of equal order come in any order, as in Spark's own windows.
+    - An executor holds the rows of one window. Frames that end with their key, whose bounds are columns, or that grow
+      with it and are of aggregates such as median, of which no part of fixed size can stand for the rows gone, hold the
+      rows of a key.
+    """
+    require_packages()
+    require_batch(df, "aggregate")
+    from slidewise.spark.types import arrow_type
+
+    expressions = slide_expressions(window, {**dict(aggregations or {}), **columns}, algorithm)
+    group = Group(tuple(names(partition_by, "partition_by")), tuple(ordering(order_by)), expressions)
+    schema = Schema(df)
+    reads = schema.arrow(schema.reads(group))
+    output = _output(schema, reads, group)
+    kinds = tuple(arrow_type(field.dataType, schema.zone, field.name) for field in output)
+    overs = tuple(expressions.values())
+    task = SlidesTask(reads, group.partition_by, group.order_by, overs, kinds, names=tuple(output.names))
+    rows = partitioned(df.select(*(column(name) for name in reads.names)), task)
+    # Under plain names: mapInArrow cannot find columns whose names have dots.
+    plain = in_order(rows, task).toDF(*map(str, range(len(reads))))
+    return plain.mapInArrow(_function(schema.spark, task), output)
+
+
+def _output(schema: Schema, reads: pa.Schema, group: Group) -> Any:
+    """The columns that go out: those that the slides of no rows have."""
+    from pyspark.sql.types import StructField, StructType
+
+    rows = Data(source(reads.empty_table()), list(group.partition_by), list(group.order_by))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CompileFallback)  # the executors say so, where it matters
+        made = aggregated(rows, group.expressions, 1)
+    window = next(iter(group.expressions.values())).window
+    at_rows = window.slide_kind != "time"
+    came_in = {*group.partition_by, *(by.name for by in group.order_by if at_rows)}
+    fields = []
+    for name, kind in zip(made, schema.kinds([array.type for array in made.values()], reads), strict=True):
+        if name in came_in:
+            before = schema.field(name)
+            fields.append(StructField(name, before.dataType, before.nullable, before.metadata))
+        else:
+            fields.append(StructField(name, kind))
+    return StructType(fields)
+
+
+def _function(spark: Any, task: SlidesTask) -> Any:
+    from pyspark import cloudpickle
+
+    from slidewise.spark.ship import on_executor, ship
+
+    return on_executor(cloudpickle.dumps(task), ship(spark))
