@@ -241,7 +241,7 @@ def _first_reason(error: Exception) -> str:
 def _register(function: Any) -> Any:
     from numba.extending import register_jitable
 
-    return register_jitable(function)  # compiled into its callers, with no wrapper of its own
+    return register_jitable(no_cfunc_wrapper=True)(function)  # compiled into its callers, with no wrapper of its own
 
 
 def _struct_names() -> dict[str, Any]:

@@ -6,8 +6,8 @@ found.
 
 A kernel is compiled with all that it calls, again for every caller. The first median took 18 s so, and 8 since then:
 kernels call leaves and hardly anything in between; leaves have no wrapper to be called from Python; no array is
-assigned to a slice (2.4 s) nor reduced by a method; and a constant argument is written int64(0), since for 0 numba would
-compile once more.
+assigned to a slice (2.4 s) nor reduced by a method; and a constant argument is written int64(0), since for 0 numba
+would compile once more.
 """
 
 from hashlib import sha256
@@ -24,7 +24,7 @@ _SOURCES = sha256(b"".join(_FOLDER[name].read_bytes() for name in sorted(_FOLDER
 
 #: A function that is compiled into the kernels that call it. In a loop it takes numbers only: numba counts the
 #: references to arrays at every call, even of what is inlined later (the mode took 32 ns a row so, and 13 without).
-helper = register_jitable
+helper = register_jitable(no_cfunc_wrapper=True)
 
 
 def kernel(function, **options):
