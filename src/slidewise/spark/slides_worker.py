@@ -28,7 +28,7 @@ from slidewise.windows.definitions import DeltaWindow, TimeWindow, WindowDefinit
 from slidewise.windows.durations import Duration
 
 #: A chunk has no more new rows than make so many slides: a row is in size / every hopping windows.
-CHUNK_SLIDES = 1 << 20
+CHUNK_SLIDES = 1 << 21
 
 
 @dataclass(frozen=True, kw_only=True)
