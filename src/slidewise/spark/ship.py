@@ -8,8 +8,10 @@ can be written, the zip itself is imported.
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import io
+import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
@@ -24,8 +26,8 @@ _shipped: WeakSet[Any] = WeakSet()
 
 
 @cache
-def _package() -> tuple[str, bytes]:
-    """The name of the zip, by its content, and the zip."""
+def _package() -> Path:
+    """The package as a zip, named by its content. It stays while this process runs: executors fetch it as they start."""
     root = Path(__file__).parent.parent
     files = sorted(p for p in root.rglob("*") if p.is_file() and p.suffix in (".py", ".json", ".typed"))
     buffer = io.BytesIO()
@@ -35,21 +37,22 @@ def _package() -> tuple[str, bytes]:
             entry = zipfile.ZipInfo(str(Path(root.name) / path.relative_to(root)))
             archive.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
     content = buffer.getvalue()
-    return f"slidewise-{hashlib.sha256(content).hexdigest()[:16]}.zip", content
+    folder = tempfile.mkdtemp(prefix="slidewise-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = Path(folder) / f"slidewise-{hashlib.sha256(content).hexdigest()[:16]}.zip"
+    path.write_bytes(content)
+    return path
 
 
 def ship(spark: Any) -> str | None:
     """Give the executors of a session the package; its name there, or None where they share the driver's."""
     if _is_local(spark):
         return None
-    name, content = _package()
+    path = _package()
     if spark not in _shipped:
-        with tempfile.TemporaryDirectory() as directory:
-            path = Path(directory) / name
-            path.write_bytes(content)
-            spark.addArtifacts(str(path), pyfile=True)
+        spark.addArtifacts(str(path), pyfile=True)
         _shipped.add(spark)
-    return name
+    return path.name
 
 
 def _is_local(spark: Any) -> bool:
