@@ -94,7 +94,7 @@ def with_columns(
         raise InvalidInput(f"with_columns: engine is one of {', '.join(ENGINES)}, got {engine!r}")
     if hot_keys not in ("auto", True, False):
         raise InvalidInput(f'with_columns: hot_keys is True, False or "auto", got {hot_keys!r}')
-    return evaluate(df, groups_of(given, partition_by, order_by, algorithm), engine, hot_keys)
+    return evaluate(df, groups_of(given, partition_by, order_by, algorithm), engine, hot_keys).finish(given)
 
 
 def groups_of(given: Mapping[str, Any], partition_by: Any, order_by: Any, algorithm: str = "auto") -> list[Group]:
@@ -120,9 +120,9 @@ def _groups(
 
 
 # ---- the plan
-def evaluate(df: Any, groups: list[Group], engine: str, hot_keys: str | bool) -> Any:
-    """The DataFrame with the columns of all groups."""
-    plan = _Plan(df)
+def evaluate(df: Any, groups: list[Group], engine: str, hot_keys: str | bool) -> Plan:
+    """What gives the DataFrame the columns of all groups."""
+    plan = Plan(df)
     for group in groups:
         decided = verdict(group.expressions.values(), engine)
         if decided.engine == "spark":
@@ -131,10 +131,10 @@ def evaluate(df: Any, groups: list[Group], engine: str, hot_keys: str | bool) ->
             raise InvalidInput(f'with_columns: engine="spark" cannot compute this: {decided.because}')
         else:
             plan.add(group, hot_keys)
-    return plan.finish()
+    return plan
 
 
-class _Plan:
+class Plan:
     """A DataFrame that gets the columns of one group after the other."""
 
     def __init__(self, df: Any) -> None:
@@ -179,9 +179,9 @@ class _Plan:
             self.df = self.df.where(column(task.halo.own)).drop(task.halo.own, task.halo.bucket)
         self._new |= {out: F.col(name).getField(str(k)) for k, out in enumerate(group.expressions)}
 
-    def finish(self) -> Any:
-        """The DataFrame with all new columns."""
-        return self.df.withColumns(self._new).drop(*self._made)
+    def finish(self, names: Iterable[str]) -> Any:
+        """The DataFrame with all new columns, in the order of their names."""
+        return self.df.withColumns({name: self._new[name] for name in names}).drop(*self._made)
 
     def _unused(self) -> str:
         self._made.append(self.schema.unused(f"slidewise_{len(self._made)}"))
