@@ -27,7 +27,7 @@ _shipped: WeakSet[Any] = WeakSet()
 
 @cache
 def _package() -> Path:
-    """The package as a zip, named by its content. It stays while this process runs: executors fetch it as they start."""
+    """The package as a zip, named by its content; it stays while this process runs, for executors to fetch."""
     root = Path(__file__).parent.parent
     files = sorted(p for p in root.rglob("*") if p.is_file() and p.suffix in (".py", ".json", ".typed"))
     buffer = io.BytesIO()
