@@ -226,7 +226,7 @@ class Select:
 
     def _sorting(self, part: Span) -> str:
         """An expression to sort by: names of items are left to Spark, which looks among them first."""
-        if self.source.key(part) == "ALL":
+        if part.end - part.first == 1 and self.source.word(part.first) == "ALL":
             return "ALL"
         # A column with a qualifier is no name of an item, and one name is all that an item has.
         called = {(item.alias_name or self._last_name(item.expression),) for item in self._items}

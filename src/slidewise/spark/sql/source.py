@@ -126,8 +126,8 @@ class Source:
         return self.query[start:end]
 
     def key(self, span: Span) -> str:
-        """The same text for expressions that differ by space and capitals only."""
-        return " ".join(self.word(i) or self.raw(Span(i, i + 1)) for i in range(*span))
+        """The same text for expressions that differ by space only; Spark can be told to heed capitals."""
+        return " ".join(self.raw(Span(i, i + 1)) for i in range(*span))
 
     def text(self, span: Span, more: Iterable[Edit] = ()) -> str:
         """The text with its edits, these ones included: for Spark."""
