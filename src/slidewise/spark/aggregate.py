@@ -14,7 +14,7 @@ from slidewise.columns.data import Data
 from slidewise.columns.interchange import source
 from slidewise.columns.with_columns import names, ordering
 from slidewise.errors import CompileFallback
-from slidewise.spark.checks import require_batch, require_packages
+from slidewise.spark.checks import is_stream, require_batch, require_packages
 from slidewise.spark.slides_worker import SlidesTask
 from slidewise.spark.with_columns import Group, Schema, column, in_order, partitioned
 from slidewise.windows.definitions import WindowDefinition
@@ -40,15 +40,22 @@ def aggregate(
       order columns keep their types and metadata. Rows come in no particular order, as from any shuffle.
     - Results come by name, or as a dict where names are no identifiers.
     - Rows of equal order come in any order, as in Spark's own windows.
+    - A stream takes `max_delay`, `emit`, `late`, `forget_after`, `buckets` and `metrics` besides: see docs/streams.md.
     - An executor holds the rows of one window. Frames that end with their key, whose bounds are columns, or that grow
       with it and are of aggregates such as median, of which no part of fixed size can stand for the rows gone, hold the
       rows of a key.
     """
     require_packages()
-    require_batch(df, "aggregate")
+    from slidewise.spark.streams.query import OPTIONS, stream_aggregate
     from slidewise.spark.types import arrow_type
 
-    expressions = slide_expressions(window, {**dict(aggregations or {}), **columns}, algorithm)
+    given: dict[str, Any] = {**dict(aggregations or {}), **columns}
+    options = [name for name in OPTIONS if name in given and not isinstance(given[name], Aggregation)]
+    streams = {name: given.pop(name) for name in options}
+    expressions = slide_expressions(window, given, algorithm)
+    if is_stream(df):
+        return stream_aggregate(df, expressions, partition_by, order_by, **streams)
+    require_batch(df, "aggregate", streams)
     group = Group(tuple(names(partition_by, "partition_by")), tuple(ordering(order_by)), expressions)
     schema = Schema(df)
     reads = schema.arrow(schema.reads(group))

@@ -6,12 +6,13 @@ import numpy as np
 import pyarrow as pa
 
 import slidewise as sw
+from slidewise.columns.aggregate import aggregated, slide_expressions
 from slidewise.columns.data import Data
 from slidewise.columns.interchange import source
 from slidewise.columns.plan import Evaluation
 from slidewise.columns.with_columns import names, ordering
 from slidewise.spark.streams.definition import StreamTask, check_windows
-from slidewise.spark.streams.processing import Processing
+from slidewise.spark.streams.slides import processing_of
 
 SECOND = 1_000_000
 SCHEMA = pa.schema(
@@ -42,13 +43,22 @@ class Memory:
         del self.pieces[piece]
 
 
-def task_of(expressions, *, schema=SCHEMA, partition_by="k", order_by="ts", **options):
+def task_of(expressions, *, window=None, schema=SCHEMA, partition_by="k", order_by="ts", **options):
+    """With a window, expressions are aggregations over its slides."""
     keys, order = names(partition_by, "partition_by"), ordering(order_by)
-    reads = [by.name for by in order]
+    if window is not None:
+        expressions, options["slides"] = slide_expressions(window, expressions, "auto"), True
+    reads = [*keys, *(by.name for by in order)]
     for over in expressions.values():
         reads += [*over.aggregation.columns, *over.window.columns]
         reads += [over.aggregation.where] if over.aggregation.where is not None else []
-    made = Evaluation(Data(source(schema.empty_table()), keys, order), expressions.values(), 1).columns(expressions)
+    if window is not None:
+        schema = pa.schema([schema.field(name) for name in dict.fromkeys(reads)])
+    empty = Data(source(schema.empty_table()), keys, order)
+    if window is not None:
+        made = aggregated(empty, expressions, 1)
+    else:
+        made = Evaluation(empty, expressions.values(), 1).columns(expressions)
     kinds = tuple(made[name].type for name in expressions)
     task = StreamTask(schema, tuple(keys), tuple(order), expressions, kinds, tuple(dict.fromkeys(reads)), **options)
     check_windows(task)
@@ -70,9 +80,10 @@ class Stream:
         self.deadline, self.late, self.untimed, self.out = None, 0, 0, []
 
     def push(self, rows):
+        rows = rows.select(self.task.rows.names)
         hashes = hashes_of(rows, self.task.partition_by)
         if len(rows) or (self.deadline is not None and self.deadline <= self.watermark):
-            step = Processing(self.task).advance(self.memory, rows, hashes, self.watermark)
+            step = processing_of(self.task).advance(self.memory, rows, hashes, self.watermark)
             assert step.deadline is None or step.deadline > self.watermark
             self.deadline, self.late, self.untimed = step.deadline, self.late + step.late, self.untimed + step.untimed
             self.out.append(step.rows)
@@ -129,4 +140,9 @@ def equal(a, b):
 
 
 def batch(task, rows):
+    if task.slides:
+        [window] = task.windows
+        columns = {name: over.aggregation for name, over in task.expressions.items()}
+        keys, order = task.partition_by, list(task.order_by)
+        return sw.aggregate(rows, partition_by=keys, order_by=order, window=window, **columns)
     return sw.with_columns(rows, partition_by=task.partition_by, order_by=list(task.order_by), **task.expressions)

@@ -7,9 +7,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from microbatches import SCHEMA, SECOND, Stream, batch, on_time, same, task_of
+from microbatches import SCHEMA, SECOND, Stream, batch, hashes_of, on_time, same, task_of
 
 import slidewise as sw
+from slidewise.spark.streams.slides import processing_of
 
 START = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
 
@@ -132,3 +133,168 @@ def test_following_frames_equal_those_of_a_batch(parts, delay):
     stream.flush()
     same(stream.result(), batch(task, on_time(parts, delay * SECOND)))
     assert not stream.memory.pieces  # all keys are silent, and forgotten
+
+
+RESULTS = {"n": sw.count(), "peak": sw.max("x"), "typical": sw.median("odo"), "notes": sw.collect_list("seq")}
+SLIDES = {
+    "hopping": sw.time("10s", every="3s"),
+    "moved": sw.time("5s", every="5s", offset="1s"),
+    "rows by time": sw.rows(4, every="7s"),
+    "range by time": sw.range_between("-6s", 0, every="2s"),
+    "rows": sw.rows(5, every=3),
+    "due": sw.rows(5, every=2, min_rows=3),
+    "time by rows": sw.time("4s", every=sw.rows(2)),
+    "delta": sw.time("8s", every=sw.delta("odo", 2)),
+    "delta by delta": sw.delta("odo", 4, every=3),
+    "punctuation": sw.rows(3, every=sw.punctuation("mark")),
+    "trips": sw.punctuation("mark", every=sw.punctuation("mark")),
+    "ahead": sw.rows_between(-1, 2, every=2),
+}
+
+
+@pytest.mark.parametrize("name", SLIDES)
+@settings(deadline=None)
+@given(batches(), st.sampled_from([0, 2, 10]))
+def test_slides_equal_those_of_a_batch(name, parts, delay):
+    ahead = {"forget_after": FAR} if name == "ahead" else {}
+    task = task_of(RESULTS, window=SLIDES[name], **ahead)
+    stream = Stream(task, delay * SECOND)
+    for part in parts:
+        stream.push(part)
+    stream.flush()
+    stream.flush()
+    expected = batch(task, on_time(parts, delay * SECOND))
+    label = "window_end" if "window_end" in expected.column_names else "ts"
+    same(stream.result(), expected, by=("k", label, "notes"))
+
+
+# ---- what comes out when
+def row(key, seconds, **columns):
+    time = None if seconds is None else START + dt.timedelta(seconds=seconds)
+    return {"k": key, "ts": time, "seq": 0, "x": 1.0, "odo": 0, "mark": False, "note": "", **columns}
+
+
+def push(stream, *rows):
+    """The rows that come out of a batch, as pairs of key and second."""
+    stream.out.clear()
+    stream.push(pa.Table.from_pylist(list(rows), schema=SCHEMA))
+    found = stream.result().to_pylist() if stream.out else []
+    return [(r["k"], (r["ts"] - START).total_seconds()) for r in found]
+
+
+@settings(deadline=None)
+@given(batches(), st.sampled_from([0, 2, 1000]))
+def test_rows_at_once_see_what_has_arrived(parts, delay):
+    """The frame of a row holds the rows that have arrived by the end of its batch, and are not late."""
+    over = {"n": sw.count().over(sw.time("10s")), "last": sw.collect_list("seq").over(sw.rows(3))}
+    task = task_of(over, emit="arrival")
+    stream = Stream(task, delay * SECOND)
+    for number, part in enumerate(parts, 1):
+        stream.out.clear()
+        stream.push(part)
+        if not len(part):
+            continue
+        arrived = batch(task, on_time(parts[:number], delay * SECOND))
+        new = set(part["seq"].to_pylist())
+        same(stream.result(), arrived.filter(pa.array([seq in new for seq in arrived["seq"].to_pylist()])))
+
+
+@settings(deadline=None)
+@given(batches())
+def test_without_an_order_rows_count_as_they_arrive(parts):
+    over = {"n": sw.count().over(sw.rows(4)), "trip": sw.collect_list("seq").over(sw.punctuation("mark"))}
+    task = task_of(over, order_by=None, emit="arrival")
+    stream = Stream(task, 0)
+    stream.watermark = None
+    for part in parts:
+        rows = part.select(SCHEMA.names)
+        step = processing_of(task).advance(stream.memory, rows, hashes_of(rows, ["k"]), None)
+        assert step.deadline is None
+        stream.out.append(step.rows)
+    same(stream.result(), batch(task, pa.concat_tables(parts)))
+
+
+def test_rows_without_keys():
+    whole = pa.Table.from_pylist([row("a", n, seq=n) for n in range(20)], schema=SCHEMA)
+    task = task_of({"n": sw.sum("seq").over(sw.rows(3))}, partition_by=None)
+    stream = Stream(task, SECOND)
+    for first in range(0, 20, 6):
+        stream.push(whole[first : first + 6])
+    stream.flush()
+    same(stream.result(), batch(task, whole))
+
+
+def test_rows_come_out_with_the_watermark_and_silent_keys_too():
+    stream = Stream(task_of({"n": sw.count().over(sw.time("10s"))}), 5 * SECOND)
+    assert push(stream, row("a", 1), row("b", 3)) == []
+    assert push(stream, row("b", 7)) == []  # the watermark moves when the batch has ended
+    assert push(stream) == [("a", 1)]
+    assert push(stream, row("b", 8), row("b", 2), row("b", None)) == []
+    assert (stream.late, stream.untimed) == (1, 1)
+    assert push(stream) == [("b", 3)]
+
+
+def test_a_key_is_forgotten_and_begins_anew():
+    over = {"n": sw.count().over(sw.rows(10)), "next": sw.count().over(sw.rows_between(0, 1))}
+    for cuts in ([3], [1, 2, 3], [2, 3]):  # whatever batches rows come in
+        stream = Stream(task_of(over, forget_after=60 * SECOND), 0)
+        rows = [row("a", 0), row("a", 60), row("a", 121)]
+        for first, last in zip([0, *cuts], cuts, strict=False):
+            stream.push(pa.Table.from_pylist(rows[first:last], schema=SCHEMA))
+        stream.flush()
+        found = sorted((r["ts"], r["n"], r["next"]) for r in stream.result().to_pylist())
+        assert [values[1:] for values in found] == [(1, 2), (2, 1), (1, 1)]
+        assert not stream.memory.pieces
+
+
+# ---- state
+def test_state_stays_flat_and_only_touched_pieces_are_written():
+    stream = Stream(task_of({"n": sw.count().over(sw.time("5s")), "m": sw.max("x").over(sw.rows(3))}), SECOND)
+    keys = [f"key {n}" for n in range(300)]
+    sizes = []
+    for second in range(30):
+        stream.push(pa.Table.from_pylist([row(key, second) for key in keys], schema=SCHEMA))
+        sizes.append(stream.state_rows)
+    assert len(stream.memory.pieces) > 20
+    assert max(sizes[15:]) <= 1.1 * min(sizes[15:])
+    stream.push(pa.Table.from_pylist([], schema=SCHEMA))  # what waits comes out
+    before = dict(stream.memory.pieces)
+    stream.push(pa.Table.from_pylist([row(key, 31) for key in keys[:3]], schema=SCHEMA))
+    assert sum(data is not before.get(piece) for piece, data in stream.memory.pieces.items()) <= 3
+
+
+def test_windows_by_time_leave_no_state_behind():
+    stream = Stream(task_of({"n": sw.count().over(sw.time("5s"))}), 0)
+    stream.push(pa.Table.from_pylist([row(f"key {n}", n) for n in range(100)], schema=SCHEMA))
+    stream.flush()
+    assert not stream.memory.pieces
+
+
+def test_a_changed_definition_and_damaged_state_are_refused():
+    over = {"n": sw.count().over(sw.time("5s"))}
+    stream = Stream(task_of(over), 0)
+    rows = pa.Table.from_pylist([row("a", 1), row("b", 1)], schema=SCHEMA)
+    stream.push(rows)
+    for change, options in (
+        ("result n was .*5s.* and is .*6s", {"expressions": {"n": sw.count().over(sw.time("6s"))}}),
+        ("result m was not given, and is", {"expressions": {**over, "m": sw.max("x").over(sw.rows(2))}}),
+        ("emit was watermark, and is arrival here", {"expressions": over, "emit": "arrival"}),
+        ("order_by was", {"expressions": {"n": sw.count().over(sw.rows(2))}, "order_by": ["ts", "seq"]}),
+        ("buckets was 1, and is 2 here", {"expressions": over, "buckets": 2}),
+    ):
+        task = task_of(options.pop("expressions"), **options)
+        with pytest.raises(sw.StateError, match=change):
+            processing_of(task).advance(stream.memory, rows, hashes_of(rows, ["k"]), stream.watermark)
+    good = dict(stream.memory.pieces), stream.memory.meta
+
+    def refused(match):
+        with pytest.raises(sw.StateError, match=match):
+            processing_of(stream.task).advance(stream.memory, rows, hashes_of(rows, ["k"]), stream.watermark)
+
+    for piece, data in good[0].items():
+        stream.memory.pieces[piece] = data[:-40] + bytes([data[-40] ^ 1]) + data[-39:]
+    refused("damaged")
+    stream.memory.pieces = {}
+    refused("is missing")
+    stream.memory.pieces, stream.memory.meta = dict(good[0]), good[1][:-1]
+    refused("damaged")

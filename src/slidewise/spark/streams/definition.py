@@ -60,7 +60,8 @@ class StreamTask:
 
     def _without_keys(self, names: tuple[str, ...] | list[str]) -> pa.Schema:
         # A table without columns has no rows, either: one column stays in any case.
-        chosen = [name for name in names if name not in self.partition_by] or self.rows.names[:1]
+        others = [name for name in self.rows.names if name not in self.partition_by] or self.rows.names
+        chosen = [name for name in names if name in others] or others[:1]
         return pa.schema([self.rows.field(name) for name in chosen])
 
     def words(self) -> Definition:
@@ -87,6 +88,10 @@ def check_windows(task: StreamTask) -> None:
     """Refuse windows whose state has no bound, or whose results never come."""
     for name, over in task.expressions.items():
         window = over.window
+        if task.emit == "arrival" and _by_boundary(window):
+            raise InvalidInput(
+                f'{name}: the slides of {window!r} are complete when the watermark has passed them: emit="watermark"'
+            )
         if not isinstance(window, Between):
             continue
         if any(isinstance(bound, Column) for bound in (window.start, window.end)):

@@ -18,7 +18,7 @@ from slidewise.columns.frames import _step, _targets
 from slidewise.columns.interchange import source
 from slidewise.columns.order import Arrangement, OrderColumn
 from slidewise.spark.streams.pieces import NEVER
-from slidewise.windows.bounds import Frames, Scattered
+from slidewise.windows.bounds import Scattered
 from slidewise.windows.definitions import Between, DeltaWindow, RowsWindow, TimeWindow, WindowDefinition
 from slidewise.windows.durations import CalendarDuration, sign
 
@@ -27,14 +27,20 @@ _MONTH, _DAY = 31 * 86_400_000_000, 86_400_000_000
 
 
 class Arrived(Data):
-    """Rows arranged by key and order, and the bounds of their frames where they tell what later frames reach."""
+    """Rows that stand by key and order."""
 
     def __init__(
-        self, table: pa.Table, partition_by: list[str], order_by: list[OrderColumn], arrangement: Arrangement
+        self,
+        table: pa.Table,
+        partition_by: tuple[str, ...],
+        order_by: tuple[OrderColumn, ...],
+        offsets: np.ndarray,
+        before: np.ndarray | None = None,
     ) -> None:
-        super().__init__(source(table), partition_by, order_by, 1, arrangement)
-        #: the first row of the frame of every row, by window
-        self.starts: dict[WindowDefinition, np.ndarray | None] = {}
+        """`before` is how many rows of each key are gone; None: that is of no interest."""
+        super().__init__(source(table), list(partition_by), list(order_by), 1, Arrangement(None, offsets))
+        if before is not None:
+            self.__dict__["places"] = super().places + np.repeat(before, np.diff(offsets))
 
     @property
     def begin(self) -> np.ndarray:
@@ -45,12 +51,6 @@ class Arrived(Data):
     def end(self) -> np.ndarray:
         """The row after the last of each key."""
         return self.offsets[1:]
-
-    def frames(self, window: WindowDefinition) -> Frames:
-        made = super().frames(window)
-        if window not in self.starts and not isinstance(window, RowsWindow | TimeWindow | Between):
-            self.starts[window] = None if isinstance(made, Scattered) else made.start
-        return made
 
     def times(self) -> np.ndarray:
         """The time of every arranged row."""
@@ -112,12 +112,12 @@ def first_needed(window: WindowDefinition, rows: Arrived, first: np.ndarray, wat
         group = rows.groups()
         own = np.where(first < rows.end, group[np.minimum(first, rows.end - 1)], group[rows.end - 1] + 1)
         return np.minimum(first, np.searchsorted(group, np.maximum(own + preceding, group[rows.begin])))
-    start = rows.starts[window]
-    if start is None:
+    frames = rows.frames(window)
+    if isinstance(frames, Scattered):
         assert isinstance(window, DeltaWindow)
         return _held(window, rows, first)
     # By the row before: what is to come may yet take the place of row `first`, and hold more than that does.
-    return start[np.maximum(first - 1, rows.begin)]
+    return frames.start[np.maximum(first - 1, rows.begin)]
 
 
 def lookback(window: WindowDefinition, kind: pa.DataType, name: str) -> int | None:

@@ -27,7 +27,8 @@ LARGE = 1 << 15
 #: the whole tree: one leaf. A leaf of depth d is 1 and then the last d bits of the hashes in it.
 ROOT = 1
 _DEEPEST = 40
-HASH, KEPT, WAITING = "__slidewise_hash", "__slidewise_kept", "__slidewise_waiting"
+#: columns of keys: the hash, how many rows are gone before the first, and how many there are in either table
+HASH, BEFORE, KEPT, WAITING = (f"__slidewise_{name}" for name in ("hash", "before", "kept", "waiting"))
 #: deadlines beyond all times
 NEVER = 2**63 - 1
 
@@ -89,7 +90,7 @@ class Bucket:
         self.store = store
         self._definition = task.words()
         self._short = {"fingerprint": fingerprint(self._definition).hex()}
-        counts = [(HASH, pa.int64()), (KEPT, pa.int32()), (WAITING, pa.int32())]
+        counts = [(HASH, pa.int64()), (BEFORE, pa.int64()), (KEPT, pa.int32()), (WAITING, pa.int32())]
         keys = [task.rows.field(name) for name in task.partition_by]
         self._schemas = (pa.schema([*keys, *(pa.field(*c) for c in counts)]), task.history, task.waiting)
         self.empty = Held(*(schema.empty_table() for schema in self._schemas))

@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slidewise.columns.interchange import in_one_piece
-from slidewise.columns.order import Arrangement, arrange, sortable
+from slidewise.columns.order import arrange, sortable
 from slidewise.columns.plan import Evaluation
 from slidewise.spark.streams.definition import StreamTask
 from slidewise.spark.streams.horizon import Arrived, first_needed, first_open, lookback, next_final
-from slidewise.spark.streams.pieces import HASH, KEPT, NEVER, WAITING, Bucket, Held, Store, together
+from slidewise.spark.streams.pieces import BEFORE, HASH, KEPT, NEVER, WAITING, Bucket, Held, Store, together
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,8 @@ class Joined:
     origin: np.ndarray
     whole: pa.Table
     hashes: np.ndarray
+    #: how many rows of each key are gone
+    before: np.ndarray
     #: key k is rows offsets[k] to offsets[k + 1] - 1
     offsets: np.ndarray
     #: microseconds; None without an order
@@ -65,6 +67,8 @@ class Fate:
     history: np.ndarray
     waits: np.ndarray
     due: np.ndarray
+    #: how many rows of each key are gone by then
+    before: np.ndarray
 
 
 class Processing:
@@ -72,6 +76,8 @@ class Processing:
 
     def __init__(self, task: StreamTask) -> None:
         self.task = task
+        #: whether the number of rows that a key has had matters
+        self._counts = False
         #: how far back in time all frames reach; None where some count rows
         self._lookback: int | None = None
         if task.time is not None:
@@ -131,8 +137,8 @@ class Processing:
         due = np.full(len(known), NEVER)
         if joined.times is not None:
             due = np.where(waits, joined.times, due)
-        fate = Fate(np.zeros(len(known), bool), joined.emitted, waits, due)
-        out = self._settle(joined, known, watermark, fate)
+        fate = Fate(np.zeros(len(known), bool), joined.emitted, waits, due, joined.before.copy())
+        out = self._settle(joined, known, watermark, mark, fate)
         return out, self._left(joined, fate)
 
     def _join(self, held: Held, new: pa.Table, hashes: np.ndarray) -> Joined:
@@ -153,6 +159,7 @@ class Processing:
         }
         table = pa.table({name: in_one_piece(column) for name, column in (keys | others).items()})
         every_hash = np.concatenate([kept[HASH].to_numpy(), waiting[HASH].to_numpy(), hashes])
+        gone = np.concatenate([kept[BEFORE].to_numpy(), waiting[BEFORE].to_numpy(), np.zeros(len(new), np.int64)])
         whole = pa.table(
             {
                 name: pa.chunked_array([*_source(name, waiting, held.waiting).chunks, *new[name].chunks])
@@ -171,6 +178,7 @@ class Processing:
             permutation - len(held.kept),
             whole,
             every_hash[permutation],
+            np.maximum.reduceat(gone[permutation], arranged.offsets[:-1]) if len(table) else gone,
             arranged.offsets,
             times,
         )
@@ -181,7 +189,9 @@ class Processing:
             return np.ones(len(joined.table), bool)
         return joined.times <= watermark
 
-    def _settle(self, joined: Joined, known: np.ndarray, watermark: int | None, fate: Fate) -> pa.Table:
+    def _settle(
+        self, joined: Joined, known: np.ndarray, watermark: int | None, mark: int | None, fate: Fate
+    ) -> pa.Table:
         """Compute the rows of keys that have news, and decide what becomes of them."""
         at_once = self.task.emit == "arrival"
         sessions = self._sessions(joined, known)
@@ -195,29 +205,53 @@ class Processing:
         places = np.flatnonzero(ready & news[session_of])
         if not len(places):
             return self._nothing()
-        numbers = session_of[places]
-        firsts = np.flatnonzero(np.diff(numbers, prepend=-1))
-        offsets = np.append(firsts, len(places))
-        table = joined.table if len(places) == len(joined.table) else joined.table.take(pa.array(places))
-        rows = Arrived(table, list(self.task.partition_by), list(self.task.order_by), Arrangement(None, offsets))
-        results = Evaluation(rows, self.task.expressions.values(), 1).columns(self.task.expressions)
-        closed = gone[numbers[firsts]]
+        rows, numbers = self._arrived(joined, places, session_of, sessions)
+        closed = gone[numbers]
         if at_once:
             first = rows.first(~known[places])
         else:
             first, due = self._first_open(rows, watermark)
-            fate.due[places] = np.repeat(due, np.diff(offsets))
             if self.task.forget_after is not None:
-                fate.due[places] = np.minimum(fate.due[places], self._forgotten(joined, sessions)[numbers])
+                due = np.minimum(due, self._forgotten(joined, sessions)[numbers])
+            fate.due[places] = np.repeat(due, np.diff(rows.offsets))
         first = np.where(closed, rows.end, first)
         needed = np.where(closed, rows.end, self._first_needed(rows, first, watermark))
-        row, each = np.arange(len(places)), np.diff(offsets)
+        row, each = np.arange(len(places)), np.diff(rows.offsets)
         before, since = row < np.repeat(first, each), row >= np.repeat(needed, each)
         emitted = joined.emitted[places]
         fate.out[places] = ~emitted if at_once else before & ~emitted
         fate.history[places] = since if at_once else before & since
         fate.waits[places] = False if at_once else ~before
-        return self._rows(joined, results, np.flatnonzero(fate.out[places]), places)
+        fate.due[~fate.waits] = NEVER
+        if self._counts:  # of the last session of a key, which is the only one that stays
+            key = np.searchsorted(joined.offsets, places[rows.begin], side="right") - 1
+            fate.before[key] = rows.places[rows.begin] + needed - rows.begin
+        return self._output(joined, rows, places, fate.out[places])
+
+    def _arrived(
+        self, joined: Joined, places: np.ndarray, session_of: np.ndarray, sessions: np.ndarray
+    ) -> tuple[Arrived, np.ndarray]:
+        """Some rows, whole sessions as far as they are known, and the numbers of these sessions."""
+        numbers = session_of[places]
+        firsts = np.flatnonzero(np.diff(numbers, prepend=-1))
+        numbers = numbers[firsts]
+        before = None
+        if self._counts:
+            begins = sessions[numbers]
+            key = np.searchsorted(joined.offsets, begins, side="right") - 1
+            before = np.where(begins == joined.offsets[key], joined.before[key], 0)
+        table = joined.table if len(places) == len(joined.table) else joined.table.take(pa.array(places))
+        offsets = np.append(firsts, len(places))
+        return Arrived(table, self.task.partition_by, self.task.order_by, offsets, before), numbers
+
+    def _output(self, joined: Joined, rows: Arrived, places: np.ndarray, out: np.ndarray) -> pa.Table:
+        """Rows that are final: all of their columns, and their results."""
+        results = Evaluation(rows, self.task.expressions.values(), 1).columns(self.task.expressions)
+        chosen = np.flatnonzero(out)
+        table = joined.whole.take(pa.array(joined.origin[places[chosen]]))
+        for (name, column), kind in zip(results.items(), self.task.kinds, strict=True):
+            table = _with(table, name, of_type(column.take(pa.array(chosen)), kind))
+        return table
 
     def _sessions(self, joined: Joined, known: np.ndarray) -> np.ndarray:
         """Where keys begin, or begin anew after they were forgotten."""
@@ -256,14 +290,6 @@ class Processing:
             needed = np.minimum(needed, first_needed(window, rows, first, watermark))
         return needed
 
-    def _rows(self, joined: Joined, results: dict[str, pa.Array], chosen: np.ndarray, places: np.ndarray) -> pa.Table:
-        """Rows that are final, all of their columns, and their results."""
-        table = joined.whole.take(pa.array(joined.origin[places[chosen]]))
-        for (name, column), kind in zip(results.items(), self.task.kinds, strict=True):
-            made = column.take(pa.array(chosen))
-            table = _with(table, name, made if made.type == kind else made.cast(kind))
-        return table
-
     # ---- what is left
     def _left(self, joined: Joined, fate: Fate) -> Held:
         """The state of all keys that have rows left."""
@@ -273,13 +299,13 @@ class Processing:
         )
         stays = (kept > 0) | (waiting > 0)
         keys = joined.table.select(list(self.task.partition_by)).take(pa.array(begin[stays]))
-        for name, column in ((HASH, joined.hashes[begin]), (KEPT, kept), (WAITING, waiting)):
+        for name, column in ((HASH, joined.hashes[begin]), (BEFORE, fate.before), (KEPT, kept), (WAITING, waiting)):
             keys = (
                 keys.append_column(name, pa.array(column[stays]))
                 if keys.num_columns
                 else pa.table({name: column[stays]})
             )
-        due = np.minimum.reduceat(np.where(fate.waits, fate.due, NEVER), begin)
+        due = np.minimum.reduceat(np.where(fate.waits | fate.history, fate.due, NEVER), begin)
         return Held(
             keys,
             joined.table.select(self.task.history.names).filter(pa.array(fate.history)),
@@ -294,6 +320,11 @@ class Processing:
         if joined.times is None or not lengths:
             return np.full(len(joined.offsets) - 1, NEVER)
         return joined.times[joined.offsets[1:] - 1] + min(lengths) + 1
+
+
+def of_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """A column of the type that was promised."""
+    return column if column.type == kind else column.cast(kind)
 
 
 def _source(name: str, keys: pa.Table, others: pa.Table) -> pa.ChunkedArray:

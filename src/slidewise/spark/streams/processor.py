@@ -14,6 +14,7 @@ from pyspark.sql.streaming import StatefulProcessor
 from slidewise.spark.streams.definition import StreamTask
 from slidewise.spark.streams.pack import BLOB, Packing
 from slidewise.spark.streams.processing import Processing, Step
+from slidewise.spark.streams.slides import processing_of
 
 #: columns of marker rows, which tell how many rows were left out: null in all others
 LATE, UNTIMED = "__slidewise_late", "__slidewise_untimed"
@@ -32,7 +33,7 @@ class Processor(StatefulProcessor):  # type: ignore[misc]
     @cached_property
     def _made(self) -> tuple[Processing, Packing, str | None]:
         packing, event_time = pickle.loads(self._pickled)
-        return Processing(pickle.loads(self._task)), packing, event_time
+        return processing_of(pickle.loads(self._task)), packing, event_time
 
     def init(self, handle: Any) -> None:
         """Declare the state: the driver does so too, where it asks for the schemas alone."""

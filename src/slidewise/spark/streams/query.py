@@ -8,6 +8,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from slidewise.aggregations.over import Over
+from slidewise.columns.with_columns import names, ordering
 from slidewise.errors import InvalidInput
 from slidewise.spark.checks import require_packages
 from slidewise.spark.streams.definition import EMITS, StreamTask, check_windows, reaches_ahead
@@ -20,6 +22,8 @@ PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 PARTITIONS = "spark.sql.shuffle.partitions"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 BUCKETS = 16
+#: what a call on a stream may say besides
+OPTIONS = ("max_delay", "emit", "late", "forget_after", "buckets", "metrics")
 #: Spark's default of shuffle partitions, which is many for small batches
 MANY_PARTITIONS = 200
 
@@ -64,6 +68,37 @@ def stream_with_columns(
     # Rows that have waited for later ones are older than Spark's watermark, which it would refuse.
     event_time = None if any(map(reaches_ahead, task.windows)) else task.time
     return planned(df, task, _output(df, fields), event_time, metrics)
+
+
+def stream_aggregate(
+    df: Any,
+    expressions: dict[str, Over],
+    partition_by: Any,
+    order_by: Any,
+    *,
+    max_delay: Any = None,
+    emit: str | None = None,
+    forget_after: Any = None,
+    late: str = "drop",
+    buckets: int = BUCKETS,
+    metrics: str = "slidewise",
+) -> Any:
+    """aggregate on a stream."""
+    from slidewise.spark.aggregate import _output as slides_output
+    from slidewise.spark.types import arrow_type
+
+    group = Group(tuple(names(partition_by, "partition_by")), tuple(ordering(order_by)), expressions)
+    df, group, options = prepared(df, group, "aggregate", max_delay, emit, forget_after, late, buckets)
+    schema = Schema(df)
+    read = tuple(schema.field(name).name for name in schema.reads(group))
+    rows = schema.arrow(read)
+    output = _unmarked(slides_output(schema, rows, group))
+    kinds = tuple(arrow_type(output[name].dataType, schema.zone, name) for name in expressions)
+    task = StreamTask(rows, group.partition_by, group.order_by, expressions, kinds, read, slides=True, **options)
+    check_windows(task)
+    [window] = task.windows
+    event_time = "window_end" if window.slide_kind == "time" else task.time
+    return planned(df, task, output, None if reaches_ahead(window) else event_time, metrics)
 
 
 # ---- checks
@@ -163,12 +198,13 @@ def planned(df: Any, task: StreamTask, output: Any, event_time: str | None, metr
     packing = Packing(task.rows, bucket_labels(task.buckets))
     keys = [column(name) for name in task.partition_by]
     hashed = (F.xxhash64(*keys) if keys else F.lit(0).cast("long")).alias(KEY_HASH)
-    packed = df.select(*(column(name) for name in task.rows.names), hashed).mapInArrow(
-        _packer(packing), f"{BUCKET} int, {BLOB} binary"
-    )
+    rows = df.select(*(column(name) for name in task.rows.names), hashed)
+    # Under plain names: mapInArrow cannot find columns whose names have dots.
+    plain = rows.toDF(*map(str, range(len(task.rows) + 1)))
+    packed = plain.mapInArrow(_packer(packing), f"{BUCKET} int, {BLOB} binary")
     counted = StructType([*output.fields, StructField(LATE, LongType()), StructField(UNTIMED, LongType())])
     timed = task.time is not None
-    rows = packed.groupBy(BUCKET).transformWithStateInPandas(
+    out = packed.groupBy(BUCKET).transformWithStateInPandas(
         Processor(task, packing, event_time),
         outputStructType=counted,
         outputMode="Append",
@@ -176,9 +212,9 @@ def planned(df: Any, task: StreamTask, output: Any, event_time: str | None, metr
         eventTimeColumnName=event_time or "",
     )
     if not timed:
-        return rows.drop(LATE, UNTIMED)
+        return out.drop(LATE, UNTIMED)
     total = [F.coalesce(F.sum(name), F.lit(0)).alias(as_) for name, as_ in ((LATE, "late"), (UNTIMED, "untimed"))]
-    return rows.observe(metrics, *total).where(column(LATE).isNull()).drop(LATE, UNTIMED)
+    return out.observe(metrics, *total).where(column(LATE).isNull()).drop(LATE, UNTIMED)
 
 
 def _packer(packing: Packing) -> Any:
@@ -189,13 +225,19 @@ def _packer(packing: Packing) -> Any:
 
 
 def _output(df: Any, results: dict[str, Any]) -> Any:
-    """The columns that come out; the watermark is not told by metadata here, since Spark adds it where it is kept."""
+    """The columns that come out."""
     from pyspark.sql.types import StructField, StructType
 
-    fields = {}
-    for field in df.schema.fields:
+    fields = {field.name: field for field in df.schema.fields}
+    return _unmarked(StructType(list((fields | {n: StructField(n, kind) for n, kind in results.items()}).values())))
+
+
+def _unmarked(schema: Any) -> Any:
+    """Columns without the mark of a watermark, which Spark sets where it is kept; a marker row has nulls in them."""
+    from pyspark.sql.types import StructField, StructType
+
+    fields = []
+    for field in schema.fields:
         metadata = {name: value for name, value in field.metadata.items() if name != WATERMARK}
-        fields[field.name] = StructField(field.name, field.dataType, True, metadata)
-    for name, kind in results.items():
-        fields[name] = StructField(name, kind)
-    return StructType(list(fields.values()))
+        fields.append(StructField(field.name, field.dataType, True, metadata))
+    return StructType(fields)

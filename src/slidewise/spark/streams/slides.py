@@ -1,0 +1,156 @@
+"""One row per key and slide of a stream, when the slide is complete.
+
+Slides at rows, the k-th or those that a column tells, come out as rows do: when their frame is final. Slides by time
+come out when the watermark has passed their end, whether or not rows of their key come: the rows that are known, and
+that an open slide needs, are the history, and slides that end after the mark, up to which all have come out, are new.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from slidewise.columns.aggregate import slide_labels
+from slidewise.columns.deltas import units
+from slidewise.columns.plan import Evaluation
+from slidewise.columns.slides import Slides, slides_of
+from slidewise.errors import InvalidInput
+from slidewise.spark.streams.definition import StreamTask
+from slidewise.spark.streams.horizon import Arrived, first_needed
+from slidewise.spark.streams.pieces import NEVER
+from slidewise.spark.streams.processing import Fate, Joined, Processing, of_type
+from slidewise.windows.definitions import DeltaWindow, RowsWindow, TimeWindow
+
+#: Before the first watermark, nothing has come out.
+_BEGIN = -(2**62)
+
+
+def processing_of(task: StreamTask) -> Processing:
+    """What runs a task."""
+    if not task.slides:
+        return Processing(task)
+    [window] = task.windows
+    return TimeSlides(task) if isinstance(window.every, TimeWindow) else RowSlides(task)
+
+
+class _Slides(Processing):
+    """What all slides have in common: their columns."""
+
+    def __init__(self, task: StreamTask) -> None:
+        super().__init__(task)
+        [self.window] = task.windows
+        assert self.window.every is not None
+        self.every = self.window.every
+
+    def _nothing(self) -> pa.Table:
+        empty = Arrived(self.task.rows.empty_table(), self.task.partition_by, self.task.order_by, np.zeros(1, np.int64))
+        return self._table(empty, slides_of(self.window, empty))
+
+    def _table(self, rows: Arrived, slides: Slides) -> pa.Table:
+        """Slides as rows: the keys, which slide it is, and the results."""
+        expressions = self.task.expressions
+        rows.set_frames(self.window, slides.frames)
+        out = slide_labels(rows, slides)
+        results = Evaluation(rows, expressions.values(), 1, slides.offsets).columns(expressions)
+        for (name, column), kind in zip(results.items(), self.task.kinds, strict=True):
+            out[name] = of_type(column, kind)
+        return pa.table(out)
+
+
+class RowSlides(_Slides):
+    """Slides at rows: every so many, by delta, or by punctuation."""
+
+    def __init__(self, task: StreamTask) -> None:
+        super().__init__(task)
+        self._counts = isinstance(self.every, RowsWindow)
+        if not task.order_by or isinstance(self.every, RowsWindow | DeltaWindow):
+            self._lookback = None  # one row stays, from which the next slide counts
+
+    def _first_needed(self, rows: Arrived, first: np.ndarray, watermark: int | None) -> np.ndarray:
+        needed = super()._first_needed(rows, first, watermark)
+        if isinstance(self.every, RowsWindow):
+            return np.minimum(needed, rows.end - 1)
+        if isinstance(self.every, DeltaWindow):  # a slide is measured from the last one, which stays
+            row = np.arange(rows.offsets[-1])
+            fires = np.zeros(len(row), bool)
+            fires[slides_of(self.window, rows).rows] = True
+            fires[rows.begin] = True
+            last = np.maximum.accumulate(np.where(fires, row, 0))
+            return last[np.minimum(needed, rows.end - 1)]
+        return needed
+
+    def _output(self, joined: Joined, rows: Arrived, places: np.ndarray, out: np.ndarray) -> pa.Table:
+        slides = slides_of(self.window, rows)
+        assert slides.rows is not None
+        return self._table(rows, slides.those(out[slides.rows]))
+
+
+class TimeSlides(_Slides):
+    """Slides by time: hopping windows, and any other size at boundaries."""
+
+    def __init__(self, task: StreamTask) -> None:
+        super().__init__(task)
+        assert isinstance(self.every, TimeWindow) and task.time is not None
+        kind = task.rows.field(task.time).type
+        every = units(self.every.size, kind, task.time)
+        offset = 0 if self.window.offset is None else units(self.window.offset, kind, task.time)
+        size = units(self.window.size, kind, task.time) if isinstance(self.window, TimeWindow) else None
+        self.grid = Grid(every, offset, size)
+        self._lookback = None if size is not None or self._lookback is None else self._lookback + every
+        if size is None and task.forget_after is not None and task.forget_after < every:
+            raise InvalidInput(
+                f"aggregate: forget_after is at least as long as the slide, {self.every.size!r}: a key would be "
+                "forgotten before its slide is complete"
+            )
+
+    def _settle(
+        self, joined: Joined, known: np.ndarray, watermark: int | None, mark: int | None, fate: Fate
+    ) -> pa.Table:
+        assert joined.times is not None and watermark is not None
+        mark = _BEGIN if mark is None else mark
+        hopping = self.grid.size is not None
+        # A hopping window may reach over the time in which a key is forgotten; nothing stays for longer than it does.
+        sessions = joined.offsets if hopping else self._sessions(joined, known)
+        session_of = np.repeat(np.arange(len(sessions) - 1), np.diff(sessions))
+        fate.due, fate.waits = self.grid.closes(joined.times, watermark), ~known
+        is_open = fate.due != NEVER
+        fate.history = known & (is_open if hopping else is_open | joined.emitted)
+        if self._lookback is not None:
+            fate.history &= joined.times >= watermark - self._lookback
+        closing = known & ((self.grid.closes(joined.times, mark) <= watermark) | ~joined.emitted)
+        news = np.bincount(session_of[closing], minlength=len(sessions) - 1) > 0
+        places = np.flatnonzero(known & news[session_of])
+        out = self._nothing()
+        if len(places):
+            rows, _ = self._arrived(joined, places, session_of, sessions)
+            if not hopping:
+                needed = first_needed(self.window, rows, rows.first(is_open[places]), watermark)
+                fate.history[places] = np.arange(len(places)) >= np.repeat(needed, np.diff(rows.offsets))
+            slides = slides_of(self.window, rows)
+            last = slides.labels["window_end"].cast(pa.int64()).to_numpy() - 1
+            out = self._table(rows, slides.those((last <= watermark) & (last > mark)))
+        if not hopping:
+            fate.history &= ~self._gone(joined, sessions, watermark)[session_of]
+        return out
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The boundaries of slides; with a size, windows begin there and are so long, without one they end there."""
+
+    every: int
+    offset: int
+    size: int | None
+
+    def closes(self, times: np.ndarray, mark: int) -> np.ndarray:
+        """The time after the mark with which the next slide of each row is complete; NEVER: there is none."""
+        if self.size is None:
+            last = self._at_or_after(times + 1) - 1
+            return np.where(last > mark, last, NEVER)
+        start = self._at_or_after(np.maximum(times - self.size + 1, mark + 2 - self.size))
+        return np.where(start <= times, start + self.size - 1, NEVER)
+
+    def _at_or_after(self, times: np.ndarray) -> np.ndarray:
+        return times + (self.offset - times) % self.every

@@ -1,0 +1,206 @@
+"""Streams through real queries: the same rows as from a batch, across restarts, in both modes."""
+
+import datetime as dt
+import math
+import random
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from microbatches import on_time, same
+
+import slidewise as sw
+import slidewise.spark as sws
+from slidewise.errors import InvalidInput
+from slidewise.spark.streams.query import PARTITIONS, PROVIDER, ROCKSDB
+
+START = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
+COLUMNS = "k string, ts timestamp, seq long, `x.y` double, note string, tags array<long>"
+SCHEMA = pa.schema(
+    [("k", pa.string()), ("ts", pa.timestamp("us", "UTC")), ("seq", pa.int64()), ("x.y", pa.float64()),
+     ("note", pa.string()), ("tags", pa.list_(pa.int64()))]
+)  # fmt: skip
+FEATURES = {
+    "peak": sw.max("x.y").over(sw.time("10s")),
+    "different": sw.count_distinct("note").over(sw.time("5s")),
+    "last.three": sw.collect_list("seq").over(sw.rows(3)),
+}
+DELAY = 2_000_000
+
+
+def events(batches=4, each=150, seed=1):
+    """Batches of rows, each up to 6 s out of order: some are late. 2**53 + 1 is no double."""
+    chance = random.Random(seed)
+    out, n = [], 0
+    for _ in range(batches):
+        rows = []
+        for _ in range(each):
+            n += 1
+            time = START + dt.timedelta(milliseconds=100 * n - chance.choice([0, 0, 500, 1500, 6000]))
+            rows.append(
+                {"k": chance.choice(["a", "b", "c", "d", None]), "ts": time,
+                 "seq": 2**53 + n, "x.y": chance.choice([None, math.nan, chance.random()]),
+                 "note": chance.choice(["p", "q", None]), "tags": chance.choice([None, [], [n, None]])}
+            )  # fmt: skip
+        out.append(pa.Table.from_pylist(rows, schema=SCHEMA))
+    return out
+
+
+class Folder:
+    """A stream of files: one file is one micro-batch."""
+
+    def __init__(self, path, session):
+        self.path, self.session, self.written = path, session, 0
+        (path / "in").mkdir()
+
+    def add(self, *tables):
+        for table in tables:
+            pq.write_table(table, self.path / "in" / f"{self.written:03}.parquet")
+            self.written += 1
+
+    def stream(self):
+        reader = self.session.readStream.schema(COLUMNS).option("maxFilesPerTrigger", 1)
+        return reader.parquet(str(self.path / "in"))
+
+    def run(self, df):
+        """All that is there, from the checkpoint on; progress of the batches."""
+        writer = df.writeStream.format("parquet").option("path", str(self.path / "out"))
+        query = writer.option("checkpointLocation", str(self.path / "checkpoint")).trigger(availableNow=True).start()
+        query.awaitTermination()
+        return query.recentProgress
+
+    def result(self):
+        return self.session.read.parquet(str(self.path / "out")).toArrow()
+
+
+@pytest.fixture
+def folder(session, tmp_path):
+    session.conf.set(PROVIDER, ROCKSDB)
+    session.conf.set("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true")
+    return Folder(tmp_path, session)
+
+
+def utc(table):
+    """Times of the session's zone as UTC."""
+    for k, field in enumerate(table.schema):
+        if pa.types.is_timestamp(field.type):
+            table = table.set_column(k, field.name, table[field.name].cast(pa.timestamp("us", "UTC")))
+    return table.replace_schema_metadata()
+
+
+def last_row(seconds):
+    row = {"k": "end", "ts": START + dt.timedelta(seconds=seconds), "seq": 0}
+    return pa.Table.from_pylist([row], schema=SCHEMA)
+
+
+def test_rows_equal_those_of_a_batch_across_restarts(folder):
+    parts = events()
+
+    def out():
+        return sws.with_columns(folder.stream(), FEATURES, partition_by="k", order_by="ts", max_delay="2s")
+
+    folder.add(*parts[:2])
+    progress = folder.run(out())
+    folder.add(*parts[2:], last_row(1000))
+    progress += folder.run(out())
+    expected = sw.with_columns(on_time(parts, DELAY), partition_by="k", order_by="ts", **FEATURES)
+    same(utc(folder.result()), expected)
+    late = sum(p["observedMetrics"]["slidewise"]["late"] for p in progress)
+    assert late == sum(map(len, parts)) - len(expected) > 0
+
+    # Another definition on the same checkpoint is refused, and says what has changed.
+    folder.add(parts[0])
+    changed = {**FEATURES, "peak": sw.max("x.y").over(sw.time("11s"))}
+    with pytest.raises(Exception, match=r"another definition: result peak was.*10s.*11s"):
+        folder.run(sws.with_columns(folder.stream(), changed, partition_by="k", order_by="ts", max_delay="2s"))
+
+
+def test_slides_come_when_they_close_and_can_be_used_on(folder):
+    from pyspark.sql import functions as F  # noqa: N812
+
+    parts = events()
+    results = {"n": sw.count(), "peak": sw.max("x.y"), "typical": sw.median("seq")}
+    window = sw.time("10s", every="5s")
+    folder.add(*parts, last_row(1000), last_row(2000), last_row(3000))
+    timed = folder.stream().withWatermark("ts", "2 seconds")
+    slides = sw.aggregate(timed, partition_by="k", order_by="ts", window=window, **results)
+    # Spark's own window over what comes out: the watermark is still there.
+    minutes = slides.groupBy(F.window("window_end", "1 minute")).agg(F.sum("n").alias("total"), F.count("*").alias("m"))
+    folder.run(minutes.select("window.end", "total", "m"))
+    expected = sw.aggregate(on_time(parts, DELAY), partition_by="k", order_by="ts", window=window, **results)
+    found = {}
+    for row in expected.to_pylist():
+        end = row["window_end"].replace(second=0, microsecond=0) + dt.timedelta(minutes=1)
+        total, m = found.get(end, (0, 0))
+        found[end] = (total + row["n"], m + 1)
+    got = {row["end"]: (row["total"], row["m"]) for row in utc(folder.result()).to_pylist()}
+    assert {end: value for end, value in got.items() if end < START + dt.timedelta(seconds=900)} == found
+
+
+def test_rows_that_wait_and_rows_at_once(spark, tmp_path):
+    spark.conf.set(PROVIDER, ROCKSDB)
+    parts = events(2, 60)
+    waiting, at_once = (tmp_path / name for name in ("waiting", "at_once"))
+    waiting.mkdir(), at_once.mkdir()
+
+    folder = Folder(waiting, spark)
+    around = {
+        "around": sw.sum("seq").over(sw.range_between("-1s", "1s")),
+        "next": sw.max("seq").over(sw.rows_between(0, 1)),
+    }
+    folder.add(*parts, last_row(1000), last_row(5000))
+    folder.run(
+        sw.with_columns(folder.stream(), partition_by="k", order_by="ts", max_delay="2s", forget_after="10m", **around)
+    )
+    expected = sw.with_columns(on_time(parts, DELAY), partition_by="k", order_by="ts", **around)
+    got = utc(folder.result())
+    same(got.filter(pa.array([k != "end" for k in got["k"].to_pylist()])), expected)
+
+    folder = Folder(at_once, spark)
+    folder.add(parts[0], parts[1])
+    counted = sw.with_columns(folder.stream(), emit="arrival", partition_by="k", n=sw.count().over(sw.rows(10**6)))
+    folder.run(counted)
+    found = sorted((row["k"] or "", row["n"]) for row in folder.result().to_pylist())
+    keys = [k or "" for part in parts for k in part["k"].to_pylist()]
+    assert found == sorted((key, n) for key in set(keys) for n in range(1, keys.count(key) + 1))
+
+
+def test_what_is_refused_before_a_query_starts(spark):
+    spark.conf.set(PROVIDER, ROCKSDB)
+    df = spark.readStream.format("rate").load()
+    peak = sw.max("value").over(sw.time("1m"))
+
+    def refused(match, df=df, **call):
+        with pytest.raises(InvalidInput, match=match):
+            sw.with_columns(df, **{"order_by": "timestamp", "max_delay": "1s", "peak": peak, **call})
+
+    refused("without a watermark nothing", max_delay=None)
+    refused("name the column of event times", order_by=None, max_delay=None)
+    refused("has a watermark on 'timestamp' already", df=df.withWatermark("timestamp", "1 second"))
+    refused("watermark is on 't'", df=df.selectExpr("*", "timestamp t").withWatermark("t", "1 second"), max_delay=None)
+    refused("a timestamp, and 'value' is bigint", order_by="value")
+    refused("descending", order_by=sw.desc("timestamp"))
+    refused('late="drop" is what there is', late="revise")
+    refused("emit is one of", emit="changes")
+    refused("counts milliseconds", max_delay="1us")
+    refused("a length of time", forget_after=3)
+    refused("a number from 1 to 4096", buckets=0)
+    refused("the state would grow without end", peak=sw.max("value").over(sw.rows_between(-sw.UNBOUNDED, 0)))
+    refused("a stream does not end", peak=sw.max("value").over(sw.rows_between(0, sw.UNBOUNDED)))
+    refused("as long as a column says", peak=sw.max("value").over(sw.rows_between(sw.col("value"), 0)))
+    refused("reaches beyond its own row", emit="arrival", peak=sw.max("value").over(sw.rows_between(0, 1)))
+    refused("there is no column 'velue'", peak=sw.max("velue").over(sw.time("1m")))
+    with pytest.raises(InvalidInput, match="max_delay= is for streams"):
+        sw.with_columns(spark.range(3), order_by="id", max_delay="1s", n=sw.count().over(sw.rows(2)))
+    with pytest.raises(InvalidInput, match="when the watermark has passed"):
+        sw.aggregate(
+            df, order_by="timestamp", max_delay="1s", emit="arrival", window=sw.time("2s", every="1s"), n=sw.count()
+        )
+    spark.conf.set(PARTITIONS, "200")
+    try:
+        with pytest.warns(UserWarning, match="frozen in the checkpoint"):
+            sw.with_columns(df, order_by="timestamp", max_delay="1s", peak=peak)
+    finally:
+        spark.conf.set(PARTITIONS, "2")
+    spark.conf.unset(PROVIDER)
+    refused("need Spark's RocksDB state store")
