@@ -67,9 +67,11 @@ def on_executor(pickled: bytes, package: str | None) -> Callable[[Any], Any]:
         import pickle
         import sys
 
-        if package is not None and "slidewise" not in sys.modules:
+        if package is not None:
             unpack(package)
         try:
+            import numba  # noqa: F401
+
             import slidewise.spark.worker  # noqa: F401
         except ImportError as error:
             raise ImportError(
@@ -79,21 +81,32 @@ def on_executor(pickled: bytes, package: str | None) -> Callable[[Any], Any]:
         yield from pickle.loads(pickled).run(batches)
 
     def unpack(name: str) -> None:
-        """Import the package from a directory with its content, made from the zip by the first that comes."""
-        import os
-        import shutil
-        import stat
+        """Have the package imported from the zip that Spark brought, by way of a directory with its content."""
         import sys
-        import tempfile
-        import zipfile
-        from pathlib import Path
 
         found = next((path for path in sys.path if path.endswith(name)), None)
         if found is None:
             return  # Spark brought no zip: the package may be installed
+        root = directory(found, name.removesuffix(".zip")) or found
+        if sys.path[0] != root:
+            sys.path.insert(0, root)
+        loaded = getattr(sys.modules.get("slidewise"), "__file__", None) or root
+        if not loaded.startswith(root):  # a process that served a session with other sources
+            for module in [m for m in sys.modules if m.partition(".")[0] == "slidewise"]:
+                del sys.modules[module]
+
+    def directory(found: str, name: str) -> str | None:
+        """A directory of this user with the content of the zip, made by the first that comes; None: it cannot be."""
+        import os
+        import shutil
+        import stat
+        import tempfile
+        import zipfile
+        from pathlib import Path
+
         user = os.getuid() if hasattr(os, "getuid") else 0
-        place = Path(tempfile.gettempdir()) / f"{name.removesuffix('.zip')}-{user}"
         try:
+            place = Path(tempfile.gettempdir()) / f"{name}-{user}"
             if not place.exists():
                 fresh = tempfile.mkdtemp(prefix=place.name, dir=place.parent)
                 with zipfile.ZipFile(found) as archive:
@@ -103,11 +116,11 @@ def on_executor(pickled: bytes, package: str | None) -> Callable[[Any], Any]:
                 except OSError:  # another task was faster
                     shutil.rmtree(fresh, ignore_errors=True)
             status = place.lstat()
-            # Only what no one else could have written is run.
-            if stat.S_ISDIR(status.st_mode) and status.st_uid == user and not status.st_mode & 0o077:
-                sys.path.insert(0, str(place))
         except OSError:
-            pass  # nowhere to write: the zip is on the path
+            return None
+        # Only what no one else could have written is run.
+        own = stat.S_ISDIR(status.st_mode) and status.st_uid == user and not status.st_mode & 0o077
+        return str(place) if own else None
 
     run.__name__ = "slidewise"  # as plans show it
     # Resolved, as Spark reads them; text would need this module on the executor.

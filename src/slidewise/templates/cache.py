@@ -26,12 +26,23 @@ def cached_njit(function: Callable[..., Any], **options: Any) -> Any:
     for directory in (numba.config.CACHE_DIR, private_directory()):
         before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, directory  # read at decoration only
         try:
-            return numba.njit(nogil=True, cache=True, **options)(function)
+            made = numba.njit(nogil=True, cache=True, **options)(function)
+            if Path(function.__code__.co_filename).exists() or _writable(made.stats.cache_path):
+                return made  # from a zip, numba does not look whether it can write before it does
         except RuntimeError:  # numba has no place that it can write to: try the next
             continue
         finally:
             numba.config.CACHE_DIR = before
     return numba.njit(nogil=True, **options)(function)
+
+
+def _writable(directory: str) -> bool:
+    try:
+        Path(directory).mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=directory).close()
+    except OSError:
+        return False
+    return True
 
 
 def private_directory() -> str:

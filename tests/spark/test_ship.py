@@ -1,0 +1,104 @@
+"""The package on executors that do not have it: from a zip, by way of a directory where there can be one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import slidewise as sw
+from slidewise.columns.with_columns import ordering
+from slidewise.spark import ship
+from slidewise.spark.worker import Task
+
+#: What an executor does: the zip is on its path, and nothing of ours besides.
+EXECUTOR = """
+import pickle, sys
+sys.path = [p for p in sys.path if "slidewise" not in p and not __import__("pathlib").Path(p, "slidewise").exists()]
+sys.meta_path = [f for f in sys.meta_path if "editable" not in str(f)]
+zip, function, before = sys.argv[1:]
+sys.path.append(zip)
+exec(before)
+from pyspark import cloudpickle
+import pyarrow as pa
+run = cloudpickle.loads(open(function, "rb").read())
+batches = iter([(pa.array([1, 1, 2]), pa.array([1, 2, 3]), pa.array([5.0, 7.0, 1.0]))])
+print([row for part in run(batches) for row in part.to_pylist()])
+import slidewise
+print(slidewise.__file__)
+"""
+RESULT = "[{'0': 5.0, '1': 1}, {'0': 7.0, '1': 2}, {'0': 1.0, '1': 1}]"
+
+
+@pytest.fixture(scope="module")
+def function(tmp_path_factory) -> Path:
+    from pyspark import cloudpickle
+
+    reads = pa.schema([("k", pa.int64()), ("t", pa.int64()), ("x", pa.float64())])
+    expressions = (sw.max("x").over(sw.rows(9)), sw.count_distinct("x").over(sw.rows(9)))
+    task = Task(reads, ("k",), tuple(ordering("t")), expressions, (pa.float64(), pa.int64()))
+    path = tmp_path_factory.mktemp("function") / "run.pickle"
+    path.write_bytes(cloudpickle.dumps(ship.on_executor(cloudpickle.dumps(task), ship._package().name)))
+    return path
+
+
+def executor(function: Path, tmp_path: Path, before: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", EXECUTOR, str(ship._package()), str(function), before]
+    environment = {"TMPDIR": str(tmp_path), "HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=tmp_path)
+
+
+def test_the_package_is_unpacked_once_and_found_again(function, tmp_path):
+    for _ in range(2):
+        done = executor(function, tmp_path)
+        assert done.returncode == 0, done.stderr
+        result, where = done.stdout.splitlines()
+        assert result == RESULT
+        (place,) = (p for p in tmp_path.iterdir() if p.name.startswith(ship._package().stem))
+        assert Path(where) == place / "slidewise" / "__init__.py"
+        assert place.stat().st_mode & 0o077 == 0
+
+
+def test_where_nothing_can_be_written_the_zip_itself_serves(function, tmp_path):
+    """A read-only home, and no place for temporary files: kernels are compiled and not kept."""
+    refuse = "import os, tempfile\ndef no(*a, **k): raise PermissionError('read-only')\n"
+    places = "tempfile.mkdtemp = tempfile.TemporaryFile = os.mkdir = os.makedirs = no"
+    done = executor(function, tmp_path, refuse + places)
+    assert done.returncode == 0, done.stderr
+    result, where = done.stdout.splitlines()
+    assert result == RESULT
+    assert where.startswith(str(ship._package()))
+
+
+def test_a_directory_that_others_can_write_to_is_not_trusted(function, tmp_path):
+    import os
+
+    place = tmp_path / f"{ship._package().stem}-{os.getuid()}"
+    (place / "slidewise").mkdir(parents=True)
+    (place / "slidewise" / "__init__.py").write_text("raise SystemExit('code of someone else')")
+    place.chmod(0o777)
+    done = executor(function, tmp_path)
+    assert done.stdout.splitlines()[0] == RESULT, done.stderr
+
+
+def test_a_process_that_served_other_sources_takes_the_new_ones(function, tmp_path):
+    (tmp_path / "old" / "slidewise").mkdir(parents=True)
+    (tmp_path / "old" / "slidewise" / "__init__.py").write_text("")
+    before = f"sys.path.insert(0, {str(tmp_path / 'old')!r})\nimport slidewise"
+    done = executor(function, tmp_path, before)
+    assert done.stdout.splitlines()[0] == RESULT, done.stderr
+
+
+def test_what_the_executors_lack_is_told(function, tmp_path):
+    lacks = "sys.modules['numba'] = None"
+    done = executor(function, tmp_path, lacks)
+    assert "lacks a package that slidewise needs" in done.stderr
+    assert "numba" in done.stderr
+
+
+def test_executors_on_the_drivers_own_machine_need_no_package(spark, connect):
+    assert ship.ship(spark) is None
+    assert ship.ship(connect) == ship._package().name
