@@ -54,6 +54,7 @@ format: $(READY)  ## rewrite the sources in the project's style
 bench: $(READY)  ## the benchmarks, with peers in the same run
 	@$(PY) -m benchmarks.swag
 	@$(PY) -m benchmarks.columns
+	@$(PY) -m benchmarks.spark_batch
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) demo-output .pytest_cache .hypothesis .mypy_cache .ruff_cache
