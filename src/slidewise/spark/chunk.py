@@ -13,6 +13,7 @@ from slidewise.columns.data import Data
 from slidewise.columns.frames import Arranged
 from slidewise.columns.interchange import source
 from slidewise.columns.order import Arrangement, OrderColumn, doubles, sortable_floats
+from slidewise.columns.types import words
 from slidewise.windows.bounds import Frames
 from slidewise.windows.definitions import WindowDefinition
 
@@ -83,6 +84,9 @@ def differ(column: pa.Array) -> np.ndarray:
     both = ~null[1:] & ~null[:-1]
     if pa.types.is_null(kind):
         return np.zeros(count, bool)
+    if pa.types.is_integer(kind) or pa.types.is_temporal(kind):  # 1 ns a row, against 15 by Arrow's not_equal
+        values = words(column, f"i{kind.bit_width // 8}")
+        return changes | (both & (values[1:] != values[:-1])) if column.null_count else values[1:] != values[:-1]
     if pa.types.is_floating(kind):
         values = sortable_floats(doubles(column))
         return changes | (both & (values[1:] != values[:-1]))

@@ -23,7 +23,7 @@ from slidewise.spark.reach import BUCKET_COLUMN, OWN_COLUMN, Halo, HaloCheck, Re
 from slidewise.spark.running import Carried, RunningEvaluation, carries_partial, carries_row
 
 #: A chunk has at least so many new rows, or bytes, and so many times the rows of the tail.
-CHUNK_ROWS = 1 << 16
+CHUNK_ROWS = 1 << 17
 CHUNK_BYTES = 1 << 26
 TAILS = 4
 #: rows of one batch of results
@@ -161,7 +161,7 @@ class Worker:
         rows = np.array(sorted(picked), np.int64)  # type: ignore[type-var]
         self._carried = {over: evaluation.carry(over, first) for over in self._folding}
         before = first - begin + (chunk.before if begin == 0 else 0)
-        kept = pa.concat_tables([table.take(pa.array(rows)), table[first:]])
+        kept = pa.concat_tables([table.take(pa.array(rows)), table[first:]]) if len(rows) else table[first:]
         self._tail = Tail(kept, final - first + len(rows), len(rows), before - len(rows))
 
 
