@@ -84,8 +84,7 @@ def _jointly_counted(
     work = scratch(2 * n + 2, op.partial), scratch(2 * joint_rows.BLOCK, op.waiting)
     if not c.call(joint_rows.run, *work, columns, n, now, later, doubtful):
         return None
-    valid = room.take("valid", np.dtype(bool))
-    valid.fill(True)
+    valid = np.broadcast_to(True, len(frames))
     results = [(out, valid) for out in outs]
     sba = algorithm_entry("sba").module
     few = next(count for count in range(n) if op.defined(count + 1))  # frames too short for a result of all

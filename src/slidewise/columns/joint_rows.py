@@ -31,7 +31,9 @@ def run(work, totals, values, n, now, later, doubtful):
     `later` from totals that wait until there is a block of them; always_defined: there are none of these. Rows
     doubtful[0] to doubtful[1] - 1 are those among which they are NaN. work: 2 n + 2 partials; totals: 2 BLOCK.
 
-    3 combines per row. Two rows at a time, as in sba.run_counted, lost: it is a combine more, and waiting is no issue.
+    3 combines per row. What lost, for max, min, sum, avg and stddev: means that wait too, to be divided by vector
+    instructions (5.3 ns a row against 5.1), one loop for the extremes and one for the sums (5.3 against 4.8), and
+    partials in a column for each field instead of records (7.2 against 5.1).
     """
     values = zipped(values)
     left = zipped(work)

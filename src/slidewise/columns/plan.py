@@ -207,7 +207,7 @@ class Evaluation:
     def _finish(self, values: np.ndarray, valid: np.ndarray, due: np.ndarray | None, decode: types.Decode) -> pa.Array:
         if due is not None:
             valid = valid & due
-        return decode(self._restored(values), valid if valid.all() else self._restored(valid))
+        return decode(self._restored(values), valid if types.every(valid) else self._restored(valid))
 
     def _restored(self, values: np.ndarray) -> np.ndarray:
         return values if self.slides is not None else self.data.arrangement.restore(values)

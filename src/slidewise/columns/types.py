@@ -249,9 +249,14 @@ def mask_of(array: pa.Array) -> np.ndarray | None:
     return array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
 
 
+def every(valid: np.ndarray) -> bool:
+    """Whether all results are not null. A single value that stands for all of them is looked at once."""
+    return bool(valid[:1].all() if valid.strides == (0,) else valid.all())
+
+
 def arrow(values: np.ndarray, valid: np.ndarray, kind: pa.DataType) -> pa.Array:
     """Numbers as Arrow values of a type, whose words they are; without a copy where the width fits."""
-    bits = None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    bits = None if every(valid) else pa.py_buffer(np.packbits(valid, bitorder="little"))
     if pa.types.is_boolean(kind):
         data = np.packbits(values.astype(bool, copy=False), bitorder="little")
     else:
