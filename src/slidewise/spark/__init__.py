@@ -13,10 +13,11 @@ from typing import Any
 from slidewise.spark import functions
 from slidewise.spark.aggregate import aggregate
 from slidewise.spark.sql import sql
+from slidewise.spark.streams.metrics import dropped_rows
 from slidewise.spark.window import Window
 from slidewise.spark.with_columns import with_columns
 
-__all__ = ["Window", "aggregate", "configure", "functions", "sql", "with_columns"]
+__all__ = ["Window", "aggregate", "configure", "dropped_rows", "functions", "sql", "with_columns"]
 
 SETTINGS = {
     # What suits columns of numbers in Python: larger batches than Spark's 10,000 rows.

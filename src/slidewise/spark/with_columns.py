@@ -71,7 +71,7 @@ def with_columns(
     - `hot_keys=True` spreads a key of more than about a million rows over all cores. To find such keys in a sample,
       the input is read one more time. "auto" does so without keys, where one core would have everything, and where the
       input is cached; False never.
-    - `max_delay`, `emit`, `late`, `forget_after`, `buckets` and `metrics` are for streams: see docs/streams.md.
+    - `max_delay`, `emit`, `late`, `forget_after`, `buckets` and `metrics` are for streams: see docs/spark-streams.md.
     """
     require_packages()
     options = {

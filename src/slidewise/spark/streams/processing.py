@@ -97,9 +97,7 @@ class Processing:
         if touched:
             held = together((bucket.read(piece) for piece in sorted(touched)), bucket.empty)
             out, left = self._step(held, rows, hashes, watermark, bucket.mark)
-            leaves = bucket.leaves(left.keys[HASH].to_numpy())
-            for piece in sorted(touched):
-                bucket.write(piece, left.of(leaves == piece))
+            bucket.replace(touched, left)
             bucket.mark = watermark
             bucket.save()
         return Step(out, late, untimed, *(None if at == NEVER else at for at in (was_due, bucket.deadline)))

@@ -1,0 +1,29 @@
+"""The counts of rows that a stream has left out, from the progress of its query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+
+def dropped_rows(progress: Iterable[Any], metrics: str = "slidewise") -> dict[str, int]:
+    """How many rows were late, and how many had no time, over the progress of some micro-batches.
+
+        slidewise.spark.dropped_rows(query.recentProgress)     # {"late": 3, "untimed": 0}
+
+    `progress` is `query.recentProgress`, or what a listener has seen; `metrics` is that of the call.
+    """
+    total = {"late": 0, "untimed": 0}
+    for batch in progress:
+        observed = batch["observedMetrics"].get(metrics)
+        if observed is not None:
+            for name, value in _values(observed.asDict(recursive=True)).items():
+                total[name] += value
+    return total
+
+
+def _values(row: dict[str, Any]) -> dict[str, int]:
+    """The values by name; Spark Connect gives them and their names apart."""
+    if "schema" not in row:
+        return row
+    return {field["name"]: value for field, value in zip(row["schema"]["fields"], row["values"], strict=True)}

@@ -1,0 +1,104 @@
+"""The processor in Spark's own tester, the packing of rows, and a state that an earlier version has written."""
+
+import base64
+import datetime as dt
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from microbatches import SCHEMA, Stream, batch, hashes_of, same, task_of
+
+import slidewise as sw
+from slidewise.spark.streams.pack import BLOB, BUCKET, KEY_HASH, Packing, bucket_labels, murmur3
+
+SAVED = Path(__file__).parent / "state_format_1.json"
+START = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
+OVER = {"n": sw.count().over(sw.time("10s")), "typical": sw.median("odo").over(sw.rows(3))}
+
+
+def rows(first, last):
+    return pa.Table.from_pylist(
+        [
+            {"k": "abc"[n % 3], "ts": START + dt.timedelta(seconds=n), "seq": n, "x": float("nan"), "odo": n * n % 7,
+             "mark": None, "note": f"note {n}"}
+            for n in range(first, last)
+        ],
+        schema=SCHEMA,
+    )  # fmt: skip
+
+
+def milliseconds(second):
+    return round((START + dt.timedelta(seconds=second)).timestamp() * 1000)
+
+
+def test_labels_are_spread_evenly():
+    assert [murmur3(n) for n in (0, 1)] == [933211791, -559580957]  # hash(0) and hash(1) in Spark
+    for buckets in (1, 2, 16, 48):
+        labels = bucket_labels(buckets)
+        assert len(set(labels)) == buckets
+        for partitions in [n for n in (1, 2, 3, 4, 8, 16) if buckets % n == 0]:
+            assert set(Counter(murmur3(label) % partitions for label in labels).values()) == {buckets // partitions}
+
+
+def test_rows_survive_packing():
+    packing = Packing(SCHEMA, bucket_labels(4))
+    table = rows(0, 50)
+    hashes = np.arange(50) * 2654435761 - 2**40
+    whole = table.append_column(KEY_HASH, pa.array(hashes)).rename_columns([str(k) for k in range(8)])
+    packed = list(packing.run(whole.to_batches(max_chunksize=20)))
+    assert len(packed) == 1
+    blobs = pa.Table.from_batches(packed).to_pylist()
+    assert {blob[BUCKET] for blob in blobs} == set(packing.labels)
+    found, pieces = packing.unpacked(blob[BLOB] for blob in blobs)
+    assert sorted(map(repr, found.to_pylist())) == sorted(map(repr, table.to_pylist()))
+    assert (pieces >= 0).all()
+
+
+def test_the_processor_in_sparks_tester():
+    tws = pytest.importorskip("pyspark.sql.streaming.tws_tester")
+    from slidewise.spark.streams.processor import LATE, Processor
+
+    packing = Packing(SCHEMA, bucket_labels(1))
+    task = task_of(OVER)
+    tester = tws.TwsTester(Processor(task, packing, "ts"), timeMode="EventTime", eventTimeExtractor=lambda row: 2**62)
+
+    def push(table):
+        whole = table.append_column(KEY_HASH, pa.array(hashes_of(table, ["k"])))
+        return tester.testInPandas(7, pd.DataFrame({BLOB: [b.serialize().to_pybytes() for b in whole.to_batches()]}))
+
+    assert not len(push(rows(0, 12)))
+    first = tester.setWatermark(milliseconds(5))
+    assert sorted(first["seq"]) == [0, 1, 2, 3, 4, 5]
+    late = push(rows(4, 7))
+    assert late[LATE].tolist() == [2]
+    assert list(tester.handle.listTimers()) == [milliseconds(6)]  # one timer, at the next row that is due
+    rest = tester.setWatermark(milliseconds(60))
+    got = pd.concat([first, rest]).drop(columns=[c for c in rest if c.startswith("__")])
+    expected = batch(task, pa.concat_tables([rows(0, 12), rows(6, 7)]))
+    same(pa.Table.from_pandas(got, preserve_index=False).cast(expected.schema), expected, by=("seq", "n"))
+
+
+def saved_stream():
+    """A stream whose rows 0 to 19 have come out, and rows 20 to 29 wait."""
+    stream = Stream(task_of(OVER, forget_after=3600 * 10**6), 0)
+    stream.push(rows(0, 20))
+    stream.push(rows(20, 30))
+    return stream
+
+
+def test_a_state_of_this_format_can_be_read_for_ever():
+    """The file is what saved_stream() had as its state when the format was new."""
+    saved = json.loads(SAVED.read_text())
+    stream = Stream(task_of(OVER, forget_after=3600 * 10**6), 0)
+    stream.memory.meta = base64.b64decode(saved["meta"])
+    stream.memory.pieces = {int(piece): base64.b64decode(data) for piece, data in saved["pieces"].items()}
+    stream.watermark = milliseconds(29) * 1000
+    stream.push(rows(30, 33))
+    stream.flush()
+    expected = batch(stream.task, rows(0, 33))
+    same(stream.result(), expected[20:])
+    assert stream.late == 0
