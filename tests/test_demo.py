@@ -1,4 +1,4 @@
-"""The demo's steps that need no Spark, and what it says when it cannot run; with Spark: tests/spark/test_demo_steps.py."""
+"""The demo's steps that need no Spark, and what it says when it cannot run; see tests/spark/test_demo_steps.py too."""
 
 import argparse
 import io
