@@ -8,6 +8,7 @@ from slidewise.aggregations.over import Over
 from slidewise.display import Table
 from slidewise.planner.choose import choose, situation_of
 from slidewise.planner.sharing import read_off
+from slidewise.spark.checks import require_batch
 from slidewise.spark.frontier import is_running, needs_whole_key
 from slidewise.spark.native import Verdict, verdict
 from slidewise.spark.running import carries_partial, carries_row
@@ -24,6 +25,7 @@ def explain(
     hot_keys: str | bool = "auto",
 ) -> Table:
     """One line per new column. Nothing runs."""
+    require_batch(df, "explain")
     schema = Schema(df)
     lines = []
     groups = groups_of(columns, partition_by, order_by)

@@ -93,7 +93,7 @@ def small_pieces(monkeypatch):
     monkeypatch.setattr("slidewise.spark.streams.pieces.LARGE", 1500)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(batches(), st.sampled_from([0, 2, 10, 1000]))
 def test_trailing_frames_equal_those_of_a_batch(parts, delay):
     task = task_of(TRAILING)
@@ -109,7 +109,7 @@ def test_trailing_frames_equal_those_of_a_batch(parts, delay):
 BY_ROWS = {name: over for name, over in (TRAILING | FOLLOWING).items() if over.window.size_kind in ("count", "rows")}
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(batches(), st.randoms())
 def test_a_tie_break_makes_the_order_of_arrival_irrelevant(parts, random):
     task = task_of(BY_ROWS, order_by=[sw.asc("ts"), sw.desc("seq")], forget_after=FAR)
@@ -123,7 +123,7 @@ def test_a_tie_break_makes_the_order_of_arrival_irrelevant(parts, random):
     same(stream.result(), batch(task, whole))
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(batches(), st.sampled_from([0, 2, 10]))
 def test_following_frames_equal_those_of_a_batch(parts, delay):
     task = task_of(FOLLOWING, forget_after=FAR)
@@ -133,6 +133,18 @@ def test_following_frames_equal_those_of_a_batch(parts, delay):
     stream.flush()
     same(stream.result(), batch(task, on_time(parts, delay * SECOND)))
     assert not stream.memory.pieces  # all keys are silent, and forgotten
+
+
+@settings(deadline=None, max_examples=40)
+@given(batches(), st.sampled_from([0, 2, 10]))
+def test_frames_that_only_look_ahead_by_time(parts, delay):
+    task = task_of({name: FOLLOWING[name] for name in ("ahead", "around", "ties")})
+    stream = Stream(task, delay * SECOND)
+    for part in parts:
+        stream.push(part)
+    stream.flush()
+    same(stream.result(), batch(task, on_time(parts, delay * SECOND)))
+    assert not stream.memory.pieces
 
 
 RESULTS = {"n": sw.count(), "peak": sw.max("x"), "typical": sw.median("odo"), "notes": sw.collect_list("seq")}
@@ -153,10 +165,10 @@ SLIDES = {
 
 
 @pytest.mark.parametrize("name", SLIDES)
-@settings(deadline=None)
+@settings(deadline=None, max_examples=15)
 @given(batches(), st.sampled_from([0, 2, 10]))
 def test_slides_equal_those_of_a_batch(name, parts, delay):
-    ahead = {"forget_after": FAR} if name == "ahead" else {}
+    ahead = {"ahead": {"forget_after": FAR}, "hopping": {"forget_after": SECOND}}.get(name, {})
     task = task_of(RESULTS, window=SLIDES[name], **ahead)
     stream = Stream(task, delay * SECOND)
     for part in parts:
@@ -182,7 +194,7 @@ def push(stream, *rows):
     return [(r["k"], (r["ts"] - START).total_seconds()) for r in found]
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(batches(), st.sampled_from([0, 2, 1000]))
 def test_rows_at_once_see_what_has_arrived(parts, delay):
     """The frame of a row holds the rows that have arrived by the end of its batch, and are not late."""
@@ -199,7 +211,7 @@ def test_rows_at_once_see_what_has_arrived(parts, delay):
         same(stream.result(), arrived.filter(pa.array([seq in new for seq in arrived["seq"].to_pylist()])))
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(batches())
 def test_without_an_order_rows_count_as_they_arrive(parts):
     over = {"n": sw.count().over(sw.rows(4)), "trip": sw.collect_list("seq").over(sw.punctuation("mark"))}
@@ -232,6 +244,13 @@ def test_rows_come_out_with_the_watermark_and_silent_keys_too():
     assert push(stream, row("b", 8), row("b", 2), row("b", None)) == []
     assert (stream.late, stream.untimed) == (1, 1)
     assert push(stream) == [("b", 3)]
+
+
+def test_rows_that_another_call_has_released_are_not_late():
+    stream = Stream(task_of({"n": sw.count().over(sw.time("10s"))}, released=True), 0)
+    stream.watermark = round(START.timestamp() * SECOND) + 5 * SECOND
+    assert push(stream, row("a", 4), row("a", 5), row("a", 6), row("a", None)) == [("a", 4), ("a", 5)]
+    assert (stream.late, stream.untimed) == (0, 1)
 
 
 def test_a_key_is_forgotten_and_begins_anew():

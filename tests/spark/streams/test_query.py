@@ -2,6 +2,7 @@
 
 import datetime as dt
 import math
+import os
 import random
 
 import pyarrow as pa
@@ -55,8 +56,10 @@ class Folder:
 
     def add(self, *tables):
         for table in tables:
-            pq.write_table(table, self.path / "in" / f"{self.written:03}.parquet")
+            file = self.path / "in" / f"{self.written:03}.parquet"
+            pq.write_table(table, file)
             self.written += 1
+            os.utime(file, (1e9 + self.written,) * 2)  # Spark takes files by their time
 
     def stream(self):
         reader = self.session.readStream.schema(COLUMNS).option("maxFilesPerTrigger", 1)
@@ -124,17 +127,25 @@ def test_slides_come_when_they_close_and_can_be_used_on(folder):
     window = sw.time("10s", every="5s")
     folder.add(*parts, last_row(1000), last_row(2000), last_row(3000))
     timed = folder.stream().withWatermark("ts", "2 seconds")
-    slides = sw.aggregate(timed, partition_by="k", order_by="ts", window=window, **results)
+    # Two calls of ours, one after the other, which share the watermark and count late rows apart.
+    rows = sw.with_columns(timed, partition_by="k", order_by="ts", place=sw.count().over(sw.rows(5)))
+    results = {**results, "most": sw.max("place")}
+    slides = sw.aggregate(rows, partition_by="k", order_by="ts", window=window, metrics="slides", **results)
     # Spark's own window over what comes out: the watermark is still there.
-    minutes = slides.groupBy(F.window("window_end", "1 minute")).agg(F.sum("n").alias("total"), F.count("*").alias("m"))
-    folder.run(minutes.select("window.end", "total", "m"))
-    expected = sw.aggregate(on_time(parts, DELAY), partition_by="k", order_by="ts", window=window, **results)
+    counts = [F.sum("n").alias("total"), F.count("*").alias("m"), F.sum("most").alias("most")]
+    minutes = slides.groupBy(F.window("window_end", "1 minute")).agg(*counts)
+    progress = folder.run(minutes.select("window.end", "total", "m", "most"))
+    kept = on_time(parts, DELAY)
+    assert sws.dropped_rows(progress)["late"] == sum(map(len, parts)) - len(kept) > 0
+    assert sws.dropped_rows(progress, "slides") == {"late": 0, "untimed": 0}
+    first = sw.with_columns(kept, partition_by="k", order_by="ts", place=sw.count().over(sw.rows(5)))
+    expected = sw.aggregate(first, partition_by="k", order_by="ts", window=window, **results)
     found = {}
     for row in expected.to_pylist():
         end = row["window_end"].replace(second=0, microsecond=0) + dt.timedelta(minutes=1)
-        total, m = found.get(end, (0, 0))
-        found[end] = (total + row["n"], m + 1)
-    got = {row["end"]: (row["total"], row["m"]) for row in utc(folder.result()).to_pylist()}
+        total, m, most = found.get(end, (0, 0, 0))
+        found[end] = (total + row["n"], m + 1, most + row["most"])
+    got = {row["end"]: (row["total"], row["m"], row["most"]) for row in utc(folder.result()).to_pylist()}
     assert {end: value for end, value in got.items() if end < START + dt.timedelta(seconds=900)} == found
 
 
@@ -180,6 +191,7 @@ def test_what_is_refused_before_a_query_starts(spark):
     refused("has a watermark on 'timestamp' already", df=df.withWatermark("timestamp", "1 second"))
     refused("watermark is on 't'", df=df.selectExpr("*", "timestamp t").withWatermark("t", "1 second"), max_delay=None)
     refused("a timestamp, and 'value' is bigint", order_by="value")
+    refused("is timestamp_ntz", df=df.selectExpr("timestamp::timestamp_ntz AS timestamp", "value"))
     refused("descending", order_by=sw.desc("timestamp"))
     refused('late="drop" is what there is', late="revise")
     refused("emit is one of", emit="changes")

@@ -35,6 +35,8 @@ class StreamTask:
     forget_after: int | None = None
     #: one row per slide, and not per row
     slides: bool = False
+    #: whether rows come from a call of ours that has let them go with the watermark: none of them is late any more
+    released: bool = False
     #: among how many buckets keys are divided
     buckets: int = 1
 

@@ -111,7 +111,8 @@ class Processing:
         column = new[self.task.time]
         untimed = column.null_count
         times = column.cast(pa.int64())
-        good = pc.is_valid(times) if watermark is None else pc.greater(times, watermark).fill_null(False)
+        all_on_time = watermark is None or self.task.released
+        good = pc.is_valid(times) if all_on_time else pc.greater(times, watermark).fill_null(False)
         mask = good.to_numpy()
         dropped = len(mask) - int(mask.sum())
         return (new.filter(good), hashes[mask], dropped - untimed, untimed) if dropped else (new, hashes, 0, 0)
@@ -309,7 +310,7 @@ class Processing:
             joined.table.select(self.task.history.names).filter(pa.array(fate.history)),
             joined.whole.select(self.task.waiting.names).take(pa.array(joined.origin[fate.waits])),
             due[stays],
-            self._over(joined)[stays],
+            np.where(waiting > 0, NEVER, self._over(joined))[stays],
         )
 
     def _over(self, joined: Joined) -> np.ndarray:

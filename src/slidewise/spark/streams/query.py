@@ -12,12 +12,15 @@ from slidewise.aggregations.over import Over
 from slidewise.columns.with_columns import names, ordering
 from slidewise.errors import InvalidInput
 from slidewise.spark.checks import require_packages
+from slidewise.spark.native import quoted
 from slidewise.spark.streams.definition import EMITS, StreamTask, check_windows, reaches_ahead
 from slidewise.spark.streams.pack import BLOB, BUCKET, KEY_HASH, Packing, bucket_labels
 from slidewise.spark.with_columns import Group, Schema, _result_types, column, groups_of
 from slidewise.windows.durations import Duration, length
 
 WATERMARK = "spark.watermarkDelayMs"
+#: in the metadata of a time column: rows come when the watermark has passed them, and are not late for that
+RELEASED = "slidewise.released"
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 PARTITIONS = "spark.sql.shuffle.partitions"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -130,7 +133,7 @@ def prepared(
             raise InvalidInput(f"{what}: max_delay and forget_after are measured in event time: name it in order_by")
         return df, group, options
     time = order[0]
-    if type(schema.field(time.name).dataType).__name__ not in ("TimestampType", "TimestampNTZType"):
+    if schema.field(time.name).dataType.simpleString() != "timestamp":  # Spark's watermarks take no other type
         raise InvalidInput(
             f"{what}: order_by begins with the time of events, a timestamp, and {time.name!r} is "
             f"{schema.field(time.name).dataType.simpleString()}. Cast it first"
@@ -149,6 +152,7 @@ def prepared(
             f"{what}: the stream has a watermark on {time.name!r} already, and Spark takes no second one. "
             f"Leave out max_delay={max_delay!r}"
         )
+    options["released"] = bool(marked) and RELEASED in schema.field(time.name).metadata
     if not marked:
         if max_delay is None:
             raise InvalidInput(
@@ -158,7 +162,7 @@ def prepared(
         delay = _microseconds(max_delay, f"{what}: max_delay")
         if delay % 1000:
             raise InvalidInput(f"{what}: Spark's watermark counts milliseconds, got max_delay={max_delay!r}")
-        df = df.withWatermark(time.name, f"{delay // 1000} milliseconds")
+        df = df.withWatermark(quoted(time.name), f"{delay // 1000} milliseconds")
     return df, group, options
 
 
@@ -202,6 +206,9 @@ def planned(df: Any, task: StreamTask, output: Any, event_time: str | None, metr
     # Under plain names: mapInArrow cannot find columns whose names have dots.
     plain = rows.toDF(*map(str, range(len(task.rows) + 1)))
     packed = plain.mapInArrow(_packer(packing), f"{BUCKET} int, {BLOB} binary")
+    if event_time is not None and task.emit == "watermark":
+        released = output[event_time]
+        released.metadata = {**released.metadata, RELEASED: True}
     counted = StructType([*output.fields, StructField(LATE, LongType()), StructField(UNTIMED, LongType())])
     timed = task.time is not None
     out = packed.groupBy(BUCKET).transformWithStateInPandas(
@@ -238,6 +245,6 @@ def _unmarked(schema: Any) -> Any:
 
     fields = []
     for field in schema.fields:
-        metadata = {name: value for name, value in field.metadata.items() if name != WATERMARK}
+        metadata = {name: value for name, value in field.metadata.items() if name not in (WATERMARK, RELEASED)}
         fields.append(StructField(field.name, field.dataType, True, metadata))
     return StructType(fields)

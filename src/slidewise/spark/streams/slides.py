@@ -135,6 +135,10 @@ class TimeSlides(_Slides):
             fate.history &= ~self._gone(joined, sessions, watermark)[session_of]
         return out
 
+    def _over(self, joined: Joined) -> np.ndarray:
+        # The rows of a hopping window go when it closes, and each has its time for that.
+        return super()._over(joined) if self.grid.size is None else np.full(len(joined.offsets) - 1, NEVER)
+
 
 @dataclass(frozen=True)
 class Grid:
