@@ -38,8 +38,7 @@ tour: $(READY)  ## a tour of the core in the terminal
 	@$(PY) -m examples.tour
 
 test: $(READY) java  ## all tests
-	@$(PY) -m pytest -n 2 src tests --ignore=tests/spark
-	@$(PY) -m pytest tests/spark
+	@$(PY) -m pytest -n 2 --dist loadgroup src tests
 	@NUMBA_DISABLE_JIT=1 $(PY) -m pytest -n 2 tests/compiled
 
 lint: $(READY)  ## style and types
