@@ -4,7 +4,8 @@ VENV   := .venv
 PY     := $(VENV)/bin/python
 READY  := $(VENV)/.ready
 
-.PHONY: help java demo tour test lint format bench clean
+# test-core and test-spark are parts of test.
+.PHONY: test-core test-spark help java demo tour test lint format bench clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -37,9 +38,16 @@ demo: $(READY) java  ## features over sliding windows on a local Spark: 2 millio
 tour: $(READY)  ## a tour of the core in the terminal
 	@$(PY) -m examples.tour
 
+# Side by side: the tests of Spark wait for Spark most of the time.
 test: $(READY) java  ## all tests
-	@$(PY) -m pytest -n 2 --dist loadgroup src tests
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line test-core test-spark
+
+test-core: $(READY)
+	@$(PY) -m pytest -n 2 src tests --ignore=tests/spark
 	@NUMBA_DISABLE_JIT=1 $(PY) -m pytest -n 2 tests/compiled
+
+test-spark: $(READY) java
+	@$(PY) -m pytest tests/spark
 
 lint: $(READY)  ## style and types
 	@$(PY) -m ruff check .

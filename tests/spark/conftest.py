@@ -6,22 +6,11 @@ import os
 import socket
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest.importorskip("pyspark")
-
-HERE = Path(__file__).parent
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All in one worker of xdist, so that one JVM serves them; it waits for Spark while the others work."""
-    for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("spark"))
-
 
 #: What both modes have: small data, few partitions.
 SETTINGS = {
