@@ -40,7 +40,7 @@ tour: $(READY)  ## a tour of the core in the terminal
 
 # Side by side: the tests of Spark wait for Spark most of the time.
 test: $(READY) java  ## all tests
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line test-core test-spark
+	@$(MAKE) --no-print-directory --jobs=2 test-core test-spark
 
 test-core: $(READY)
 	@$(PY) -m pytest -n 2 src tests --ignore=tests/spark
