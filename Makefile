@@ -5,7 +5,7 @@ PY     := $(VENV)/bin/python
 READY  := $(VENV)/.ready
 
 # test-core and test-spark are parts of test.
-.PHONY: test-core test-spark help java demo tour test lint format bench clean
+.PHONY: test-core test-spark help java demo tour test soak lint format bench clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -43,11 +43,14 @@ test: $(READY) java  ## all tests
 	@$(MAKE) --no-print-directory --jobs=2 test-core test-spark
 
 test-core: $(READY)
-	@$(PY) -m pytest -n 2 src tests --ignore=tests/spark
+	@$(PY) -m pytest -n 2 --dist worksteal src tests --ignore=tests/spark
 	@NUMBA_DISABLE_JIT=1 $(PY) -m pytest -n 2 tests/compiled
 
 test-spark: $(READY) java
 	@$(PY) -m pytest tests/spark
+
+soak: $(READY) java  ## what takes minutes: a stream that is killed again and again
+	@$(PY) -m pytest -m soak tests
 
 lint: $(READY)  ## style and types
 	@$(PY) -m ruff check .

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from microbatches import same
 
 import slidewise as sw
@@ -20,6 +21,7 @@ START = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
 FILES, KILLS = 14, 3
 
 
+@pytest.mark.soak
 def test_every_row_once_after_kills(tmp_path):
     rows = [
         {"k": "abcde"[n % 5], "ts": START + dt.timedelta(milliseconds=10 * n), "seq": n} for n in range(100 * FILES)
