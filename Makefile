@@ -43,7 +43,7 @@ test: $(READY) java  ## all tests
 	@$(MAKE) --no-print-directory --jobs=2 test-core test-spark
 
 test-core: $(READY)
-	@$(PY) -m pytest -n 2 src tests --ignore=tests/spark
+	@$(PY) -m pytest -n 2 --dist worksteal src tests --ignore=tests/spark
 	@NUMBA_DISABLE_JIT=1 $(PY) -m pytest -n 2 tests/compiled
 
 test-spark: $(READY) java
