@@ -76,6 +76,12 @@ class Folder:
         return self.session.read.parquet(str(self.path / "out")).toArrow()
 
 
+@pytest.fixture(params=["spark", pytest.param("connect", marks=pytest.mark.soak)])
+def session(request):
+    """Both modes, Connect by make soak: a restarted query takes half a minute."""
+    return request.getfixturevalue(request.param)
+
+
 @pytest.fixture
 def folder(session, tmp_path):
     session.conf.set(PROVIDER, ROCKSDB)
