@@ -106,9 +106,12 @@ def affordable_rows(call: comparisons.Call, data: Data, window: int, most_second
 def compare(
     comparison: Comparison, window: int, data: Data, most_seconds: float
 ) -> Iterator[tuple[str, str, float, float]]:
-    """For every peer: its name, remarks, its ns per row and ours, in the same run."""
+    """For every peer whose frames fit into memory: its name, remarks, its ns per row and ours, in the same run."""
     for library, call in comparison.libraries().items():
-        rows = affordable_rows(call, data, window, most_seconds)
+        try:
+            rows = affordable_rows(call, data, window, most_seconds)
+        except comparisons.TooLarge:
+            continue
         part = data if rows >= len(data) else data.head(rows)
         remark = "" if rows >= len(data) else f"{rows:,} rows"
         if not comparison.agree(part, window, comparison.ours(part, window), call(part, window)):

@@ -115,8 +115,18 @@ def _polars(function: Callable[..., Any], data: Data, window: int) -> Any:
     return function(data.polars["x"], window_size=window, min_samples=1).to_numpy()
 
 
+class TooLarge(Exception):
+    """What a peer would hold does not fit into memory."""
+
+
+#: rows of all frames together that may be copied at once, of 8 bytes each
+MOST_COPIED = 1 << 30
+
+
 def _polars_frames(expression: pl.Expr, data: Data, window: int) -> Any:
-    """Any expression over every frame anew: O(window) a row."""
+    """Any expression over every frame anew: O(window) a row, and some expressions copy all frames at once."""
+    if len(data) * min(window, len(data)) > MOST_COPIED:
+        raise TooLarge
     return data.polars.select(expression.rolling("i", period=f"{window}i").alias("r"))["r"].to_numpy()
 
 
