@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from slidewise.errors import CompileFallback, InvalidInput
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
 
 FUNCTIONS = ("lift", "combine", "lower", "inverse", "defined", "dump", "load")
@@ -244,6 +246,12 @@ class Aggregation(metaclass=_Filtering):
             )
             return None
         return self
+
+    def by_columns(
+        self, columns: tuple[np.ndarray, ...]
+    ) -> tuple[Aggregation, tuple[np.ndarray, ...], Callable[[np.ndarray], np.ndarray]] | None:
+        """Another aggregation of columns made from these, and what makes its results those of this one; None: none."""
+        return None
 
     def identity_for(self, dtype: np.dtype) -> Any:
         """The identity where partials are scalars of this dtype; max over int64 has no minus infinity."""

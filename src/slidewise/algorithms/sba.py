@@ -374,8 +374,9 @@ def fill_up(left, values, n, out, valid, doubtful):
     total = identity
     for i in range(n):
         total = combine(total, lift(*(values[i] + values[0])))
-        valid[i] = defined(i + 1)
-        if valid[i]:
+        if not always_defined:
+            valid[i] = defined(i + 1)
+        if always_defined or valid[i]:
             out[i] = lower(total, i + 1.0, 1.0 / (i + 1.0))
             if not always_defined and out[i] != out[i]:
                 doubtful[0] = min(doubtful[0], i)

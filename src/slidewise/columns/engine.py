@@ -11,6 +11,7 @@ import numpy as np
 from slidewise.aggregations.base import Aggregation
 from slidewise.columns import joint_rows
 from slidewise.columns.joint import Joint, joint
+from slidewise.columns.valid import all_valid
 from slidewise.errors import IllegalPair
 from slidewise.registry import algorithm as algorithm_entry
 from slidewise.registry import require_legal
@@ -42,6 +43,10 @@ def compute(
     numeric = all(c.dtype.kind in "biuf" for c in columns)
     if not entry.events:
         return _holistic(entry, aggregation, columns[0], frames)
+    if numeric and entry.compiled and (other := aggregation.by_columns(columns)) is not None:
+        base, made, finish = other
+        out, valid = compute(base, made, frames, algorithm, room)
+        return finish(out), valid
     op = aggregation.compiled(columns, frames.longest) if numeric and entry.compiled else None
     result = _compiled(entry, op, columns, frames, room) if op is not None else None
     return result if result is not None else _interpreted(entry, aggregation, columns, frames)
@@ -84,7 +89,7 @@ def _jointly_counted(
     work = scratch(2 * n + 2, op.partial), scratch(2 * joint_rows.BLOCK, op.waiting)
     if not c.call(joint_rows.run, *work, columns, n, now, later, doubtful):
         return None
-    valid = np.broadcast_to(True, len(frames))
+    valid = all_valid(len(frames))
     results = [(out, valid) for out in outs]
     sba = algorithm_entry("sba").module
     few = next(count for count in range(n) if op.defined(count + 1))  # frames too short for a result of all
@@ -99,7 +104,7 @@ def _jointly_counted(
 
 
 def _require_frames(entry: AlgorithmEntry, frames: Frames) -> None:
-    if entry.name in ("recalculate", "flat_fat") or not entry.events or frames.monotone:
+    if entry.name in _BY_BOUNDS or not entry.events or frames.monotone:
         return
     raise IllegalPair(
         f"{entry.name} needs frames whose bounds never move back, and these do. "
@@ -162,17 +167,22 @@ def _compiled(
 ) -> Results | None:
     partial = partial_dtype(op, columns)
     dtype = result_dtype(op, columns, partial)
-    if room is None:
-        out, valid = np.empty(len(frames), dtype), np.empty(len(frames), bool)
-    else:
-        out, valid = room.take("result", dtype), room.take("valid", np.dtype(bool))
     every = _writes_every(entry, frames)
+    out = np.empty(len(frames), dtype) if room is None else room.take("result", dtype)
+    # Where all frames have a result, drivers of trailing rows fill what there is of `valid`, and here that is nothing.
+    sure = every and op.defined is Aggregation.defined and entry.name not in _BY_BOUNDS
+    if sure:
+        valid = np.empty(0, bool)
+    else:
+        valid = np.empty(len(frames), bool) if room is None else room.take("valid", np.dtype(bool))
     if not every:
         out.fill(0)
         valid.fill(False)
     run: _Runner = _RUNNERS.get(entry.name, _run_fifo)
     if not run(_Compiler(entry.module, op, partial), columns, frames, out, valid):
         return None
+    if sure:
+        return out, all_valid(len(frames))
     if every and op.defined is not Aggregation.defined:
         out[~valid] = np.zeros(1, dtype)[0]  # whatever stood in the memory
     return out, valid
@@ -269,6 +279,8 @@ def _tree_size(columns: Columns) -> int:
 
 
 _Runner = Callable[[_Compiler, Columns, Frames, Any, np.ndarray], bool]
+#: those whose drivers go by the bounds of frames, also for trailing rows
+_BY_BOUNDS = ("recalculate", "flat_fat")
 _RUNNERS: dict[str, _Runner] = {
     "recalculate": _run_fold,
     "sba": _run_sba,

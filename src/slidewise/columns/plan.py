@@ -22,6 +22,7 @@ from slidewise.aggregations.sums import Avg, Count, Sum
 from slidewise.columns import joint, types
 from slidewise.columns.data import Data, View, place
 from slidewise.columns.threads import compute_keys
+from slidewise.columns.valid import every
 from slidewise.planner.choose import Situation, choose
 from slidewise.planner.sharing import VARIANCES, base_of, may_join, read_off
 from slidewise.windows.bounds import Frames, Pieces, Scattered
@@ -207,7 +208,7 @@ class Evaluation:
     def _finish(self, values: np.ndarray, valid: np.ndarray, due: np.ndarray | None, decode: types.Decode) -> pa.Array:
         if due is not None:
             valid = valid & due
-        return decode(self._restored(values), valid if types.every(valid) else self._restored(valid))
+        return decode(self._restored(values), valid if every(valid) else self._restored(valid))
 
     def _restored(self, values: np.ndarray) -> np.ndarray:
         return values if self.slides is not None else self.data.arrangement.restore(values)

@@ -8,6 +8,7 @@ import numpy as np
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.columns.engine import Columns, compute
+from slidewise.columns.valid import every
 from slidewise.errors import InvalidInput
 from slidewise.planner.choose import Situation, choose
 from slidewise.windows import bounds
@@ -50,8 +51,8 @@ def rolling(
         out[frames.empty] = aggregation.empty
         valid = valid | frames.empty
     if due is not True:
-        valid &= due
-    return out if valid.all() else np.ma.masked_array(out, mask=~valid)
+        valid = valid & due
+    return out if every(valid) else np.ma.masked_array(out, mask=~valid)
 
 
 def _columns(x: Any, aggregation: Aggregation) -> tuple[Columns, np.ndarray | None]:

@@ -12,6 +12,7 @@ import numpy as np
 from slidewise.aggregations.base import Aggregation
 from slidewise.columns.engine import Columns, Results, compute, compute_jointly
 from slidewise.columns.room import Part, Room
+from slidewise.columns.valid import all_valid, every
 from slidewise.errors import InvalidInput
 from slidewise.registry import algorithm as algorithm_entry
 from slidewise.windows.bounds import Frames, Pieces, Scattered
@@ -72,13 +73,15 @@ def compute_keys(
     found = [results for results in done if results is not None]
     if len(found) < len(done):
         return None
-    return [
-        (_joined(parts, [results[k][0] for results in found]), _joined(parts, [results[k][1] for results in found]))
-        for k in range(len(aggregations))
-    ]
+    joined = []
+    for k in range(len(aggregations)):
+        outs, valids = zip(*(results[k] for results in found), strict=True)
+        valid = all_valid(len(frames)) if all(map(every, valids)) else _joined(parts, valids)
+        joined.append((_joined(parts, outs), valid))
+    return joined
 
 
-def _joined(parts: list[Part], pieces: list[np.ndarray]) -> np.ndarray:
+def _joined(parts: list[Part], pieces: Sequence[np.ndarray]) -> np.ndarray:
     """All results: in one piece already, or, where kernels have no room of this kind, joined."""
     wholes = [part.whole_of(piece) for part, piece in zip(parts, pieces, strict=True)]
     return wholes[0] if wholes[0] is not None and all(w is wholes[0] for w in wholes) else np.concatenate(pieces)

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slidewise.aggregations.base import Aggregation
+from slidewise.columns.valid import all_valid, every
 from slidewise.errors import InvalidInput
 
 #: results of an encoding, and which of them are not null, as Arrow
@@ -249,11 +250,6 @@ def mask_of(array: pa.Array) -> np.ndarray | None:
     return array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
 
 
-def every(valid: np.ndarray) -> bool:
-    """Whether all results are not null. A single value that stands for all of them is looked at once."""
-    return bool(valid[:1].all() if valid.strides == (0,) else valid.all())
-
-
 def arrow(values: np.ndarray, valid: np.ndarray, kind: pa.DataType) -> pa.Array:
     """Numbers as Arrow values of a type, whose words they are; without a copy where the width fits."""
     bits = None if every(valid) else pa.py_buffer(np.packbits(valid, bitorder="little"))
@@ -268,7 +264,7 @@ def arrow(values: np.ndarray, valid: np.ndarray, kind: pa.DataType) -> pa.Array:
 
 def whole_numbers(values: np.ndarray, valid: np.ndarray | None = None) -> pa.Array:
     """int64 as Arrow; pa.array() would load pandas, where there is one, which takes longer than all the rest."""
-    return arrow(values, np.ones(len(values), bool) if valid is None else valid, pa.int64())
+    return arrow(values, all_valid(len(values)) if valid is None else valid, pa.int64())
 
 
 def objects(values: np.ndarray, valid: np.ndarray, kind: pa.DataType | None) -> pa.Array:
@@ -312,7 +308,7 @@ def results(
         fields = names or values.dtype.names
         parts = [np.ascontiguousarray(values[f]) for f in values.dtype.names]
         arrays = [part(p, valid) if part else results(p, valid) for p in parts]
-        return pa.StructArray.from_arrays(arrays, fields, mask=arrow(~valid, np.ones(len(valid), bool), pa.bool_()))
+        return pa.StructArray.from_arrays(arrays, fields, mask=arrow(~valid, all_valid(len(valid)), pa.bool_()))
     if values.dtype.kind in "biuf":
         return arrow(values, valid, pa.from_numpy_dtype(values.dtype))
     if not valid.any():
@@ -369,7 +365,7 @@ def decimals(digits: np.ndarray, valid: np.ndarray, kind: pa.DataType) -> pa.Arr
     """Integers as decimals of that type."""
     wide = pa.decimal128(max(19, min(38, kind.precision)), kind.scale)
     pairs = np.stack([digits, digits >> 63], axis=1)
-    bits = None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    bits = None if every(valid) else pa.py_buffer(np.packbits(valid, bitorder="little"))
     array = pa.Array.from_buffers(wide, len(digits), [bits, pa.py_buffer(np.ascontiguousarray(pairs))])
     return array if wide == kind else array.cast(kind)
 

@@ -16,6 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from slidewise.columns.holistic import interpreted
+from slidewise.columns.valid import all_valid
 from slidewise.errors import InvalidInput
 
 Result = tuple[np.ndarray, np.ndarray]
@@ -112,7 +113,7 @@ def count_distinct_rows(values: np.ndarray, n: int) -> Result:
 
     out = np.empty(len(values), np.int64)
     sliding_distinct(*_codes(values), min(n, len(values)), out)
-    return out, np.ones(len(out), bool)
+    return out, all_valid(len(out))
 
 
 def count_distinct(values: np.ndarray, start: np.ndarray, end: np.ndarray) -> Result:
@@ -131,7 +132,7 @@ def count_distinct(values: np.ndarray, start: np.ndarray, end: np.ndarray) -> Re
     out = np.empty(len(start), np.int64)
     kernel = monotone_distinct if _monotone(start, end) else any_distinct
     kernel(*_codes(values), start, end, out)
-    return out, np.ones(len(out), bool)
+    return out, all_valid(len(out))
 
 
 # ---- mode
@@ -158,7 +159,7 @@ def mode_rows(values: np.ndarray, n: int) -> Result:
         dense_mode(words, *dense, n, words[:0], words[:0], out)
     else:
         ranked_mode_of_rows(words, floats, n, chunk_rows(min(n, len(values))), out)
-    return out.view(values.dtype), np.ones(len(out), bool)
+    return out.view(values.dtype), all_valid(len(out))
 
 
 def mode(values: np.ndarray, start: np.ndarray, end: np.ndarray) -> Result:
