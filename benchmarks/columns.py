@@ -48,7 +48,7 @@ def keep_memory() -> None:
     and all libraries alike. Those that bring allocators of their own are not affected."""
     libc = ctypes.CDLL(None) if sys.platform == "linux" else None
     if hasattr(libc, "gnu_get_libc_version"):
-        for parameter, size in ((_M_MMAP_THRESHOLD, 1 << 30), (_M_TRIM_THRESHOLD, 2**31 - 1), (_M_TOP_PAD, 1 << 28)):
+        for parameter, size in ((_M_MMAP_THRESHOLD, 1 << 30), (_M_TRIM_THRESHOLD, -1), (_M_TOP_PAD, 1 << 28)):
             libc.mallopt(parameter, size)
 
 
