@@ -42,7 +42,6 @@ def start(master: str, log: Path, console: Console) -> SparkSession:
 
     import slidewise.spark
 
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = slidewise.spark.configure(SparkSession.builder.appName("slidewise demo").master(master))
     for key, value in SETTINGS.items():
         builder = builder.config(key, value)

@@ -43,6 +43,24 @@ def test_tiny_frames_of_one_aggregate_go_to_spark_up_to_the_measured_width():
         assert native.verdict(two, "auto").engine == "slidewise"
 
 
+def test_spark_gets_no_sum_of_integers_that_it_would_let_wrap_around(session):
+    df = session.createDataFrame([(1, 1, 2**63 - 1), (1, 2, 1)], "k int, t int, x long")
+    overflowing = {"r": sw.sum("x").over(RUNNING)}
+    session.conf.set(native.ANSI, "false")
+    try:
+        [line] = sw.explain(df, partition_by="k", order_by="t", **overflowing)
+        assert line["engine"] == "slidewise" and native.ANSI in line["decided by"]
+        assert native.verdict([sw.sum("x").over(RUNNING)], "auto").engine == "spark"
+        with pytest.raises(InvalidInput, match="wrap"):
+            sw.with_columns(df, partition_by="k", order_by="t", engine="spark", **overflowing)
+        out = sw.with_columns(df, partition_by="k", order_by="t", y=sw.sum("t").over(RUNNING))
+        assert sorted(row.y for row in out.collect()) == [1, 3]
+        with pytest.raises(Exception, match="OverflowError"):
+            sw.with_columns(df, partition_by="k", order_by="t", **overflowing).collect()
+    finally:
+        session.conf.set(native.ANSI, "true")
+
+
 @pytest.mark.parametrize(
     ("over", "why"),
     [

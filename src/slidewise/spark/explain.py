@@ -30,7 +30,7 @@ def explain(
     lines = []
     groups = groups_of(columns, partition_by, order_by)
     for group in groups:
-        decided = verdict(group.expressions.values(), engine)
+        decided = verdict(group.expressions.values(), engine, schema.wraps)
         spread = decided.engine == "slidewise" and reach_for(df, group, hot_keys) is not None
         for name, over in group.expressions.items():
             lines.append(_line(name, over, group, decided, schema, spread))

@@ -8,7 +8,7 @@ or with bounds that are columns, which Spark does not have.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -26,6 +26,8 @@ from slidewise.windows.definitions import (
     WindowDefinition,
 )
 from slidewise.windows.durations import CalendarDuration, Duration
+
+ANSI = "spark.sql.ansi.enabled"
 
 #: our aggregations as Spark's calls; {0}, {1} are the columns
 _CALLS = {
@@ -100,12 +102,17 @@ def _lengths(window: WindowDefinition) -> tuple[Any, ...]:
     )
 
 
-def verdict(expressions: Iterable[Over], engine: str) -> Verdict:
-    """Who computes expressions of one partitioning and order. One pass for all of them: they go together."""
+def verdict(expressions: Iterable[Over], engine: str, wraps: Callable[[Over], bool] = lambda over: False) -> Verdict:
+    """Who computes expressions of one partitioning and order. One pass for all of them: they go together.
+
+    `wraps` tells whether Spark would go on below the smallest integer where a sum is above the largest.
+    """
     overs = list(expressions)
     if engine == "slidewise":
         return Verdict("slidewise", "asked for")
     refused = next((why for over in overs if (why := refusal(over)) is not None), None)
+    if any(map(wraps, overs)):
+        refused = f"Spark's sums of integers wrap around while {ANSI} is false, and ours say so"
     if engine == "spark":
         return Verdict("spark", "asked for") if refused is None else Verdict("refused", refused)
     if refused is not None:

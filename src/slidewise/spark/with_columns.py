@@ -18,7 +18,7 @@ from slidewise.columns.plan import Evaluation
 from slidewise.columns.with_columns import expression, names, ordering
 from slidewise.errors import CompileFallback, InvalidInput
 from slidewise.spark.checks import is_stream, require_batch, require_packages
-from slidewise.spark.native import quoted, sql_of, verdict
+from slidewise.spark.native import ANSI, quoted, sql_of, verdict
 from slidewise.spark.reach import Reach, reach_of
 from slidewise.spark.window import SpecifiedOver
 from slidewise.spark.worker import Task
@@ -124,7 +124,7 @@ def evaluate(df: Any, groups: list[Group], engine: str, hot_keys: str | bool) ->
     """What gives the DataFrame the columns of all groups."""
     plan = Plan(df)
     for group in groups:
-        decided = verdict(group.expressions.values(), engine)
+        decided = verdict(group.expressions.values(), engine, plan.schema.wraps)
         if decided.engine == "spark":
             plan.add_by_spark(group)
         elif engine == "spark":
@@ -266,6 +266,13 @@ class Schema:
         near = difflib.get_close_matches(str(name), self.names, 1)
         hint = f" Did you mean {near[0]!r}?" if near else f" There are: {', '.join(self.names)}"
         raise InvalidInput(f"there is no column {name!r}.{hint}")
+
+    def wraps(self, over: Over) -> bool:
+        """Whether Spark's own operator would not notice that a sum is too large."""
+        aggregation = over.aggregation
+        if aggregation.name != "sum" or self.spark.conf.get(ANSI) == "true":
+            return False
+        return self.field(aggregation.columns[0]).dataType.typeName() in ("byte", "short", "integer", "long")
 
     def unused(self, name: str) -> str:
         """A name that no column has."""
