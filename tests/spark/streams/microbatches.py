@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import math
+
 import numpy as np
 import pyarrow as pa
+from hypothesis import strategies as st
 
 import slidewise as sw
 from slidewise.columns.aggregate import aggregated, slide_expressions
@@ -15,6 +19,7 @@ from slidewise.spark.streams.definition import StreamTask, check_windows
 from slidewise.spark.streams.slides import processing_of
 
 SECOND = 1_000_000
+START = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
 SCHEMA = pa.schema(
     [("k", pa.string()), ("ts", pa.timestamp("us", "UTC")), ("seq", pa.int64()), ("x", pa.float64()),
      ("odo", pa.int64()), ("mark", pa.bool_()), ("note", pa.string())]
@@ -146,3 +151,57 @@ def batch(task, rows):
         keys, order = task.partition_by, list(task.order_by)
         return sw.aggregate(rows, partition_by=keys, order_by=order, window=window, **columns)
     return sw.with_columns(rows, partition_by=task.partition_by, order_by=list(task.order_by), **task.expressions)
+
+
+# ---- rows, and windows that slide
+SLIDES = {
+    "hopping": sw.time("10s", every="3s"),
+    "moved": sw.time("5s", every="5s", offset="1s"),
+    "rows by time": sw.rows(4, every="7s"),
+    "range by time": sw.range_between("-6s", 0, every="2s"),
+    "rows": sw.rows(5, every=3),
+    "due": sw.rows(5, every=2, min_rows=3),
+    "time by rows": sw.time("4s", every=sw.rows(2)),
+    "delta": sw.time("8s", every=sw.delta("odo", 2)),
+    "delta by delta": sw.delta("odo", 4, every=3),
+    "punctuation": sw.rows(3, every=sw.punctuation("mark")),
+    "trips": sw.punctuation("mark", every=sw.punctuation("mark")),
+    "ahead": sw.rows_between(-1, 2, every=2),
+}
+
+
+def row(key, seconds, **columns):
+    time = None if seconds is None else START + dt.timedelta(seconds=seconds)
+    return {"k": key, "ts": time, "seq": 0, "x": 1.0, "odo": 0, "mark": False, "note": "", **columns}
+
+
+_rows = st.fixed_dictionaries(
+    {
+        "k": st.sampled_from(["a", "b", "c", None]),
+        "at": st.integers(0, 40),
+        "back": st.sampled_from([0, 0, 0, 1, 3, 20]),
+        "x": st.sampled_from([None, math.nan, -0.0, 1.0, 2.5, math.inf]),
+        "odo": st.integers(0, 9),
+        "mark": st.sampled_from([True, False, None]),
+        "note": st.sampled_from([None, "x", "y", ""]),
+    }
+)
+
+
+def _table(drawn, sequence):
+    """Rows whose times go on, with some disorder; seq breaks ties."""
+    made, now = [], 0
+    for row in drawn:
+        now += row["at"] % 5
+        time = START + dt.timedelta(seconds=max(0, now - row["back"]))
+        made.append({**{n: row[n] for n in ("k", "x", "odo", "mark", "note")}, "ts": time, "seq": next(sequence)})
+    return pa.Table.from_pylist(made, schema=SCHEMA)
+
+
+@st.composite
+def batches(draw):
+    """A stream cut into micro-batches, of which some are empty."""
+    drawn = draw(st.lists(_rows, min_size=1, max_size=60))
+    whole = _table(drawn, iter(range(1000)))
+    cuts = sorted(draw(st.lists(st.integers(0, len(whole)), max_size=8)))
+    return [whole[a:b] for a, b in zip([0, *cuts], [*cuts, len(whole)], strict=True)]

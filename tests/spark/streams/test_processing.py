@@ -1,18 +1,26 @@
 """The stateful logic without Spark: whatever way a stream is cut into batches, it gives what a batch gives."""
 
-import datetime as dt
-import math
-
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from microbatches import SCHEMA, SECOND, Stream, batch, hashes_of, on_time, same, task_of
+from microbatches import (
+    SCHEMA,
+    SECOND,
+    SLIDES,
+    START,
+    Stream,
+    batch,
+    batches,
+    hashes_of,
+    on_time,
+    row,
+    same,
+    task_of,
+)
 
 import slidewise as sw
 from slidewise.spark.streams.slides import processing_of
-
-START = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
 
 
 class Spread(sw.Aggregation):
@@ -56,37 +64,6 @@ FOLLOWING = {
 }
 FAR = 10**11
 
-rows = st.fixed_dictionaries(
-    {
-        "k": st.sampled_from(["a", "b", "c", None]),
-        "at": st.integers(0, 40),
-        "back": st.sampled_from([0, 0, 0, 1, 3, 20]),
-        "x": st.sampled_from([None, math.nan, -0.0, 1.0, 2.5, math.inf]),
-        "odo": st.integers(0, 9),
-        "mark": st.sampled_from([True, False, None]),
-        "note": st.sampled_from([None, "x", "y", ""]),
-    }
-)
-
-
-def table(drawn, sequence):
-    """Rows whose times go on, with some disorder; seq breaks ties."""
-    made, now = [], 0
-    for row in drawn:
-        now += row["at"] % 5
-        time = START + dt.timedelta(seconds=max(0, now - row["back"]))
-        made.append({**{n: row[n] for n in ("k", "x", "odo", "mark", "note")}, "ts": time, "seq": next(sequence)})
-    return pa.Table.from_pylist(made, schema=SCHEMA)
-
-
-@st.composite
-def batches(draw):
-    """A stream cut into micro-batches, of which some are empty."""
-    drawn = draw(st.lists(rows, min_size=1, max_size=60))
-    whole = table(drawn, iter(range(1000)))
-    cuts = sorted(draw(st.lists(st.integers(0, len(whole)), max_size=8)))
-    return [whole[a:b] for a, b in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
-
 
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
@@ -116,8 +93,8 @@ def test_a_tie_break_makes_the_order_of_arrival_irrelevant(parts, random):
     stream = Stream(task, 10**12)
     whole = pa.concat_tables(parts)
     shuffled = whole.take(random.sample(range(len(whole)), len(whole)))
-    for row in range(0, len(whole), 7):
-        stream.push(shuffled[row : row + 7])
+    for first in range(0, len(whole), 7):
+        stream.push(shuffled[first : first + 7])
     stream.flush()
     stream.flush()
     same(stream.result(), batch(task, whole))
@@ -148,20 +125,6 @@ def test_frames_that_only_look_ahead_by_time(parts, delay):
 
 
 RESULTS = {"n": sw.count(), "peak": sw.max("x"), "typical": sw.median("odo"), "notes": sw.collect_list("seq")}
-SLIDES = {
-    "hopping": sw.time("10s", every="3s"),
-    "moved": sw.time("5s", every="5s", offset="1s"),
-    "rows by time": sw.rows(4, every="7s"),
-    "range by time": sw.range_between("-6s", 0, every="2s"),
-    "rows": sw.rows(5, every=3),
-    "due": sw.rows(5, every=2, min_rows=3),
-    "time by rows": sw.time("4s", every=sw.rows(2)),
-    "delta": sw.time("8s", every=sw.delta("odo", 2)),
-    "delta by delta": sw.delta("odo", 4, every=3),
-    "punctuation": sw.rows(3, every=sw.punctuation("mark")),
-    "trips": sw.punctuation("mark", every=sw.punctuation("mark")),
-    "ahead": sw.rows_between(-1, 2, every=2),
-}
 
 
 @pytest.mark.parametrize("name", SLIDES)
@@ -181,11 +144,6 @@ def test_slides_equal_those_of_a_batch(name, parts, delay):
 
 
 # ---- what comes out when
-def row(key, seconds, **columns):
-    time = None if seconds is None else START + dt.timedelta(seconds=seconds)
-    return {"k": key, "ts": time, "seq": 0, "x": 1.0, "odo": 0, "mark": False, "note": "", **columns}
-
-
 def push(stream, *rows):
     """The rows that come out of a batch, as pairs of key and second."""
     stream.out.clear()

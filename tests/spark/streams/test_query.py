@@ -200,7 +200,7 @@ def test_what_is_refused_before_a_query_starts(spark):
     refused("is timestamp_ntz", df=df.selectExpr("timestamp::timestamp_ntz AS timestamp", "value"))
     refused("descending", order_by=sw.desc("timestamp"))
     refused('late="drop" is what there is', late="revise")
-    refused("emit is one of", emit="changes")
+    refused("emit is one of", emit="every")
     refused("counts milliseconds", max_delay="1us")
     refused("a length of time", forget_after=3)
     refused("a number from 1 to 4096", buckets=0)

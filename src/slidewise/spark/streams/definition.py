@@ -13,7 +13,13 @@ from slidewise.errors import InvalidInput
 from slidewise.state.definition import Definition, of_aggregation, words
 from slidewise.windows.definitions import Between, Column, PunctuationWindow, Unbounded, WindowDefinition
 
-EMITS = ("watermark", "arrival")
+EMITS = ("watermark", "changes", "arrival")
+#: what late="revise" adds to the output
+REVISION = "revision"
+#: in the state, how often a row has come out again; -1: it has not come out at all
+REVISIONS = "__slidewise_revision"
+#: columns of notes: the time of a result, and what is noted of it
+NOTE_TIME, NOTE = "__slidewise_time", "__slidewise_note_"
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,8 @@ class StreamTask:
     #: the columns that aggregates, windows and the order read
     reads: tuple[str, ...]
     emit: str = "watermark"
+    #: with late="revise", late rows of up to so many microseconds before the watermark revise what has come out
+    keep: int | None = None
     #: a key without rows for longer than this many microseconds begins anew
     forget_after: int | None = None
     #: one row per slide, and not per row
@@ -57,8 +65,22 @@ class StreamTask:
 
     @cached_property
     def waiting(self) -> pa.Schema:
-        """The columns of rows that have not come out; of slides, no row ever does."""
-        return self.history if self.slides else self._without_keys(self.rows.names)
+        """The columns of rows that have not come out, or may come out again; of slides, no row ever does."""
+        if self.slides:
+            return self.history
+        columns = self._without_keys(self.rows.names)
+        return columns if self.keep is None else columns.append(pa.field(REVISIONS, pa.int32()))
+
+    @cached_property
+    def notes(self) -> list[pa.Field]:
+        """What is kept of results that have come out: the last of each key, or which slide was revised how often."""
+        if self.emit == "changes":
+            kinds = self.kinds
+        elif self.slides and self.keep is not None:
+            kinds = (pa.int64(), pa.int32())
+        else:
+            return []
+        return [pa.field(NOTE_TIME, pa.int64()), *(pa.field(f"{NOTE}{k}", kind) for k, kind in enumerate(kinds))]
 
     def _without_keys(self, names: tuple[str, ...] | list[str]) -> pa.Schema:
         # A table without columns has no rows, either: one column stays in any case.

@@ -10,9 +10,8 @@ value has the definition in words and is read first: it says what has changed, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from itertools import pairwise
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -23,13 +22,14 @@ from slidewise.spark.streams.definition import StreamTask
 from slidewise.state import envelope
 from slidewise.state.definition import fingerprint
 
-#: A piece of more bytes is split, unless it is of one key.
+#: A piece of more bytes is split, unless it is of one hash.
 LARGE = 1 << 15
 #: the whole tree: one leaf. A leaf of depth d is 1 and then the last d bits of the hashes in it.
 ROOT = 1
 _DEEPEST = 40
 #: columns of keys: the hash, how many rows are gone before the first, and how many there are in either table
 HASH, BEFORE, KEPT, WAITING = (f"__slidewise_{name}" for name in ("hash", "before", "kept", "waiting"))
+_TABLES = ("keys", "kept", "waiting", "notes")
 #: deadlines beyond all times
 NEVER = 2**63 - 1
 
@@ -53,36 +53,67 @@ class Store(Protocol):
         """Let a piece go."""
 
 
+_NO_TIMES = np.empty(0, np.int64)
+
+
 @dataclass(frozen=True)
 class Held:
-    """Rows of some keys. Keys have their hash, and how many rows of either table are theirs, which follow in order."""
+    """Rows of some keys. Keys have their hash, and how many rows of either table are theirs, which follow in order.
+
+    Notes are of a key, with its hash, and not of its rows: the key may have none.
+    """
 
     keys: pa.Table
     kept: pa.Table
     waiting: pa.Table
-    #: when rows of each key are due, and when all of it can go; not saved, since the meta value has both per piece
-    due: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
-    over: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    notes: pa.Table
+    #: when rows of each key are due, when all of it can go, and when each note can; not saved, since the meta value has
+    #: all of it per piece
+    due: np.ndarray = field(default_factory=lambda: _NO_TIMES)
+    over: np.ndarray = field(default_factory=lambda: _NO_TIMES)
+    notes_over: np.ndarray = field(default_factory=lambda: _NO_TIMES)
 
     def __len__(self) -> int:
-        return len(self.kept) + len(self.waiting)
+        return len(self.kept) + len(self.waiting) + len(self.notes)
+
+    @property
+    def deadline(self) -> int:
+        """When rows come out, or nothing is needed any more.
+
+        Silent keys are let go when all keys are silent, or when there is another reason to write: not one by one.
+        """
+        over = max(self.over.max(initial=-NEVER), self.notes_over.max(initial=-NEVER))
+        return min(int(self.due.min(initial=NEVER)), int(over))
+
+    @property
+    def divisible(self) -> bool:
+        """Whether there is more than one hash."""
+        hashes = np.concatenate([t[HASH].to_numpy() for t in (self.keys, self.notes)])
+        return bool((hashes != hashes[0]).any())
 
     def counts(self, name: str) -> np.ndarray:
         """How many rows each key has in a table."""
         return self.keys[name].to_numpy()
 
-    def by(self, labels: np.ndarray) -> Iterator[tuple[int, Held]]:
-        """The rows of keys of equal label, label by label."""
-        order = np.argsort(labels, kind="stable")
+    def by(self, label: Callable[[np.ndarray], np.ndarray]) -> dict[int, Held]:
+        """The rows of keys whose hashes have equal labels."""
+        labels, noted = (label(t[HASH].to_numpy()) for t in (self.keys, self.notes))
+        order, beside = (np.argsort(each, kind="stable") for each in (labels, noted))
         kept, waiting = self.counts(KEPT), self.counts(WAITING)
-        keys = self.keys.take(pa.array(order))
+        keys, notes = self.keys.take(pa.array(order)), self.notes.take(pa.array(beside))
         tables = [t.take(pa.array(_rows_of(n, order))) for t, n in ((self.kept, kept), (self.waiting, waiting))]
         ends = [np.concatenate(([0], np.cumsum(n[order]))) for n in (kept, waiting)]
-        cuts = np.flatnonzero(np.diff(labels[order], prepend=-1, append=-1)).tolist()
-        for first, last in pairwise(cuts):
-            rows, waits = (t[end[first] : end[last]] for t, end in zip(tables, ends, strict=True))
-            chosen = order[first:last]
-            yield int(labels[order[first]]), Held(keys[first:last], rows, waits, self.due[chosen], self.over[chosen])
+        there = np.union1d(labels, noted)
+        cuts, note_cuts = (
+            np.append(np.searchsorted(each, there), len(each)).tolist() for each in (labels[order], noted[beside])
+        )
+        found = {}
+        for k, name in enumerate(there.tolist()):
+            own, about = slice(cuts[k], cuts[k + 1]), slice(note_cuts[k], note_cuts[k + 1])
+            rows, waits = (t[end[own.start] : end[own.stop]] for t, end in zip(tables, ends, strict=True))
+            times = self.due[order[own]], self.over[order[own]], self.notes_over[beside[about]]
+            found[name] = Held(keys[own], rows, waits, notes[about], *times)
+        return found
 
 
 def _rows_of(counts: np.ndarray, order: np.ndarray) -> np.ndarray:
@@ -94,7 +125,7 @@ def _rows_of(counts: np.ndarray, order: np.ndarray) -> np.ndarray:
 def together(parts: Iterable[Held], empty: Held) -> Held:
     """The rows of several pieces."""
     listed = [empty, *parts]
-    return Held(*(pa.concat_tables([getattr(p, name) for p in listed]) for name in ("keys", "kept", "waiting")))
+    return Held(*(pa.concat_tables([getattr(p, name) for p in listed]) for name in _TABLES))
 
 
 class Bucket:
@@ -106,8 +137,11 @@ class Bucket:
         self._short = {"fingerprint": fingerprint(self._definition).hex()}
         counts = [(HASH, pa.int64()), (BEFORE, pa.int64()), (KEPT, pa.int32()), (WAITING, pa.int32())]
         keys = [task.rows.field(name) for name in task.partition_by]
-        self._schemas = (pa.schema([*keys, *(pa.field(*c) for c in counts)]), task.history, task.waiting)
-        self.empty = Held(*(schema.empty_table() for schema in self._schemas))
+        notes = pa.schema([*keys, pa.field(HASH, pa.int64()), *task.notes])
+        tables = (pa.schema([*keys, *(pa.field(*c) for c in counts)]), task.history, task.waiting, notes)
+        self.empty = Held(*(schema.empty_table() for schema in tables))
+        #: of what is saved: a task without notes saves no table of them
+        self._schemas = tables if task.notes else tables[:-1]
         #: the watermark up to which everything has come out; None before the first
         self.mark: int | None = None
         #: leaves, and when something of each is due
@@ -149,7 +183,7 @@ class Bucket:
     # ---- pieces
     def replace(self, pieces: set[int], held: Held) -> None:
         """Write pieces anew: their keys are now these."""
-        parts = dict(held.by(self.leaves(held.keys[HASH].to_numpy())))
+        parts = held.by(self.leaves)
         for piece in sorted(pieces):
             self.write(piece, parts.get(piece, self.empty))
 
@@ -168,7 +202,7 @@ class Bucket:
             ]
         except (TypeError, ValueError, pa.ArrowException) as error:
             raise StateError(f"saved state is damaged: {error}") from error
-        return Held(*(pa.Table.from_batches([batch]) for batch in batches))
+        return replace(self.empty, **{n: pa.Table.from_batches([b]) for n, b in zip(_TABLES, batches, strict=False)})
 
     def write(self, piece: int, held: Held) -> None:
         """Replace a piece, which may become several."""
@@ -176,16 +210,14 @@ class Bucket:
             self._remove(piece)
             self.due[piece] = NEVER
             return
-        parts = tuple(_serialized(t) for t in (held.keys, held.kept, held.waiting))
+        parts = tuple(_serialized(getattr(held, name)) for name in _TABLES[: len(self._schemas)])
         depth = piece.bit_length() - 1
-        if sum(map(len, parts)) > LARGE and len(held.keys) > 1 and depth < _DEEPEST:
+        if sum(map(len, parts)) > LARGE and depth < _DEEPEST and held.divisible:
             self._split(piece, held, depth)
             return
         self.store.write(piece, envelope.seal("stream piece", self._short, parts))
         self._is_there.add(piece)
-        # Rows come out when the first is due. Silent keys are let go when all keys of their piece are silent, or when
-        # it is written for another reason: a piece is not read once for each.
-        self.due[piece] = min(int(held.due.min()), int(held.over.max()))
+        self.due[piece] = held.deadline
 
     def _remove(self, piece: int) -> None:
         if piece in self._is_there:
@@ -195,9 +227,8 @@ class Bucket:
     def _split(self, piece: int, held: Held, depth: int) -> None:
         self._remove(piece)
         self.due.pop(piece, None)
-        bit = (held.keys[HASH].to_numpy() >> depth) & 1
         low = piece - (1 << depth)
-        parts = dict(held.by(bit))
+        parts = held.by(lambda hashes: (hashes >> depth) & 1)
         for side in (0, 1):
             self.write((2 << depth) | (side << depth) | low, parts.get(side, self.empty))
 

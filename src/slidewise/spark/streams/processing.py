@@ -7,7 +7,7 @@ engine of columns compute them all at once, gives the rows that are final, and k
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,56 +19,9 @@ from slidewise.columns.order import arrange, sortable
 from slidewise.columns.plan import Evaluation
 from slidewise.spark.streams.definition import StreamTask
 from slidewise.spark.streams.horizon import Arrived, first_needed, first_open, lookback, next_final
+from slidewise.spark.streams.notes import news, remaining
 from slidewise.spark.streams.pieces import BEFORE, HASH, KEPT, NEVER, WAITING, Bucket, Held, Store, together
-
-
-@dataclass(frozen=True)
-class Step:
-    """What came of some rows and a watermark."""
-
-    #: rows that are final, by key and in the order of each
-    rows: pa.Table
-    #: how many new rows were at or before the watermark, and how many had no time
-    late: int
-    untimed: int
-    #: the next watermark at which something is due, before this step and after it; None: at none
-    was_due: int | None
-    deadline: int | None
-
-
-@dataclass(frozen=True)
-class Joined:
-    """All rows at hand, arranged by key and order."""
-
-    #: what aggregates read, keys included
-    table: pa.Table
-    #: where all columns of a row are in `whole`; negative: it has come out already
-    origin: np.ndarray
-    whole: pa.Table
-    hashes: np.ndarray
-    #: how many rows of each key are gone
-    before: np.ndarray
-    #: key k is rows offsets[k] to offsets[k + 1] - 1
-    offsets: np.ndarray
-    #: microseconds; None without an order
-    times: np.ndarray | None
-
-    @property
-    def emitted(self) -> np.ndarray:
-        """Which rows have come out."""
-        return self.origin < 0
-
-
-@dataclass
-class Fate:
-    """What becomes of each row: it comes out, it stays since frames reach it, it waits; and when it is due."""
-
-    out: np.ndarray
-    history: np.ndarray
-    waits: np.ndarray
-    due: np.ndarray
-    #: how many rows of each key are gone by then
-    before: np.ndarray
+from slidewise.spark.streams.step import Fate, Joined, Part, Results, Sessions, Step
 
 
 class Processing:
@@ -111,8 +64,10 @@ class Processing:
         column = new[self.task.time]
         untimed = column.null_count
         times = column.cast(pa.int64())
-        all_on_time = watermark is None or self.task.released
-        good = pc.is_valid(times) if all_on_time else pc.greater(times, watermark).fill_null(False)
+        if watermark is None or self.task.released:
+            good = pc.is_valid(times)
+        else:
+            good = pc.greater(times, watermark - (self.task.keep or 0)).fill_null(False)
         mask = good.to_numpy()
         dropped = len(mask) - int(mask.sum())
         return (new.filter(good), hashes[mask], dropped - untimed, untimed) if dropped else (new, hashes, 0, 0)
@@ -128,17 +83,20 @@ class Processing:
     def _step(
         self, held: Held, new: pa.Table, hashes: np.ndarray, watermark: int | None, mark: int | None
     ) -> tuple[pa.Table, Held]:
+        """`mark` is the watermark of the step before."""
         joined = self._join(held, new, hashes)
-        if not len(joined.table):
-            return self._nothing(), held
-        known = self._known(joined, watermark)
         waits = ~joined.emitted
-        due = np.full(len(known), NEVER)
+        due = np.full(len(waits), NEVER)
         if joined.times is not None:
             due = np.where(waits, joined.times, due)
-        fate = Fate(np.zeros(len(known), bool), joined.emitted, waits, due, joined.before.copy())
-        out = self._settle(joined, known, watermark, mark, fate)
-        return out, self._left(joined, fate)
+        fate = Fate(joined.emitted, waits, due, waits, joined.before.copy(), held.notes)
+        if not len(joined.table):
+            notes, over = remaining(self.task, joined, fate, watermark)
+            return self._nothing(), replace(held, notes=notes, notes_over=over)
+        results = self._results(joined, watermark, mark, fate)
+        if results is not None and self.task.emit == "changes":
+            results = news(self.task, joined, results, fate)
+        return self._nothing() if results is None else results.table, self._left(joined, fate, watermark)
 
     def _join(self, held: Held, new: pa.Table, hashes: np.ndarray) -> Joined:
         task = self.task
@@ -176,96 +134,101 @@ class Processing:
             table if arranged.in_order else table.take(pa.array(permutation)),
             permutation - len(held.kept),
             whole,
+            len(held.waiting),
             every_hash[permutation],
             np.maximum.reduceat(gone[permutation], arranged.offsets[:-1]) if len(table) else gone,
             arranged.offsets,
             times,
         )
 
-    def _known(self, joined: Joined, watermark: int | None) -> np.ndarray:
-        """Which rows have no unknown row before them."""
-        if joined.times is None or watermark is None:
-            return np.ones(len(joined.table), bool)
-        return joined.times <= watermark
+    def _results(self, joined: Joined, watermark: int | None, mark: int | None, fate: Fate) -> Results | None:
+        """Compute the rows of keys that have news, and decide what becomes of all rows."""
+        part = self._settle(joined, watermark, fate)
+        fate.pending = fate.waits
+        if part is None:
+            return None
+        fate.due[part.places] = part.each(part.due)
+        fate.due[~fate.waits] = NEVER
+        return self._output(joined, part, ~joined.emitted[part.places] & ~fate.waits[part.places])
 
-    def _settle(
-        self, joined: Joined, known: np.ndarray, watermark: int | None, mark: int | None, fate: Fate
-    ) -> pa.Table:
-        """Compute the rows of keys that have news, and decide what becomes of them."""
-        at_once = self.task.emit == "arrival"
-        sessions = self._sessions(joined, known)
-        session_of = np.repeat(np.arange(len(sessions) - 1), np.diff(sessions))
-        gone = self._gone(joined, sessions, watermark)
-        fate.history &= ~gone[session_of]
+    def _settle(self, joined: Joined, watermark: int | None, fate: Fate) -> Part | None:
+        """Decide which rows wait, and which are still needed, as of a watermark."""
+        known = joined.known(watermark)
+        sessions = self._sessions(joined, known, watermark)
+        fate.history &= ~sessions.ended[sessions.of]
         if self._lookback is not None and watermark is not None and joined.times is not None:
             fate.history &= joined.times >= watermark - self._lookback
+        part = self._part(joined, sessions, known, ~joined.emitted, watermark)
+        if part is None:
+            return None
+        rows, places = part.rows, part.places
+        needed = np.where(part.ended, rows.end, self._first_needed(rows, part.first, watermark))
+        since = np.arange(len(places)) >= part.each(needed)
+        at_once = self.task.emit == "arrival"
+        fate.history[places] = since if at_once else part.final & since
+        fate.waits[places] = False if at_once else ~part.final
+        if self._counts:  # of the last session of a key, which is the only one that stays
+            fate.before[joined.key_of(places[rows.begin])] = rows.places[rows.begin] + needed - rows.begin
+        return part
+
+    def _part(
+        self, joined: Joined, sessions: Sessions, known: np.ndarray, fresh: np.ndarray, watermark: int | None
+    ) -> Part | None:
+        """The known rows of sessions in which some are fresh."""
+        at_once = self.task.emit == "arrival"
         ready = np.ones(len(known), bool) if at_once else known
-        news = np.bincount(session_of[ready & ~joined.emitted], minlength=len(gone)) > 0
-        places = np.flatnonzero(ready & news[session_of])
+        news = np.bincount(sessions.of[ready & fresh], minlength=len(sessions.ended)) > 0
+        places = np.flatnonzero(ready & news[sessions.of])
         if not len(places):
-            return self._nothing()
-        rows, numbers = self._arrived(joined, places, session_of, sessions)
-        closed = gone[numbers]
+            return None
+        rows, numbers = self._arrived(joined, places, sessions)
         if at_once:
-            first = rows.first(~known[places])
+            first, due = rows.first(~known[places]), np.full(len(rows.end), NEVER)
         else:
             first, due = self._first_open(rows, watermark)
             if self.task.forget_after is not None:
-                due = np.minimum(due, self._forgotten(joined, sessions)[numbers])
-            fate.due[places] = np.repeat(due, np.diff(rows.offsets))
-        first = np.where(closed, rows.end, first)
-        needed = np.where(closed, rows.end, self._first_needed(rows, first, watermark))
-        row, each = np.arange(len(places)), np.diff(rows.offsets)
-        before, since = row < np.repeat(first, each), row >= np.repeat(needed, each)
-        emitted = joined.emitted[places]
-        fate.out[places] = ~emitted if at_once else before & ~emitted
-        fate.history[places] = since if at_once else before & since
-        fate.waits[places] = False if at_once else ~before
-        fate.due[~fate.waits] = NEVER
-        if self._counts:  # of the last session of a key, which is the only one that stays
-            key = np.searchsorted(joined.offsets, places[rows.begin], side="right") - 1
-            fate.before[key] = rows.places[rows.begin] + needed - rows.begin
-        return self._output(joined, rows, places, fate.out[places])
+                due = np.minimum(due, self._forgotten(joined, sessions.offsets)[numbers])
+        ended = sessions.ended[numbers]
+        return Part(rows, places, np.where(ended, rows.end, first), due, ended)
 
-    def _arrived(
-        self, joined: Joined, places: np.ndarray, session_of: np.ndarray, sessions: np.ndarray
-    ) -> tuple[Arrived, np.ndarray]:
+    def _arrived(self, joined: Joined, places: np.ndarray, sessions: Sessions) -> tuple[Arrived, np.ndarray]:
         """Some rows, whole sessions as far as they are known, and the numbers of these sessions."""
-        numbers = session_of[places]
+        numbers = sessions.of[places]
         firsts = np.flatnonzero(np.diff(numbers, prepend=-1))
         numbers = numbers[firsts]
         before = None
         if self._counts:
-            begins = sessions[numbers]
-            key = np.searchsorted(joined.offsets, begins, side="right") - 1
+            begins = sessions.offsets[numbers]
+            key = joined.key_of(begins)
             before = np.where(begins == joined.offsets[key], joined.before[key], 0)
         table = joined.table if len(places) == len(joined.table) else joined.table.take(pa.array(places))
         offsets = np.append(firsts, len(places))
         return Arrived(table, self.task.partition_by, self.task.order_by, offsets, before), numbers
 
-    def _output(self, joined: Joined, rows: Arrived, places: np.ndarray, out: np.ndarray) -> pa.Table:
+    def _output(self, joined: Joined, part: Part, out: np.ndarray) -> Results:
         """Rows that are final: all of their columns, and their results."""
-        results = Evaluation(rows, self.task.expressions.values(), 1).columns(self.task.expressions)
+        results = Evaluation(part.rows, self.task.expressions.values(), 1).columns(self.task.expressions)
         chosen = np.flatnonzero(out)
-        table = joined.whole.take(pa.array(joined.origin[places[chosen]]))
+        places = part.places[chosen]
+        table = joined.whole.take(pa.array(joined.origin[places]))
         for (name, column), kind in zip(results.items(), self.task.kinds, strict=True):
             table = _with(table, name, of_type(column.take(pa.array(chosen)), kind))
-        return table
+        return joined.results(table, places)
 
-    def _sessions(self, joined: Joined, known: np.ndarray) -> np.ndarray:
+    def _sessions(self, joined: Joined, known: np.ndarray, watermark: int | None) -> Sessions:
         """Where keys begin, or begin anew after they were forgotten."""
-        if self.task.forget_after is None or joined.times is None:
-            return joined.offsets
-        anew = np.zeros(len(known) + 1, bool)
-        anew[1:-1] = known[1:] & (np.diff(joined.times) > self.task.forget_after)
-        anew[joined.offsets] = True
-        return np.flatnonzero(anew)
-
-    def _gone(self, joined: Joined, sessions: np.ndarray, watermark: int | None) -> np.ndarray:
-        """Which sessions have ended: no row that is to come belongs to them."""
-        if self.task.forget_after is None or joined.times is None or watermark is None:
-            return np.zeros(len(sessions) - 1, bool)
-        return (self._forgotten(joined, sessions) <= watermark) | ~np.isin(sessions[1:], joined.offsets)
+        forget_after = self.task.forget_after
+        offsets, number = joined.offsets, len(joined.offsets) - 1
+        ended = np.zeros(number, bool)
+        if forget_after is not None and joined.times is not None:
+            anew = np.zeros(len(known) + 1, bool)
+            anew[1:-1] = known[1:] & (np.diff(joined.times) > forget_after)
+            anew[joined.offsets] = True
+            offsets = np.flatnonzero(anew)
+            ended = ~np.isin(offsets[1:], joined.offsets)
+            if watermark is not None:
+                ended |= self._forgotten(joined, offsets) <= watermark
+        return Sessions(offsets, np.repeat(np.arange(len(ended)), np.diff(offsets)), ended)
 
     def _forgotten(self, joined: Joined, sessions: np.ndarray) -> np.ndarray:
         """When each session is forgotten, if no more rows come."""
@@ -290,11 +253,12 @@ class Processing:
         return needed
 
     # ---- what is left
-    def _left(self, joined: Joined, fate: Fate) -> Held:
-        """The state of all keys that have rows left."""
-        begin = joined.offsets[:-1]
-        kept, waiting = (
-            np.add.reduceat(mask.astype(np.int32), begin, dtype=np.int32) for mask in (fate.history, fate.waits)
+    def _left(self, joined: Joined, fate: Fate, watermark: int | None) -> Held:
+        """The state of all keys that have something left."""
+        begin = joined.begin
+        kept, waiting, pending = (
+            np.add.reduceat(mask.astype(np.int32), begin, dtype=np.int32)
+            for mask in (fate.history, fate.waits, fate.pending)
         )
         stays = (kept > 0) | (waiting > 0)
         keys = joined.table.select(list(self.task.partition_by)).take(pa.array(begin[stays]))
@@ -305,20 +269,26 @@ class Processing:
                 else pa.table({name: column[stays]})
             )
         due = np.minimum.reduceat(np.where(fate.waits | fate.history, fate.due, NEVER), begin)
+        notes, notes_over = remaining(self.task, joined, fate, watermark)
         return Held(
             keys,
             joined.table.select(self.task.history.names).filter(pa.array(fate.history)),
-            joined.whole.select(self.task.waiting.names).take(pa.array(joined.origin[fate.waits])),
+            self._waiting(joined, fate),
+            notes,
             due[stays],
-            np.where(waiting > 0, NEVER, self._over(joined))[stays],
+            np.where(pending > 0, NEVER, self._over(joined))[stays],
+            notes_over,
         )
+
+    def _waiting(self, joined: Joined, fate: Fate) -> pa.Table:
+        return joined.whole.select(self.task.waiting.names).take(pa.array(joined.origin[fate.waits]))
 
     def _over(self, joined: Joined) -> np.ndarray:
         """When nothing of each key is needed any more, if no more rows come."""
         lengths = [length for length in (self.task.forget_after, self._lookback) if length is not None]
         if joined.times is None or not lengths:
             return np.full(len(joined.offsets) - 1, NEVER)
-        return joined.times[joined.offsets[1:] - 1] + min(lengths) + 1
+        return joined.times[joined.offsets[1:] - 1] + min(lengths) + (self.task.keep or 0) + 1
 
 
 def of_type(column: pa.Array, kind: pa.DataType) -> pa.Array:

@@ -206,7 +206,7 @@ def planned(df: Any, task: StreamTask, output: Any, event_time: str | None, metr
     # Under plain names: mapInArrow cannot find columns whose names have dots.
     plain = rows.toDF(*map(str, range(len(task.rows) + 1)))
     packed = plain.mapInArrow(_packer(packing), f"{BUCKET} int, {BLOB} binary")
-    if event_time is not None and task.emit == "watermark":
+    if event_time is not None and task.emit != "arrival":
         released = output[event_time]
         released.metadata = {**released.metadata, RELEASED: True}
     counted = StructType([*output.fields, StructField(LATE, LongType()), StructField(UNTIMED, LongType())])

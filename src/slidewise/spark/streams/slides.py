@@ -20,7 +20,8 @@ from slidewise.errors import InvalidInput
 from slidewise.spark.streams.definition import StreamTask
 from slidewise.spark.streams.horizon import Arrived, first_needed
 from slidewise.spark.streams.pieces import NEVER
-from slidewise.spark.streams.processing import Fate, Joined, Processing, of_type
+from slidewise.spark.streams.processing import Processing, of_type
+from slidewise.spark.streams.step import Fate, Joined, Part, Results, Sessions
 from slidewise.windows.definitions import DeltaWindow, RowsWindow, TimeWindow
 
 #: Before the first watermark, nothing has come out.
@@ -81,10 +82,11 @@ class RowSlides(_Slides):
             return last[np.minimum(needed, rows.end - 1)]
         return needed
 
-    def _output(self, joined: Joined, rows: Arrived, places: np.ndarray, out: np.ndarray) -> pa.Table:
-        slides = slides_of(self.window, rows)
+    def _output(self, joined: Joined, part: Part, out: np.ndarray) -> Results:
+        slides = slides_of(self.window, part.rows)
         assert slides.rows is not None
-        return self._table(rows, slides.those(out[slides.rows]))
+        slides = slides.those(out[slides.rows])
+        return joined.results(self._table(part.rows, slides), part.places[slides.rows])
 
 
 class TimeSlides(_Slides):
@@ -105,39 +107,71 @@ class TimeSlides(_Slides):
                 "forgotten before its slide is complete"
             )
 
-    def _settle(
-        self, joined: Joined, known: np.ndarray, watermark: int | None, mark: int | None, fate: Fate
-    ) -> pa.Table:
-        assert joined.times is not None and watermark is not None
+    def _results(self, joined: Joined, watermark: int | None, mark: int | None, fate: Fate) -> Results | None:
+        assert watermark is not None
         mark = _BEGIN if mark is None else mark
+        arrived = self._settle_slides(joined, watermark, mark, fate)
+        fate.pending = fate.waits
+        if arrived is None:
+            return None
+        rows, places = arrived
+        slides = slides_of(self.window, rows)
+        last = last_times(slides)
+        return self._given(joined, rows, places, slides.those((last <= watermark) & (last > mark)))
+
+    def _settle_slides(
+        self, joined: Joined, watermark: int, mark: int, fate: Fate
+    ) -> tuple[Arrived, np.ndarray] | None:
+        """Decide which rows wait, and which are still needed; the rows of keys with slides that close by then."""
+        assert joined.times is not None
         hopping = self.grid.size is not None
-        # A hopping window may reach over the time in which a key is forgotten; nothing stays for longer than it does.
-        sessions = joined.offsets if hopping else self._sessions(joined, known)
-        session_of = np.repeat(np.arange(len(sessions) - 1), np.diff(sessions))
+        known, sessions = self._known_sessions(joined, watermark)
         fate.due, fate.waits = self.grid.closes(joined.times, watermark), ~known
         is_open = fate.due != NEVER
         fate.history = known & (is_open if hopping else is_open | joined.emitted)
         if self._lookback is not None:
             fate.history &= joined.times >= watermark - self._lookback
-        closing = known & ((self.grid.closes(joined.times, mark) <= watermark) | ~joined.emitted)
-        news = np.bincount(session_of[closing], minlength=len(sessions) - 1) > 0
-        places = np.flatnonzero(known & news[session_of])
-        out = self._nothing()
-        if len(places):
-            rows, _ = self._arrived(joined, places, session_of, sessions)
-            if not hopping:
-                needed = first_needed(self.window, rows, rows.first(is_open[places]), watermark)
-                fate.history[places] = np.arange(len(places)) >= np.repeat(needed, np.diff(rows.offsets))
-            slides = slides_of(self.window, rows)
-            last = slides.labels["window_end"].cast(pa.int64()).to_numpy() - 1
-            out = self._table(rows, slides.those((last <= watermark) & (last > mark)))
+        arrived = self._closing(joined, known, sessions, ~joined.emitted, watermark, mark)
+        if arrived is not None and not hopping:
+            rows, places = arrived
+            needed = first_needed(self.window, rows, rows.first(is_open[places]), watermark)
+            fate.history[places] = np.arange(len(places)) >= np.repeat(needed, np.diff(rows.offsets))
         if not hopping:
-            fate.history &= ~self._gone(joined, sessions, watermark)[session_of]
-        return out
+            fate.history &= ~sessions.ended[sessions.of]
+        return arrived
+
+    def _known_sessions(self, joined: Joined, watermark: int) -> tuple[np.ndarray, Sessions]:
+        known = joined.known(watermark)
+        if self.grid.size is None:
+            return known, self._sessions(joined, known, watermark)
+        # A hopping window may reach over the time in which a key is forgotten; nothing stays for longer than it does.
+        number = len(joined.begin)
+        of = np.repeat(np.arange(number), np.diff(joined.offsets))
+        return known, Sessions(joined.offsets, of, np.zeros(number, bool))
+
+    def _closing(
+        self, joined: Joined, known: np.ndarray, sessions: Sessions, fresh: np.ndarray, watermark: int, mark: int
+    ) -> tuple[Arrived, np.ndarray] | None:
+        """The known rows of sessions of which slides close, or some rows are fresh."""
+        closing = known & ((self.grid.closes(joined.times, mark) <= watermark) | fresh)  # type: ignore[arg-type]
+        news = np.bincount(sessions.of[closing], minlength=len(sessions.ended)) > 0
+        places = np.flatnonzero(known & news[sessions.of])
+        return (self._arrived(joined, places, sessions)[0], places) if len(places) else None
+
+    def _given(self, joined: Joined, rows: Arrived, places: np.ndarray, slides: Slides) -> Results:
+        session = np.repeat(np.arange(len(rows.begin)), np.diff(slides.offsets))
+        keys = joined.key_of(places[rows.begin])[session]
+        return Results(self._table(rows, slides), keys, last_times(slides))
 
     def _over(self, joined: Joined) -> np.ndarray:
         # The rows of a hopping window go when it closes, and each has its time for that.
         return super()._over(joined) if self.grid.size is None else np.full(len(joined.offsets) - 1, NEVER)
+
+
+def last_times(slides: Slides) -> np.ndarray:
+    """The last time that belongs to each slide by time."""
+    ends: np.ndarray = slides.labels["window_end"].cast(pa.int64()).to_numpy()
+    return ends - 1
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,130 @@
+"""One step of a stream: the rows at hand, what becomes of each, and what comes out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from slidewise.spark.streams.horizon import Arrived
+
+
+@dataclass(frozen=True)
+class Step:
+    """What came of some rows and a watermark."""
+
+    #: rows that are final, by key and in the order of each
+    rows: pa.Table
+    #: how many new rows were at or before the watermark, and how many had no time
+    late: int
+    untimed: int
+    #: the next watermark at which something is due, before this step and after it; None: at none
+    was_due: int | None
+    deadline: int | None
+
+
+@dataclass(frozen=True)
+class Results:
+    """What comes out, by key and in the order of each."""
+
+    table: pa.Table
+    #: the number of the key of each, and its time
+    keys: np.ndarray
+    times: np.ndarray
+
+    def those(self, chosen: np.ndarray) -> Results:
+        """The results of a mask."""
+        return Results(self.table.filter(pa.array(chosen)), self.keys[chosen], self.times[chosen])
+
+
+@dataclass(frozen=True)
+class Joined:
+    """All rows at hand, arranged by key and order."""
+
+    #: what aggregates read, keys included
+    table: pa.Table
+    #: where all columns of a row are in `whole`; negative: it has come out for good
+    origin: np.ndarray
+    whole: pa.Table
+    #: how many rows of `whole` were there before
+    waited: int
+    hashes: np.ndarray
+    #: how many rows of each key are gone
+    before: np.ndarray
+    #: key k is rows offsets[k] to offsets[k + 1] - 1
+    offsets: np.ndarray
+    #: microseconds; None without an order
+    times: np.ndarray | None
+
+    @property
+    def emitted(self) -> np.ndarray:
+        """Which rows have come out for good."""
+        return self.origin < 0
+
+    @property
+    def begin(self) -> np.ndarray:
+        """The first row of each key."""
+        return self.offsets[:-1]
+
+    def known(self, watermark: int | None) -> np.ndarray:
+        """Which rows have no unknown row before them."""
+        if self.times is None or watermark is None:
+            return np.ones(len(self.table), bool)
+        return self.times <= watermark
+
+    def key_of(self, rows: np.ndarray) -> np.ndarray:
+        """The number of the key of each row."""
+        return np.searchsorted(self.offsets, rows, side="right") - 1
+
+    def results(self, table: pa.Table, rows: np.ndarray) -> Results:
+        """Results that belong to rows."""
+        return Results(table, self.key_of(rows), rows if self.times is None else self.times[rows])
+
+
+@dataclass
+class Fate:
+    """What becomes of each row: it stays since frames reach it, it waits; and when it is due."""
+
+    history: np.ndarray
+    waits: np.ndarray
+    due: np.ndarray
+    #: rows without which their key cannot go: they have not come out
+    pending: np.ndarray
+    #: how many rows of each key are gone by then
+    before: np.ndarray
+    #: what is noted of results
+    notes: pa.Table
+
+
+@dataclass(frozen=True)
+class Sessions:
+    """Stretches of a key's rows, which begin anew where it was forgotten."""
+
+    offsets: np.ndarray
+    #: the session of each row
+    of: np.ndarray
+    #: which have ended: no row that is to come belongs to them
+    ended: np.ndarray
+
+
+@dataclass(frozen=True)
+class Part:
+    """The known rows of some sessions, and how far each is final."""
+
+    rows: Arrived
+    #: where these rows are among all at hand
+    places: np.ndarray
+    #: the first row of each session that is not final, and when time alone makes it so
+    first: np.ndarray
+    due: np.ndarray
+    ended: np.ndarray
+
+    @property
+    def final(self) -> np.ndarray:
+        """Which rows are final."""
+        return np.arange(len(self.places)) < self.each(self.first)
+
+    def each(self, values: np.ndarray) -> np.ndarray:
+        """A value of every session for every row."""
+        return np.repeat(values, np.diff(self.rows.offsets))
