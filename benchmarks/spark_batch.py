@@ -226,7 +226,10 @@ def compare(bench: Bench, only: str, most_seconds: float) -> None:
             workload.name, f"{sort:.0f}", f"{mine:.0f}", f"{on:.0f}", f"{off:.0f}", verdict(on / mine, workload.on),
             verdict(off / mine, workload.off), f"{count:,}", "yes" if same else "[red]no[/red]",
         )  # fmt: skip
-        console.print(f"{workload.name}: ours {mine:.0f} ns per row, {mine / sort:.2f} times the sort alone")
+        console.print(
+            f"{workload.name}: ours {mine:.0f} ns per row, {mine / sort:.2f} times the sort alone; Spark's time to "
+            f"ours {on / mine:.2f} with the segment tree and {off / mine:.2f} without"
+        )
     console.print(table)
 
 

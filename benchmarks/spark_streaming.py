@@ -1,0 +1,266 @@
+"""Spark streams beside Spark's own windows: `python -m benchmarks.spark_streaming`.
+
+Every query reads the same kind of Parquet files, one micro-batch after the other, into the noop sink. Times are those
+of whole micro-batches, from the query's progress, without the first two. What takes Spark too long gets smaller
+batches, and times are per row. Answers are compared first, on few rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from rich.console import Console
+from rich.table import Table
+
+import slidewise as sw
+from benchmarks.machine import describe
+from slidewise import spark as sws
+
+console = Console(width=max(120, Console().width))
+SCHEMA = "k long, ts timestamp, x double"
+#: micro-batches of a query; the first two are for warming up
+BATCHES, WARM = 6, 2
+CORES = os.cpu_count() or 1
+SECOND = 1_000_000
+
+
+# ---- data
+@dataclass(frozen=True)
+class Feed:
+    """A stream of events: all keys mixed, in the order of time within about a tenth of a second."""
+
+    keys: int
+    #: of a micro-batch
+    rows: int
+    #: rows of each key in a second of event time
+    rate: float
+    batches: int = BATCHES
+
+    def write(self, folder: Path) -> Path:
+        """One file per core and micro-batch."""
+        path = folder / f"{self.keys}_{self.rows}_{self.rate:g}_{self.batches}"
+        if path.exists():
+            return path
+        path.mkdir()
+        rng = np.random.default_rng(1)
+        begin = 1_700_000_000 * SECOND
+        step = SECOND / (self.keys * self.rate)
+        each = self.rows // CORES
+        for number in range(self.batches * CORES):
+            row = np.arange(number * each, (number + 1) * each)
+            ts = begin + (row * step).astype(np.int64) + rng.integers(0, SECOND // 10, each)
+            columns = {
+                "k": rng.integers(0, self.keys, each),
+                "ts": pa.array(ts, pa.timestamp("us", "UTC")),
+                "x": rng.normal(size=each),
+            }
+            pq.write_table(pa.table(columns), path / f"part-{number:05}.parquet")
+            os.utime(path / f"part-{number:05}.parquet", (number, number))  # read in this order
+        return path
+
+
+class Bench:
+    """A session, and the times of queries."""
+
+    def __init__(self, folder: Path) -> None:
+        from pyspark.sql import SparkSession
+
+        self.folder = folder
+        builder = SparkSession.builder.master(f"local[{CORES}]").appName("benchmark")
+        for name, value in {
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.log.level": "ERROR",
+            "spark.driver.memory": "6g",
+            "spark.sql.session.timeZone": "UTC",
+            "spark.local.dir": str(folder / "spark"),
+        }.items():
+            builder = builder.config(name, value)
+        self.spark = sws.configure(builder, partitions=CORES).getOrCreate()
+        self._queries = 0
+
+    def stream(self, feed: Feed) -> Any:
+        reader = self.spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", CORES)
+        return reader.parquet(str(feed.write(self.folder)))
+
+    def per_row(self, make: Callable[[Any], Any], feed: Feed, most_seconds: float = 600.0) -> float:
+        """Nanoseconds per row at steady state."""
+        self._queries += 1
+        writer = make(self.stream(feed)).writeStream.format("noop").trigger(availableNow=True)
+        query = writer.option("checkpointLocation", str(self.folder / f"checkpoint-{self._queries}")).start()
+        if not query.awaitTermination(most_seconds):
+            query.stop()
+        done = [batch for batch in query.recentProgress if batch["numInputRows"]][WARM:]
+        rows = sum(batch["numInputRows"] for batch in done)
+        seconds = sum(batch["durationMs"]["triggerExecution"] for batch in done) / 1e3
+        return seconds * 1e9 / rows if rows else float("nan")
+
+    def rows_of(self, make: Callable[[Any], Any], feed: Feed) -> list[tuple[Any, ...]]:
+        """All rows that a query gives, in order."""
+        self._queries += 1
+        name = f"checked_{self._queries}"
+        writer = make(self.stream(feed)).writeStream.format("memory").queryName(name).trigger(availableNow=True)
+        writer.option("checkpointLocation", str(self.folder / f"checkpoint-{self._queries}")).start().awaitTermination()
+        return sorted(tuple(row) for row in self.spark.table(name).collect())
+
+
+# ---- what is run
+def hopping(size: str, slide: str, **aggregates: Any) -> Callable[[Any], Any]:
+    return lambda df: sw.aggregate(
+        df, window=sw.time(size, every=slide), partition_by="k", order_by="ts", max_delay="1s", **aggregates
+    )
+
+
+def spark_hopping(size: str, slide: str, *aggregates: str) -> Callable[[Any], Any]:
+    from pyspark.sql import functions as sf
+
+    def make(df: Any) -> Any:
+        timed = df.withWatermark("ts", "1 second").groupBy("k", sf.window("ts", size, slide))
+        out = timed.agg(*(sf.expr(text).alias(str(n)) for n, text in enumerate(aggregates)))
+        return out.select("k", "window.start", "window.end", *(str(n) for n in range(len(aggregates))))
+
+    return make
+
+
+def last_rows(df: Any) -> Any:
+    return sw.with_columns(df, partition_by="k", order_by="ts", max_delay="1s", peak=sw.max("x").over(sw.rows(1_000)))
+
+
+def stateless(df: Any) -> Any:
+    """The rows through Python, and nothing else."""
+    return df.mapInArrow(lambda batches: batches, SCHEMA)
+
+
+def by_key(df: Any) -> Any:
+    """The last 1,000 rows as a user would write it: Spark's stateful operator, one call for each key."""
+    import pandas as pd
+    from pyspark.sql.streaming import StatefulProcessor
+
+    class LastRows(StatefulProcessor):  # type: ignore[misc]
+        def init(self, handle: Any) -> None:
+            self._kept = handle.getListState("kept", "x double")
+
+        def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
+            kept = [row[0] for row in self._kept.get()]
+            new = pd.concat(list(rows)).sort_values("ts", kind="stable")
+            every = pd.concat([pd.Series(kept, dtype="float64"), new["x"]])
+            new["peak"] = every.rolling(1_000, min_periods=1).max().to_numpy()[len(kept) :]
+            self._kept.put([(float(x),) for x in every.to_numpy()[-999:]])
+            yield new
+
+        def close(self) -> None:
+            pass
+
+    keyed = df.groupBy("k")
+    return keyed.transformWithStateInPandas(LastRows(), SCHEMA + ", peak double", "Append", "None")
+
+
+EIGHT = {
+    "peak": (sw.max("x"), "max(x)"), "low": (sw.min("x"), "min(x)"), "total": (sw.sum("x"), "sum(x)"),
+    "mean": (sw.avg("x"), "avg(x)"), "spread": (sw.stddev("x"), "stddev(x)"), "n": (sw.count("x"), "count(x)"),
+    "var": (sw.var_pop("x"), "var_pop(x)"), "skew": (sw.skewness("x"), "skewness(x)"),
+}  # fmt: skip
+
+
+# ---- tables
+def check(bench: Bench) -> None:
+    """Ours and Spark's, equal on few rows."""
+    few = Feed(keys=5, rows=600, rate=10, batches=3)
+    ours = bench.rows_of(hopping("1s", "100ms", peak=sw.max("x")), few)
+    spark = bench.rows_of(spark_hopping("1 second", "100 milliseconds", "max(x)"), few)
+    same = ours == spark and len(ours) > 0
+    console.print(
+        f"hopping windows, ours and Spark's: {len(ours):,} rows, {'equal' if same else '[red]different[/red]'}"
+    )
+    ordered = bench.rows_of(last_rows, few)
+    frame = "OVER (PARTITION BY k ORDER BY ts ROWS BETWEEN 999 PRECEDING AND CURRENT ROW)"
+    batch = bench.spark.read.parquet(str(few.write(bench.folder))).selectExpr("k", "ts", "x", f"max(x) {frame}")
+    expected = {tuple(row) for row in batch.collect()}
+    same = set(ordered) <= expected and len(ordered) > 0.8 * len(expected)
+    console.print(f"last 1,000 rows: {len(ordered):,} rows, as a batch gives them: {equal(same)}")
+
+
+def hops(bench: Bench, rows: int, most_seconds: float) -> None:
+    """Hopping windows, where Spark copies each row once per window that it is in."""
+    table = Table("hopping windows, 1,000 keys", "ours, ns per row", "Spark's window()", "its rows", "ratio", "")
+    eight = {name: ours for name, (ours, _) in EIGHT.items()}
+    for size, slide, aggregates, texts, rate, fewer, least in (
+        ("1s", "10ms", {"peak": sw.max("x")}, ["max(x)"], 100, rows // 10, 50),
+        ("1s", "100ms", {"peak": sw.max("x")}, ["max(x)"], 100, rows // 4, 10),
+        ("1h", "1s", eight, [text for _, text in EIGHT.values()], 1, rows // 400, 100),
+    ):
+        feed = Feed(1_000, rows, rate)
+        mine = bench.per_row(hopping(size, slide, **aggregates), feed)
+        small = Feed(1_000, fewer, rate)
+        words = [f"{part[:-2]} milliseconds" if part.endswith("ms") else part for part in (size, slide)]
+        words = [{"1s": "1 second", "1h": "1 hour"}.get(word, word) for word in words]
+        spark = bench.per_row(spark_hopping(words[0], words[1], *texts), small, most_seconds)
+        many = f"{len(aggregates)} aggregates" if len(aggregates) > 1 else "max"
+        table.add_row(
+            f"{size} every {slide}, {many}",
+            f"{mine:,.0f}",
+            f"{spark:,.0f}",
+            f"{fewer:,}",
+            *verdict(spark / mine, least),
+        )  # fmt: skip
+        console.print(f"{size} every {slide}: ours {mine:,.0f} ns per row, Spark {spark:,.0f}")
+    console.print(table)
+
+
+def rows_table(bench: Bench, rows: int) -> None:
+    """The last 1,000 rows of each key, for every row."""
+    table = Table("last 1,000 rows for every row, max", "ns per row", "to ours", "")
+    feed, many = Feed(1_000, rows, 100), Feed(100_000, rows, 1)
+    mine = bench.per_row(last_rows, feed)
+    table.add_row("ours, 1,000 keys", f"{mine:,.0f}", "", "")
+    passed = bench.per_row(stateless, feed)
+    ratio = mine / passed
+    table.add_row("rows through Python, stateless", f"{passed:,.0f}", *verdict(ratio, 1.8, most=True))
+    keyed = bench.per_row(by_key, Feed(1_000, rows // 10, 100))
+    table.add_row("Spark's stateful operator by key", f"{keyed:,.0f}", *verdict(keyed / mine, 5))
+    spread = bench.per_row(last_rows, many)
+    table.add_row("ours, 100,000 keys", f"{spread:,.0f}", *verdict(spread / mine, 1.5, most=True))
+    console.print(table)
+
+
+def equal(same: bool) -> str:
+    return "equal" if same else "[red]different[/red]"
+
+
+def verdict(ratio: float, limit: float, most: bool = False) -> tuple[str, str]:
+    good = ratio <= limit if most else ratio >= limit
+    return f"{ratio:.2f}", f"{'at most' if most else 'at least'} {limit:g}: {'ok' if good else '[red]short[/red]'}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=float, default=2e6, help="rows of a micro-batch, of which there are six (2e6)")
+    parser.add_argument("--part", choices=("all", "hops", "rows"), default="all")
+    parser.add_argument("--most-seconds", type=float, default=120.0, help="for one of Spark's own queries (120)")
+    options = parser.parse_args()
+    rows = int(options.rows)
+    console.print(describe("pyspark", "pyarrow", "numba"), style="dim")
+    begin = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(Path(folder))
+        check(bench)
+        if options.part in ("all", "rows"):
+            rows_table(bench, rows)
+        if options.part in ("all", "hops"):
+            hops(bench, rows, options.most_seconds)
+        bench.spark.stop()
+    console.print(f"{time.perf_counter() - begin:.0f} s", style="dim")
+
+
+if __name__ == "__main__":
+    main()
