@@ -16,7 +16,7 @@ from slidewise.columns.interchange import source
 from slidewise.columns.plan import Evaluation
 from slidewise.columns.with_columns import names, ordering
 from slidewise.spark.streams.definition import StreamTask, check_windows
-from slidewise.spark.streams.slides import processing_of
+from slidewise.spark.streams.run import processing_of
 
 SECOND = 1_000_000
 START = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
@@ -111,13 +111,13 @@ class Stream:
         return pa.concat_tables(self.out)
 
 
-def on_time(batches, delay):
-    """The rows that are not late, by the rule and not by the code."""
+def on_time(batches, delay, keep=0):
+    """The rows that are not late, or not for longer than `keep`, by the rule and not by the code."""
     watermark, newest, kept = 0, None, []
     for rows in batches:
         for row in rows.to_pylist():
             time = row["ts"]
-            if time is not None and round(time.timestamp() * SECOND) > watermark:
+            if time is not None and round(time.timestamp() * SECOND) > watermark - keep:
                 kept.append(row)
         times = [t for t in rows["ts"].cast(pa.int64()).to_pylist() if t is not None]
         newest = max([*times, *([] if newest is None else [newest])], default=None)

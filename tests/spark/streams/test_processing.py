@@ -20,7 +20,7 @@ from microbatches import (
 )
 
 import slidewise as sw
-from slidewise.spark.streams.slides import processing_of
+from slidewise.spark.streams.run import processing_of
 
 
 class Spread(sw.Aggregation):

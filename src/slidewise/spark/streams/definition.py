@@ -14,8 +14,8 @@ from slidewise.state.definition import Definition, of_aggregation, words
 from slidewise.windows.definitions import Between, Column, PunctuationWindow, Unbounded, WindowDefinition
 
 EMITS = ("watermark", "changes", "arrival")
-#: what late="revise" adds to the output
-REVISION = "revision"
+#: what late="revise" adds to the output; the latter to slides at every so many rows, which late rows move
+REVISION, ROW = "revision", "row"
 #: in the state, how often a row has come out again; -1: it has not come out at all
 REVISIONS = "__slidewise_revision"
 #: columns of notes: the time of a result, and what is noted of it
@@ -99,6 +99,8 @@ class StreamTask:
             "result": "slides" if self.slides else "rows",
             "buckets": str(self.buckets),
         }
+        if self.keep is not None:
+            said |= {"late": "revise", "keep": words(self.keep)}
         for name, over in self.expressions.items():
             predicates = [
                 words(w.predicate) for w in (over.window, over.window.every) if isinstance(w, PunctuationWindow)
@@ -112,6 +114,8 @@ def check_windows(task: StreamTask) -> None:
     """Refuse windows whose state has no bound, or whose results never come."""
     for name, over in task.expressions.items():
         window = over.window
+        if task.keep is not None:
+            _check_revise(task, name, window)
         if task.emit == "arrival" and _by_boundary(window):
             raise InvalidInput(
                 f'{name}: the slides of {window!r} are complete when the watermark has passed them: emit="watermark"'
@@ -135,6 +139,31 @@ def check_windows(task: StreamTask) -> None:
                 f"{name}: the frame {window!r} reaches beyond its own row, and nothing after it is there yet. Use "
                 'emit="watermark" with a result per row, which waits for it'
             )
+
+
+def _check_revise(task: StreamTask, name: str, window: WindowDefinition) -> None:
+    """Refuse what cannot be revised."""
+    if task.emit != "watermark":
+        raise InvalidInput(
+            f'late="revise" gives results again that came with the watermark, and emit is {task.emit!r}: use '
+            'emit="watermark", or late="drop"'
+        )
+    moved = {window.size_kind, window.slide_kind} & {"delta", "punctuation"}
+    if moved:
+        raise InvalidInput(
+            f'{name}: late="revise" needs results that stay apart when a row comes between, and those of {window!r} do '
+            f'not: a late row moves every {" and ".join(sorted(moved))} after it. Use late="drop"'
+        )
+    if window.slide_kind == "count" and task.forget_after is not None:
+        raise InvalidInput(
+            f"{name}: the slides of {window!r} are told apart by the number of their row, which begins anew when a key "
+            'is forgotten. With late="revise" leave out forget_after, or slide by time'
+        )
+    came_in = [*task.partition_by, *(by.name for by in task.order_by)] if task.slides else task.rows.names
+    taken = {taken.lower() for taken in (*task.expressions, *came_in)}  # Spark finds columns in either case
+    for added in (REVISION, ROW) if window.slide_kind == "count" else (REVISION,):
+        if added in taken:
+            raise InvalidInput(f'late="revise" adds a column {added!r}, and there is one of that name. Rename it')
 
 
 def reaches_ahead(window: WindowDefinition) -> bool:

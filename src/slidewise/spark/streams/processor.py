@@ -14,7 +14,7 @@ from pyspark.sql.streaming import StatefulProcessor
 from slidewise.spark.streams.definition import StreamTask
 from slidewise.spark.streams.pack import BLOB, Packing
 from slidewise.spark.streams.processing import Processing
-from slidewise.spark.streams.slides import processing_of
+from slidewise.spark.streams.run import processing_of
 from slidewise.spark.streams.step import Step
 
 #: columns of marker rows, which tell how many rows were left out: null in all others

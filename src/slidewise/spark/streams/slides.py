@@ -25,18 +25,10 @@ from slidewise.spark.streams.step import Fate, Joined, Part, Results, Sessions
 from slidewise.windows.definitions import DeltaWindow, RowsWindow, TimeWindow
 
 #: Before the first watermark, nothing has come out.
-_BEGIN = -(2**62)
+BEGIN = -(2**62)
 
 
-def processing_of(task: StreamTask) -> Processing:
-    """What runs a task."""
-    if not task.slides:
-        return Processing(task)
-    [window] = task.windows
-    return TimeSlides(task) if isinstance(window.every, TimeWindow) else RowSlides(task)
-
-
-class _Slides(Processing):
+class SlideProcessing(Processing):
     """What all slides have in common: their columns."""
 
     def __init__(self, task: StreamTask) -> None:
@@ -53,14 +45,17 @@ class _Slides(Processing):
         """Slides as rows: the keys, which slide it is, and the results."""
         expressions = self.task.expressions
         rows.set_frames(self.window, slides.frames)
-        out = slide_labels(rows, slides)
+        out = self._labels(rows, slides)
         results = Evaluation(rows, expressions.values(), 1, slides.offsets).columns(expressions)
         for (name, column), kind in zip(results.items(), self.task.kinds, strict=True):
             out[name] = of_type(column, kind)
         return pa.table(out)
 
+    def _labels(self, rows: Arrived, slides: Slides) -> dict[str, pa.Array]:
+        return slide_labels(rows, slides)
 
-class RowSlides(_Slides):
+
+class RowSlides(SlideProcessing):
     """Slides at rows: every so many, by delta, or by punctuation."""
 
     def __init__(self, task: StreamTask) -> None:
@@ -89,7 +84,7 @@ class RowSlides(_Slides):
         return joined.results(self._table(part.rows, slides), part.places[slides.rows])
 
 
-class TimeSlides(_Slides):
+class TimeSlides(SlideProcessing):
     """Slides by time: hopping windows, and any other size at boundaries."""
 
     def __init__(self, task: StreamTask) -> None:
@@ -109,7 +104,7 @@ class TimeSlides(_Slides):
 
     def _results(self, joined: Joined, watermark: int | None, mark: int | None, fate: Fate) -> Results | None:
         assert watermark is not None
-        mark = _BEGIN if mark is None else mark
+        mark = BEGIN if mark is None else mark
         arrived = self._settle_slides(joined, watermark, mark, fate)
         fate.pending = fate.waits
         if arrived is None:
@@ -117,7 +112,9 @@ class TimeSlides(_Slides):
         rows, places = arrived
         slides = slides_of(self.window, rows)
         last = last_times(slides)
-        return self._given(joined, rows, places, slides.those((last <= watermark) & (last > mark)))
+        chosen = (last <= watermark) & (last > mark)
+        slides = slides.those(chosen)
+        return Results(self._table(rows, slides), keys_of(joined, rows, places, slides), last[chosen])
 
     def _settle_slides(
         self, joined: Joined, watermark: int, mark: int, fate: Fate
@@ -125,7 +122,8 @@ class TimeSlides(_Slides):
         """Decide which rows wait, and which are still needed; the rows of keys with slides that close by then."""
         assert joined.times is not None
         hopping = self.grid.size is not None
-        known, sessions = self._known_sessions(joined, watermark)
+        known = joined.known(watermark)
+        sessions = self._sessions(joined, known, watermark)
         fate.due, fate.waits = self.grid.closes(joined.times, watermark), ~known
         is_open = fate.due != NEVER
         fate.history = known & (is_open if hopping else is_open | joined.emitted)
@@ -140,14 +138,13 @@ class TimeSlides(_Slides):
             fate.history &= ~sessions.ended[sessions.of]
         return arrived
 
-    def _known_sessions(self, joined: Joined, watermark: int) -> tuple[np.ndarray, Sessions]:
-        known = joined.known(watermark)
+    def _sessions(self, joined: Joined, known: np.ndarray, watermark: int | None) -> Sessions:
         if self.grid.size is None:
-            return known, self._sessions(joined, known, watermark)
+            return super()._sessions(joined, known, watermark)
         # A hopping window may reach over the time in which a key is forgotten; nothing stays for longer than it does.
         number = len(joined.begin)
         of = np.repeat(np.arange(number), np.diff(joined.offsets))
-        return known, Sessions(joined.offsets, of, np.zeros(number, bool))
+        return Sessions(joined.offsets, of, np.zeros(number, bool))
 
     def _closing(
         self, joined: Joined, known: np.ndarray, sessions: Sessions, fresh: np.ndarray, watermark: int, mark: int
@@ -158,14 +155,14 @@ class TimeSlides(_Slides):
         places = np.flatnonzero(known & news[sessions.of])
         return (self._arrived(joined, places, sessions)[0], places) if len(places) else None
 
-    def _given(self, joined: Joined, rows: Arrived, places: np.ndarray, slides: Slides) -> Results:
-        session = np.repeat(np.arange(len(rows.begin)), np.diff(slides.offsets))
-        keys = joined.key_of(places[rows.begin])[session]
-        return Results(self._table(rows, slides), keys, last_times(slides))
-
     def _over(self, joined: Joined) -> np.ndarray:
         # The rows of a hopping window go when it closes, and each has its time for that.
         return super()._over(joined) if self.grid.size is None else np.full(len(joined.offsets) - 1, NEVER)
+
+
+def keys_of(joined: Joined, rows: Arrived, places: np.ndarray, slides: Slides) -> np.ndarray:
+    """The number of the key of each slide."""
+    return np.repeat(joined.key_of(places[rows.begin]), np.diff(slides.offsets))
 
 
 def last_times(slides: Slides) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -56,6 +56,8 @@ class Joined:
     offsets: np.ndarray
     #: microseconds; None without an order
     times: np.ndarray | None
+    #: with late="revise" and a result per row, how often each has come out again; -1: it has not come out at all
+    revisions: np.ndarray | None = None
 
     @property
     def emitted(self) -> np.ndarray:
@@ -72,6 +74,27 @@ class Joined:
         if self.times is None or watermark is None:
             return np.ones(len(self.table), bool)
         return self.times <= watermark
+
+    def seen(self, mark: int | None) -> np.ndarray:
+        """Which rows were known in the step before, whose watermark was `mark`."""
+        if mark is None:
+            return np.zeros(len(self.table), bool)
+        return (self.origin < self.waited) & self.known(mark)
+
+    def those(self, rows: np.ndarray) -> Joined:
+        """Some of the rows, as if there were no others."""
+        keys = self.key_of(rows)
+        firsts = np.flatnonzero(np.diff(keys, prepend=-1))
+        return replace(
+            self,
+            table=self.table.take(pa.array(rows)),
+            origin=self.origin[rows],
+            hashes=self.hashes[rows],
+            before=self.before[keys[firsts]],
+            offsets=np.append(firsts, len(rows)),
+            times=None if self.times is None else self.times[rows],
+            revisions=None if self.revisions is None else self.revisions[rows],
+        )
 
     def key_of(self, rows: np.ndarray) -> np.ndarray:
         """The number of the key of each row."""
@@ -95,6 +118,8 @@ class Fate:
     before: np.ndarray
     #: what is noted of results
     notes: pa.Table
+    #: with late="revise", how often each row has come out again by then
+    revisions: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

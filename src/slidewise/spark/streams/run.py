@@ -1,0 +1,19 @@
+"""What runs a task: rows or slides, revised or not."""
+
+from __future__ import annotations
+
+from slidewise.spark.streams.definition import StreamTask
+from slidewise.spark.streams.processing import Processing
+from slidewise.spark.streams.revising import RevisedRows, RevisedRowSlides, RevisedTimeSlides
+from slidewise.spark.streams.slides import RowSlides, TimeSlides
+
+
+def processing_of(task: StreamTask) -> Processing:
+    """What runs a task."""
+    revises = task.keep is not None
+    if not task.slides:
+        return RevisedRows(task) if revises else Processing(task)
+    [window] = task.windows
+    if window.slide_kind == "time":
+        return RevisedTimeSlides(task) if revises else TimeSlides(task)
+    return RevisedRowSlides(task) if revises else RowSlides(task)
