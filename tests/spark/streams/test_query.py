@@ -1,13 +1,10 @@
 """Streams through real queries: the same rows as from a batch, across restarts, in both modes."""
 
 import datetime as dt
-import math
-import os
-import random
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
+from folders import DELAY, START, Folder, events, last_row, utc
 from microbatches import on_time, same
 
 import slidewise as sw
@@ -15,65 +12,11 @@ import slidewise.spark as sws
 from slidewise.errors import InvalidInput
 from slidewise.spark.streams.query import PARTITIONS, PROVIDER, ROCKSDB
 
-START = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
-COLUMNS = "k string, ts timestamp, seq long, `x.y` double, note string, tags array<long>"
-SCHEMA = pa.schema(
-    [("k", pa.string()), ("ts", pa.timestamp("us", "UTC")), ("seq", pa.int64()), ("x.y", pa.float64()),
-     ("note", pa.string()), ("tags", pa.list_(pa.int64()))]
-)  # fmt: skip
 FEATURES = {
     "peak": sw.max("x.y").over(sw.time("10s")),
     "different": sw.count_distinct("note").over(sw.time("5s")),
     "last.three": sw.collect_list("seq").over(sw.rows(3)),
 }
-DELAY = 2_000_000
-
-
-def events(batches=4, each=150, seed=1):
-    """Batches of rows, each up to 6 s out of order: some are late. 2**53 + 1 is no double."""
-    chance = random.Random(seed)
-    out, n = [], 0
-    for _ in range(batches):
-        rows = []
-        for _ in range(each):
-            n += 1
-            time = START + dt.timedelta(milliseconds=100 * n - chance.choice([0, 0, 500, 1500, 6000]))
-            rows.append(
-                {"k": chance.choice(["a", "b", "c", "d", None]), "ts": time,
-                 "seq": 2**53 + n, "x.y": chance.choice([None, math.nan, chance.random()]),
-                 "note": chance.choice(["p", "q", None]), "tags": chance.choice([None, [], [n, None]])}
-            )  # fmt: skip
-        out.append(pa.Table.from_pylist(rows, schema=SCHEMA))
-    return out
-
-
-class Folder:
-    """A stream of files: one file is one micro-batch."""
-
-    def __init__(self, path, session):
-        self.path, self.session, self.written = path, session, 0
-        (path / "in").mkdir()
-
-    def add(self, *tables):
-        for table in tables:
-            file = self.path / "in" / f"{self.written:03}.parquet"
-            pq.write_table(table, file)
-            self.written += 1
-            os.utime(file, (1e9 + self.written,) * 2)  # Spark takes files by their time
-
-    def stream(self):
-        reader = self.session.readStream.schema(COLUMNS).option("maxFilesPerTrigger", 1)
-        return reader.parquet(str(self.path / "in"))
-
-    def run(self, df):
-        """All that is there, from the checkpoint on; progress of the batches."""
-        writer = df.writeStream.format("parquet").option("path", str(self.path / "out"))
-        query = writer.option("checkpointLocation", str(self.path / "checkpoint")).trigger(availableNow=True).start()
-        query.awaitTermination()
-        return query.recentProgress
-
-    def result(self):
-        return self.session.read.parquet(str(self.path / "out")).toArrow()
 
 
 @pytest.fixture(params=["spark", pytest.param("connect", marks=pytest.mark.soak)])
@@ -87,19 +30,6 @@ def folder(session, tmp_path):
     session.conf.set(PROVIDER, ROCKSDB)
     session.conf.set("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true")
     return Folder(tmp_path, session)
-
-
-def utc(table):
-    """Times of the session's zone as UTC."""
-    for k, field in enumerate(table.schema):
-        if pa.types.is_timestamp(field.type):
-            table = table.set_column(k, field.name, table[field.name].cast(pa.timestamp("us", "UTC")))
-    return table.replace_schema_metadata()
-
-
-def last_row(seconds):
-    row = {"k": "end", "ts": START + dt.timedelta(seconds=seconds), "seq": 0}
-    return pa.Table.from_pylist([row], schema=SCHEMA)
 
 
 def test_rows_equal_those_of_a_batch_across_restarts(folder):

@@ -1,0 +1,77 @@
+"""Streams of files, for tests with real queries: rows that are late and out of order, and what comes out of them."""
+
+import datetime as dt
+import math
+import os
+import random
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+START = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
+COLUMNS = "k string, ts timestamp, seq long, `x.y` double, note string, tags array<long>"
+SCHEMA = pa.schema(
+    [("k", pa.string()), ("ts", pa.timestamp("us", "UTC")), ("seq", pa.int64()), ("x.y", pa.float64()),
+     ("note", pa.string()), ("tags", pa.list_(pa.int64()))]
+)  # fmt: skip
+DELAY = 2_000_000
+
+
+def events(batches=4, each=150, seed=1):
+    """Batches of rows, each up to 6 s out of order: some are late. 2**53 + 1 is no double."""
+    chance = random.Random(seed)
+    out, n = [], 0
+    for _ in range(batches):
+        rows = []
+        for _ in range(each):
+            n += 1
+            time = START + dt.timedelta(milliseconds=100 * n - chance.choice([0, 0, 500, 1500, 6000]))
+            rows.append(
+                {"k": chance.choice(["a", "b", "c", "d", None]), "ts": time,
+                 "seq": 2**53 + n, "x.y": chance.choice([None, math.nan, chance.random()]),
+                 "note": chance.choice(["p", "q", None]), "tags": chance.choice([None, [], [n, None]])}
+            )  # fmt: skip
+        out.append(pa.Table.from_pylist(rows, schema=SCHEMA))
+    return out
+
+
+class Folder:
+    """A stream of files: one file is one micro-batch."""
+
+    def __init__(self, path, session):
+        self.path, self.session, self.written = path, session, 0
+        (path / "in").mkdir()
+
+    def add(self, *tables):
+        for table in tables:
+            file = self.path / "in" / f"{self.written:03}.parquet"
+            pq.write_table(table, file)
+            self.written += 1
+            os.utime(file, (1e9 + self.written,) * 2)  # Spark takes files by their time
+
+    def stream(self):
+        reader = self.session.readStream.schema(COLUMNS).option("maxFilesPerTrigger", 1)
+        return reader.parquet(str(self.path / "in"))
+
+    def run(self, df):
+        """All that is there, from the checkpoint on; progress of the batches."""
+        writer = df.writeStream.format("parquet").option("path", str(self.path / "out"))
+        query = writer.option("checkpointLocation", str(self.path / "checkpoint")).trigger(availableNow=True).start()
+        query.awaitTermination()
+        return query.recentProgress
+
+    def result(self):
+        return self.session.read.parquet(str(self.path / "out")).toArrow()
+
+
+def utc(table):
+    """Times of the session's zone as UTC."""
+    for k, field in enumerate(table.schema):
+        if pa.types.is_timestamp(field.type):
+            table = table.set_column(k, field.name, table[field.name].cast(pa.timestamp("us", "UTC")))
+    return table.replace_schema_metadata()
+
+
+def last_row(seconds):
+    row = {"k": "end", "ts": START + dt.timedelta(seconds=seconds), "seq": 0}
+    return pa.Table.from_pylist([row], schema=SCHEMA)
