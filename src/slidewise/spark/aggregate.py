@@ -40,7 +40,8 @@ def aggregate(
       order columns keep their types and metadata. Rows come in no particular order, as from any shuffle.
     - Results come by name, or as a dict where names are no identifiers.
     - Rows of equal order come in any order, as in Spark's own windows.
-    - A stream takes `max_delay`, `emit`, `late`, `forget_after`, `buckets`, `metrics` besides: docs/spark-streams.md.
+    - A stream takes `max_delay`, `emit`, `late`, `keep`, `forget_after`, `buckets`, `metrics` besides: see
+      docs/spark-streams.md.
     - An executor holds the rows of one window. Frames that end with their key, whose bounds are columns, or that grow
       with it and are of aggregates such as median, of which no part of fixed size can stand for the rows gone, hold the
       rows of a key.
@@ -63,9 +64,10 @@ def aggregate(
     kinds = tuple(arrow_type(field.dataType, schema.zone, field.name) for field in output)
     overs = tuple(expressions.values())
     task = SlidesTask(reads, group.partition_by, group.order_by, overs, kinds, names=tuple(output.names))
-    rows = partitioned(df.select(*(column(name) for name in reads.names)), task)
+    by = group.partition_by, group.order_by
+    rows = partitioned(df.select(*(column(name) for name in reads.names)), *by)
     # Under plain names: mapInArrow cannot find columns whose names have dots.
-    plain = in_order(rows, task).toDF(*map(str, range(len(reads))))
+    plain = in_order(rows, *by).toDF(*map(str, range(len(reads))))
     return plain.mapInArrow(_function(schema.spark, task), output)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -22,7 +22,7 @@ from slidewise.spark.native import ANSI, quoted, sql_of, verdict
 from slidewise.spark.reach import Reach, reach_of
 from slidewise.spark.window import SpecifiedOver
 from slidewise.spark.worker import Task
-from slidewise.windows.definitions import PunctuationWindow
+from slidewise.windows.definitions import Between, PunctuationWindow, RowsWindow
 
 ENGINES = ("auto", "slidewise", "spark")
 
@@ -49,6 +49,7 @@ def with_columns(
     max_delay: Any = None,
     emit: str | None = None,
     late: str | None = None,
+    keep: Any = None,
     forget_after: Any = None,
     buckets: int | None = None,
     metrics: str | None = None,
@@ -71,12 +72,13 @@ def with_columns(
     - `hot_keys=True` spreads a key of more than about a million rows over all cores. To find such keys in a sample,
       the input is read one more time. "auto" does so without keys, where one core would have everything, and where the
       input is cached; False never.
-    - `max_delay`, `emit`, `late`, `forget_after`, `buckets` and `metrics` are for streams: see docs/spark-streams.md.
+    - `max_delay`, `emit`, `late`, `keep`, `forget_after`, `buckets` and `metrics` are for streams: see
+      docs/spark-streams.md.
     """
     require_packages()
     options = {
-        "max_delay": max_delay, "emit": emit, "late": late, "forget_after": forget_after, "buckets": buckets,
-        "metrics": metrics,
+        "max_delay": max_delay, "emit": emit, "late": late, "keep": keep, "forget_after": forget_after,
+        "buckets": buckets, "metrics": metrics,
     }  # fmt: skip
     named = {name: value for name, value in options.items() if isinstance(value, Over | SpecifiedOver)}
     given = {**dict(expressions or {}), **columns, **named}  # a new column may have the name of an option
@@ -169,9 +171,9 @@ class Plan:
             self.df, task = spread(self.df, group.partition_by, group.order_by[0], reach), task.with_halo(reach)
             self._partitioned = None
         if task.partition_by != self._partitioned:
-            self.df = partitioned(self.df, task)
+            self.df = partitioned(self.df, task.partition_by, group.order_by)
             self._partitioned = task.partition_by
-        self.df = in_order(self.df, task)
+        self.df = in_order(self.df, task.partition_by, group.order_by)
         name = self._unused()
         results = _udf(self.schema.spark, task, kinds)(*(column(read) for read in task.reads.names))
         self.df = self.df.withColumn(name, results)
@@ -206,16 +208,16 @@ def _is_cached(df: Any) -> bool:
     return bool(level.useMemory or level.useDisk)
 
 
-def partitioned(df: Any, task: Task) -> Any:
+def partitioned(df: Any, partition_by: Sequence[str], order_by: Sequence[OrderColumn]) -> Any:
     """All rows of a key in one partition. Without keys or an order, rows stay as they stand."""
-    if task.partition_by:
-        return df.repartition(*(column(name) for name in task.partition_by))
-    return df.repartition(1) if task.order_by else df.coalesce(1)
+    if partition_by:
+        return df.repartition(*(column(name) for name in partition_by))
+    return df.repartition(1) if order_by else df.coalesce(1)
 
 
-def in_order(df: Any, task: Task) -> Any:
+def in_order(df: Any, partition_by: Sequence[str], order_by: Sequence[OrderColumn]) -> Any:
     """The rows of each partition by key and order."""
-    order = [column(key) for key in task.partition_by] + [_sort_column(by) for by in task.order_by]
+    order = [column(key) for key in partition_by] + [_sort_column(by) for by in order_by]
     return df.sortWithinPartitions(*order) if order else df
 
 
@@ -282,10 +284,12 @@ class Schema:
 
     def task(self, group: Group) -> tuple[Task, list[Any]]:
         """What the executors do for a group, and the types of its results in Spark."""
-        overs = list(group.expressions.values())
+        overs = tuple(group.expressions.values())
         schema = self.arrow(self.reads(group))
-        arrows = _result_types(schema, group)
-        return Task(schema, group.partition_by, group.order_by, tuple(overs), tuple(arrows)), self.kinds(arrows, schema)
+        arrows = tuple(_result_types(schema, group))
+        order = () if all(map(_counts_rows, overs)) else group.order_by
+        reads = self.arrow(self.reads(replace(group, order_by=order)))
+        return Task(reads, group.partition_by, order, overs, arrows), self.kinds(arrows, schema)
 
     def arrow(self, names: Iterable[str]) -> pa.Schema:
         """Columns as they travel."""
@@ -310,6 +314,13 @@ class Schema:
             if any(isinstance(w, PunctuationWindow) and callable(w.predicate) for w in windows):
                 named += self.names  # the function sees whole rows
         return list(dict.fromkeys(named)) or self.names[:1]
+
+
+def _counts_rows(over: Over) -> bool:
+    """Whether rows in order are all that a frame asks for, and not by what they are ordered."""
+    window = over.window
+    by_rows = isinstance(window, Between) and window.unit == "rows" and window.exclude in (None, "current row")
+    return window.every is None and (by_rows or isinstance(window, RowsWindow))
 
 
 def _result_types(schema: pa.Schema, group: Group) -> list[pa.DataType]:

@@ -31,6 +31,17 @@ def seal(kind: str, definition: Definition, payload: Any, reduce: Callable[[Any]
 
 def unseal(data: bytes, kind: str, definition: Definition, revive: Callable[[Any], Any] | None = None) -> Any:
     """The plain values again; refused unless they are whole, of this kind and of this definition."""
+    saved, payload = opened(data, kind)
+    if fingerprint(saved) != fingerprint(definition):
+        raise StateError(
+            f"this state is of another definition: {differences(saved, definition)}. "
+            "Load it with the definition that saved it"
+        )
+    return codec.decode(payload, revive)
+
+
+def opened(data: bytes, kind: str) -> tuple[Definition, bytes]:
+    """The definition of a state and its encoded values; refused unless they are whole, and of this kind."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise StateError(f"from_bytes takes the bytes that to_bytes() gave, got {type(data).__name__}")
     data = bytes(data)
@@ -49,15 +60,10 @@ def unseal(data: bytes, kind: str, definition: Definition, revive: Callable[[Any
         )
     if _checksum(data[:-_CHECKSUM]) != data[-_CHECKSUM:]:
         raise StateError("saved state is damaged or truncated: its checksum is not that of its bytes. Use another copy")
-    saved_kind, saved_fingerprint, saved, payload = _body(data[start:-_CHECKSUM])
+    saved_kind, _, saved, payload = _body(data[start:-_CHECKSUM])
     if saved_kind != kind:
         raise StateError(f"this is the state of a {saved_kind}, and a {kind} cannot load it")
-    if saved_fingerprint != fingerprint(definition):
-        raise StateError(
-            f"this state is of another definition: {differences(saved, definition)}. "
-            "Load it with the definition that saved it"
-        )
-    return codec.decode(payload, revive)
+    return saved, payload
 
 
 def _body(data: bytes) -> tuple[str, bytes, Definition, bytes]:

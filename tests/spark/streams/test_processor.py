@@ -90,13 +90,18 @@ def saved_stream():
     return stream
 
 
-def test_a_state_of_this_format_can_be_read_for_ever():
-    """The file is what saved_stream() had as its state when the format was new."""
-    saved = json.loads(SAVED.read_text())
+def stream_of(saved):
+    """The stream that saved_stream() was."""
     stream = Stream(task_of(OVER, forget_after=3600 * 10**6), 0)
     stream.memory.meta = base64.b64decode(saved["meta"])
     stream.memory.pieces = {int(piece): base64.b64decode(data) for piece, data in saved["pieces"].items()}
     stream.watermark = milliseconds(29) * 1000
+    return stream
+
+
+def test_a_state_of_this_format_can_be_read_for_ever():
+    """The file is what saved_stream() had as its state when the format was new."""
+    stream = stream_of(json.loads(SAVED.read_text()))
     stream.push(rows(30, 33))
     stream.flush()
     expected = batch(stream.task, rows(0, 33))

@@ -1,6 +1,7 @@
 """Streams through real queries: the same rows as from a batch, across restarts, in both modes."""
 
 import datetime as dt
+from collections import Counter
 
 import pyarrow as pa
 import pytest
@@ -11,6 +12,7 @@ import slidewise as sw
 import slidewise.spark as sws
 from slidewise.errors import InvalidInput
 from slidewise.spark.streams.query import PARTITIONS, PROVIDER, ROCKSDB
+from slidewise.windows.changes import alike
 
 FEATURES = {
     "peak": sw.max("x.y").over(sw.time("10s")),
@@ -113,6 +115,65 @@ def test_rows_that_wait_and_rows_at_once(spark, tmp_path):
     assert found == sorted((key, n) for key in set(keys) for n in range(1, keys.count(key) + 1))
 
 
+def test_late_rows_revise_what_has_come_out_across_a_restart(folder):
+    parts = events()
+    more = {"low": sw.min("seq").over(sw.time("8s"))}
+
+    def out(results):
+        options = {"max_delay": "2s", "late": "revise", "keep": "5s"}
+        return sws.with_columns(folder.stream(), results, partition_by="k", order_by="ts", **options)
+
+    folder.add(*parts[:2])
+    progress = folder.run(out(FEATURES))
+    before = utc(folder.result())
+    # The state has what a new result needs, and the query goes on with it.
+    folder.add(*parts[2:], last_row(1000))
+    progress += folder.run(out({**FEATURES, **more}))
+    kept = on_time(parts, DELAY, 5 * 10**6)
+    assert sws.dropped_rows(progress) == {"late": sum(map(len, parts)) - len(kept), "untimed": 0}
+    found = sorted(utc(folder.result()).to_pylist(), key=lambda row: row["revision"])
+    assert found[-1]["revision"] > 0
+    last = {row["seq"]: row for row in found if row["k"] != "end"}
+    assert sum(row["revision"] + 1 for row in last.values()) == len([row for row in found if row["k"] != "end"])
+    expected = sw.with_columns(kept, partition_by="k", order_by="ts", **FEATURES)
+    columns = [name for name in before.column_names if name != "revision"]
+    same(pa.Table.from_pylist(list(last.values()), schema=before.schema).select(columns), expected.select(columns))
+
+
+def test_only_changes_come_out_and_can_be_used_on(folder):
+    from pyspark.sql import functions as F  # noqa: N812
+
+    parts = events()
+    results = {"p": sw.bool_or("p"), "most": sw.max("x.y")}
+    window = sw.time("4s", every="1s")
+    folder.add(*parts[:2])
+
+    def out():
+        stream = folder.stream().withColumn("p", F.col("note") == "p")
+        slides = sws.aggregate(
+            stream, results, partition_by="k", order_by="ts", window=window, max_delay="2s", emit="changes"
+        )
+        return slides.groupBy("k", F.window("window_end", "5 minutes")).agg(F.count("*").alias("n")).select("k", "n")
+
+    folder.run(out())
+    folder.add(*parts[2:], last_row(1000), last_row(2000))
+    folder.run(out())
+    kept = on_time(parts, DELAY)
+    kept = kept.append_column(
+        "p", pa.array([None if note is None else note == "p" for note in kept["note"].to_pylist()])
+    )
+    counts, last = Counter(), {}
+    for row in sw.aggregate(kept, partition_by="k", order_by="ts", window=window, **results).to_pylist():
+        found = [row["p"], row["most"]]
+        counts[row["k"]] += row["k"] not in last or not alike(last[row["k"]], found)
+        last[row["k"]] = found
+    got = Counter()
+    for row in folder.result().to_pylist():
+        got[row["k"]] += row["n"]
+    del got["end"]
+    assert got == counts
+
+
 def test_what_is_refused_before_a_query_starts(spark):
     spark.conf.set(PROVIDER, ROCKSDB)
     df = spark.readStream.format("rate").load()
@@ -129,7 +190,19 @@ def test_what_is_refused_before_a_query_starts(spark):
     refused("a timestamp, and 'value' is bigint", order_by="value")
     refused("is timestamp_ntz", df=df.selectExpr("timestamp::timestamp_ntz AS timestamp", "value"))
     refused("descending", order_by=sw.desc("timestamp"))
-    refused('late="drop" is what there is', late="revise")
+    refused('late is "drop", which counts late rows, or "revise"', late="error")
+    refused("Say how long after", late="revise")
+    refused('got keep=.1m. with late="drop"', keep="1m")
+    refused("a length of time", late="revise", keep=3)
+    refused(
+        "adds a column 'revision'",
+        late="revise",
+        keep="1m",
+        df=df.withColumnRenamed("value", "Revision"),
+        peak=sw.max("Revision").over(sw.rows(2)),
+    )
+    revised = sw.with_columns(df, order_by="timestamp", max_delay="1s", late="revise", keep="1m", peak=peak)
+    refused('come from a call with late="revise"', df=revised.drop("revision"))
     refused("emit is one of", emit="every")
     refused("counts milliseconds", max_delay="1us")
     refused("a length of time", forget_after=3)

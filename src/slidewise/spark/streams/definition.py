@@ -14,6 +14,10 @@ from slidewise.state.definition import Definition, of_aggregation, words
 from slidewise.windows.definitions import Between, Column, PunctuationWindow, Unbounded, WindowDefinition
 
 EMITS = ("watermark", "changes", "arrival")
+#: deadlines beyond all times
+NEVER = 2**63 - 1
+#: before the names of results in the definition
+RESULT = "result "
 #: what late="revise" adds to the output; the latter to slides at every so many rows, which late rows move
 REVISION, ROW = "revision", "row"
 #: in the state, how often a row has come out again; -1: it has not come out at all
@@ -90,10 +94,12 @@ class StreamTask:
 
     def words(self) -> Definition:
         """The definition in words: what saved state is compared with."""
+        # Of slides, the others are those that results read.
+        columns = [*self.partition_by, *(by.name for by in self.order_by)] if self.slides else self.rows.names
         said = {
             "partition_by": ", ".join(self.partition_by),
             "order_by": ", ".join(map(words, self.order_by)),
-            "columns": ", ".join(f"{field.name} {field.type}" for field in self.rows),
+            "columns": ", ".join(f"{name} {self.rows.field(name).type}" for name in columns),
             "emit": self.emit,
             "forget_after": words(self.forget_after),
             "result": "slides" if self.slides else "rows",
@@ -102,12 +108,15 @@ class StreamTask:
         if self.keep is not None:
             said |= {"late": "revise", "keep": words(self.keep)}
         for name, over in self.expressions.items():
-            predicates = [
-                words(w.predicate) for w in (over.window, over.window.every) if isinstance(w, PunctuationWindow)
-            ]
-            parts = [repr(over.window), *predicates, *of_aggregation(over.aggregation).values()]
-            said[f"result {name}"] = " | ".join(parts)
+            parts = [*window_words(over.window), *of_aggregation(over.aggregation).values()]
+            said[f"{RESULT}{name}"] = " | ".join(parts)
         return said
+
+
+def window_words(window: WindowDefinition) -> list[str]:
+    """A window in words, its predicates by their code."""
+    punctuations = [w for w in (window, window.every) if isinstance(w, PunctuationWindow)]
+    return [repr(window), *(words(w.predicate) for w in punctuations)]
 
 
 def check_windows(task: StreamTask) -> None:

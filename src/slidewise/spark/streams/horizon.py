@@ -17,7 +17,7 @@ from slidewise.columns.deltas import measured
 from slidewise.columns.frames import _step, _targets
 from slidewise.columns.interchange import source
 from slidewise.columns.order import Arrangement, OrderColumn
-from slidewise.spark.streams.pieces import NEVER
+from slidewise.spark.streams.definition import NEVER
 from slidewise.windows.bounds import Scattered
 from slidewise.windows.definitions import Between, DeltaWindow, RowsWindow, TimeWindow, WindowDefinition
 from slidewise.windows.durations import CalendarDuration, sign

@@ -5,7 +5,9 @@ binary tree over the bits of the key's hash, and a piece that has grown is split
 names the leaves, and when each is due.
 
 Every value is sealed with the format's version, the definition's fingerprint and a checksum (slidewise.state). The meta
-value has the definition in words and is read first: it says what has changed, and pieces need the fingerprint only.
+value has the definition in words and is read first: it says what has changed, and pieces need the fingerprint only. It
+also says what pieces of earlier definitions have, where results came or went (restart.py): those are read as they are,
+and written in the form of today.
 """
 
 from __future__ import annotations
@@ -18,20 +20,23 @@ import numpy as np
 import pyarrow as pa
 
 from slidewise.errors import StateError
-from slidewise.spark.streams.definition import StreamTask
-from slidewise.state import envelope
-from slidewise.state.definition import fingerprint
+from slidewise.spark.streams.definition import NEVER, StreamTask
+from slidewise.spark.streams.restart import reach_of, require_sound
+from slidewise.state import codec, envelope
+from slidewise.state.definition import differences, fingerprint
 
 #: A piece of more bytes is split, unless it is of one hash.
 LARGE = 1 << 15
 #: the whole tree: one leaf. A leaf of depth d is 1 and then the last d bits of the hashes in it.
 ROOT = 1
 _DEEPEST = 40
+#: leaves up to this depth are looked up in a table
+_TABLE_BITS = 12
 #: columns of keys: the hash, how many rows are gone before the first, and how many there are in either table
 HASH, BEFORE, KEPT, WAITING = (f"__slidewise_{name}" for name in ("hash", "before", "kept", "waiting"))
 _TABLES = ("keys", "kept", "waiting", "notes")
-#: deadlines beyond all times
-NEVER = 2**63 - 1
+#: of the definition that a piece was written with
+FINGERPRINT = "fingerprint"
 
 
 class Store(Protocol):
@@ -133,15 +138,14 @@ class Bucket:
 
     def __init__(self, store: Store, task: StreamTask) -> None:
         self.store = store
-        self._definition = task.words()
-        self._short = {"fingerprint": fingerprint(self._definition).hex()}
-        counts = [(HASH, pa.int64()), (BEFORE, pa.int64()), (KEPT, pa.int32()), (WAITING, pa.int32())]
-        keys = [task.rows.field(name) for name in task.partition_by]
-        notes = pa.schema([*keys, pa.field(HASH, pa.int64()), *task.notes])
-        tables = (pa.schema([*keys, *(pa.field(*c) for c in counts)]), task.history, task.waiting, notes)
-        self.empty = Held(*(schema.empty_table() for schema in tables))
-        #: of what is saved: a task without notes saves no table of them
-        self._schemas = tables if task.notes else tables[:-1]
+        self._task, self._definition = task, task.words()
+        self._short = {FINGERPRINT: fingerprint(self._definition).hex()}
+        schemas = self._schemas(task.history)
+        self.empty = Held(*(schema.empty_table() for schema in schemas))
+        #: what is saved: a task without notes saves no table of them
+        self._saved = _TABLES if task.notes else _TABLES[:-1]
+        #: the columns of all tables by the fingerprints that pieces may have
+        self._layouts = {self._short[FINGERPRINT]: schemas}
         #: the watermark up to which everything has come out; None before the first
         self.mark: int | None = None
         #: leaves, and when something of each is due
@@ -151,19 +155,37 @@ class Bucket:
         if saved is not None:
             self._load(saved)
 
-    def _load(self, saved: bytes) -> None:
-        payload = envelope.unseal(saved, "stream", self._definition)
+    def _schemas(self, history: pa.Schema) -> list[pa.Schema]:
+        """The columns of all tables, with those of rows that have come out."""
+        task = self._task
+        keys = [task.rows.field(name) for name in task.partition_by]
+        counts = [(HASH, pa.int64()), (BEFORE, pa.int64()), (KEPT, pa.int32()), (WAITING, pa.int32())]
+        notes = [pa.field(HASH, pa.int64()), *task.notes]
+        waiting = history if task.slides else task.waiting
+        return [pa.schema([*keys, *(pa.field(*c) for c in counts)]), history, waiting, pa.schema([*keys, *notes])]
+
+    def _load(self, data: bytes) -> None:
+        saved, encoded = envelope.opened(data, "stream")
         try:
-            self.mark, leaves, due, there = payload
+            self.mark, leaves, due, there, *more = codec.decode(encoded)
             self.due, self._is_there = dict(zip(leaves, due, strict=True)), set(there)
-        except (TypeError, ValueError) as error:
+            reach, layouts = more[0] if more else ({}, {})
+            layouts = {name: pa.ipc.read_schema(pa.py_buffer(schema)) for name, schema in layouts.items()}
+        except (TypeError, ValueError, pa.ArrowException) as error:
             raise StateError(f"saved state is damaged: {error}") from error
+        name = fingerprint(saved).hex()
+        if saved != self._definition:
+            require_sound(self._task, saved, layouts.get(name), reach)
+        layouts = {name: self._task.history, **layouts}
+        self._layouts = {name: self._schemas(history) for name, history in layouts.items()} | self._layouts
 
     def save(self) -> None:
         """Write the meta value, after all pieces."""
         if not self._is_there:
             self.due = {ROOT: NEVER}
-        payload = (self.mark, list(self.due), list(self.due.values()), sorted(self._is_there))
+        layouts = {name: history.serialize().to_pybytes() for name, (_, history, *_) in self._layouts.items()}
+        pieces = (list(self.due), list(self.due.values()), sorted(self._is_there))
+        payload = (self.mark, *pieces, (reach_of(self._task), layouts))
         self.store.write_meta(envelope.seal("stream", self._definition, payload))
 
     @property
@@ -173,11 +195,17 @@ class Bucket:
 
     def leaves(self, hashes: np.ndarray) -> np.ndarray:
         """The piece of each hash."""
-        leaves = np.array(sorted(self.due), np.int64)
-        found = np.zeros(len(hashes), np.int64)
-        for depth in range(int(leaves[-1]).bit_length()):
+        deepest = max(self.due).bit_length() - 1
+        bits = min(deepest, _TABLE_BITS)
+        table = np.zeros(1 << bits, np.int64)
+        for leaf in self.due:
+            depth = leaf.bit_length() - 1
+            if depth <= bits:
+                table[leaf - (1 << depth) :: 1 << depth] = leaf
+        found = table[hashes & ((1 << bits) - 1)]
+        for depth in range(bits + 1, deepest + 1):
             here = (1 << depth) | (hashes & ((1 << depth) - 1))
-            found = np.where(found == 0, np.where(np.isin(here, leaves), here, 0), found)
+            found = np.where((found == 0) & np.isin(here, list(self.due)), here, found)
         return found
 
     # ---- pieces
@@ -194,15 +222,20 @@ class Bucket:
         data = self.store.read(piece)
         if data is None:
             raise StateError(f"saved state is damaged: piece {piece} of its bucket is missing. Use another copy")
-        parts = envelope.unseal(data, "stream piece", self._short)
+        saved, encoded = envelope.opened(data, "stream piece")
+        schemas = self._layouts.get(saved.get(FINGERPRINT, ""))
+        if schemas is None:
+            raise StateError(f"this state is of another definition: {differences(saved, self._short)}")
         try:
-            batches = [
-                pa.ipc.read_record_batch(pa.py_buffer(part), schema)
-                for part, schema in zip(parts, self._schemas, strict=True)
-            ]
+            parts = dict(zip(self._saved, codec.decode(encoded), strict=True))
+            batches = {
+                name: pa.ipc.read_record_batch(pa.py_buffer(parts[name]), schema)
+                for name, schema in zip(self._saved, schemas, strict=False)
+            }
         except (TypeError, ValueError, pa.ArrowException) as error:
             raise StateError(f"saved state is damaged: {error}") from error
-        return replace(self.empty, **{n: pa.Table.from_batches([b]) for n, b in zip(_TABLES, batches, strict=False)})
+        tables = {name: pa.Table.from_batches([batch]) for name, batch in batches.items()}
+        return replace(self.empty, **{n: t.select(getattr(self.empty, n).column_names) for n, t in tables.items()})
 
     def write(self, piece: int, held: Held) -> None:
         """Replace a piece, which may become several."""
@@ -210,7 +243,7 @@ class Bucket:
             self._remove(piece)
             self.due[piece] = NEVER
             return
-        parts = tuple(_serialized(getattr(held, name)) for name in _TABLES[: len(self._schemas)])
+        parts = tuple(_serialized(getattr(held, name)) for name in self._saved)
         depth = piece.bit_length() - 1
         if sum(map(len, parts)) > LARGE and depth < _DEEPEST and held.divisible:
             self._split(piece, held, depth)

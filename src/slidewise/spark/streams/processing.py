@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 from slidewise.columns.interchange import in_one_piece
 from slidewise.columns.order import arrange, sortable
 from slidewise.columns.plan import Evaluation
-from slidewise.spark.streams.definition import StreamTask
+from slidewise.spark.streams.definition import NEVER, StreamTask
 from slidewise.spark.streams.horizon import Arrived, first_needed, first_open, lookback, next_final
 from slidewise.spark.streams.notes import news, remaining
-from slidewise.spark.streams.pieces import BEFORE, HASH, KEPT, NEVER, WAITING, Bucket, Held, Store, together
+from slidewise.spark.streams.pieces import BEFORE, HASH, KEPT, WAITING, Bucket, Held, Store, together
 from slidewise.spark.streams.step import Fate, Joined, Part, Results, Sessions, Step
 
 

@@ -6,6 +6,7 @@ df -> watermark -> pack (mapInArrow) -> one stateful operator over buckets -> ro
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass, fields
 from typing import Any
 
 from slidewise.aggregations.over import Over
@@ -13,7 +14,7 @@ from slidewise.columns.with_columns import names, ordering
 from slidewise.errors import InvalidInput
 from slidewise.spark.checks import require_packages
 from slidewise.spark.native import quoted
-from slidewise.spark.streams.definition import EMITS, StreamTask, check_windows, reaches_ahead
+from slidewise.spark.streams.definition import EMITS, REVISION, ROW, StreamTask, check_windows, reaches_ahead
 from slidewise.spark.streams.pack import BLOB, BUCKET, KEY_HASH, Packing, bucket_labels
 from slidewise.spark.with_columns import Group, Schema, _result_types, column, groups_of
 from slidewise.windows.durations import Duration, length
@@ -25,95 +26,116 @@ PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 PARTITIONS = "spark.sql.shuffle.partitions"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 BUCKETS = 16
-#: what a call on a stream may say besides
-OPTIONS = ("max_delay", "emit", "late", "forget_after", "buckets", "metrics")
+#: in the metadata of a time column: rows come behind the watermark, and no second one can be declared
+BEHIND = "slidewise.behind"
 #: Spark's default of shuffle partitions, which is many for small batches
 MANY_PARTITIONS = 200
 
 
+@dataclass(frozen=True)
+class Options:
+    """What a call on a stream may say besides."""
+
+    max_delay: Any = None
+    emit: str | None = None
+    late: str = "drop"
+    keep: Any = None
+    forget_after: Any = None
+    buckets: int = BUCKETS
+    metrics: str = "slidewise"
+
+
+OPTIONS = tuple(field.name for field in fields(Options))
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call on a stream, checked."""
+
+    #: with a watermark
+    df: Any
+    task: StreamTask
+    #: the columns that come out
+    output: Any
+    metrics: str
+
+    @property
+    def event_time(self) -> str | None:
+        """The column that keeps the watermark in what comes out; None: rows come that Spark would refuse as too old."""
+        task = self.task
+        if task.keep is not None or any(map(reaches_ahead, task.windows)):
+            return None
+        return "window_end" if task.slides and task.windows[0].slide_kind == "time" else task.time
+
+
 def stream_with_columns(
-    df: Any,
-    given: dict[str, Any],
-    partition_by: Any,
-    order_by: Any,
-    algorithm: str,
-    *,
-    max_delay: Any = None,
-    emit: str | None = None,
-    forget_after: Any = None,
-    late: str = "drop",
-    buckets: int = BUCKETS,
-    metrics: str = "slidewise",
+    df: Any, given: dict[str, Any], partition_by: Any, order_by: Any, algorithm: str, **options: Any
 ) -> Any:
     """with_columns on a stream."""
+    require_settings(df.sparkSession)
+    return planned(rows_call(df, given, partition_by, order_by, algorithm, **options))
+
+
+def stream_aggregate(df: Any, expressions: dict[str, Over], partition_by: Any, order_by: Any, **options: Any) -> Any:
+    """aggregate on a stream."""
+    require_settings(df.sparkSession)
+    return planned(slides_call(df, expressions, partition_by, order_by, **options))
+
+
+def rows_call(df: Any, given: dict[str, Any], partition_by: Any, order_by: Any, algorithm: str, **options: Any) -> Call:
+    """A call of with_columns."""
+    from pyspark.sql.types import IntegerType
+
     groups = groups_of(given, partition_by, order_by, algorithm)
     if len(groups) > 1:
         raise InvalidInput(
             "with_columns: a call on a stream has one partitioning and one order, and its expressions bring "
             f"{len(groups)}. Make one call for each"
         )
-    [group] = groups
-    df, group, options = prepared(df, group, "with_columns", max_delay, emit, forget_after, late, buckets)
+    chosen = Options(**options)
+    df, group, told = prepared(df, groups[0], "with_columns", chosen)
     schema = Schema(df)
     rows = schema.arrow(schema.names)
     kinds = _result_types(rows, group)
-    task = StreamTask(
-        rows,
-        group.partition_by,
-        group.order_by,
-        group.expressions,
-        tuple(kinds),
-        tuple(schema.field(name).name for name in schema.reads(group)),
-        **options,
-    )
+    reads = tuple(schema.field(name).name for name in schema.reads(group))
+    task = StreamTask(rows, group.partition_by, group.order_by, group.expressions, tuple(kinds), reads, **told)
     check_windows(task)
-    fields = dict(zip(group.expressions, schema.kinds(kinds, rows), strict=True))
-    # Rows that have waited for later ones are older than Spark's watermark, which it would refuse.
-    event_time = None if any(map(reaches_ahead, task.windows)) else task.time
-    return planned(df, task, _output(df, fields), event_time, metrics)
+    results = dict(zip(group.expressions, schema.kinds(kinds, rows), strict=True))
+    if task.keep is not None:
+        results[REVISION] = IntegerType()
+    return Call(df, task, _output(df, results), chosen.metrics)
 
 
-def stream_aggregate(
-    df: Any,
-    expressions: dict[str, Over],
-    partition_by: Any,
-    order_by: Any,
-    *,
-    max_delay: Any = None,
-    emit: str | None = None,
-    forget_after: Any = None,
-    late: str = "drop",
-    buckets: int = BUCKETS,
-    metrics: str = "slidewise",
-) -> Any:
-    """aggregate on a stream."""
+def slides_call(df: Any, expressions: dict[str, Over], partition_by: Any, order_by: Any, **options: Any) -> Call:
+    """A call of aggregate."""
+    from pyspark.sql.types import IntegerType, LongType, StructField, StructType
+
     from slidewise.spark.aggregate import _output as slides_output
     from slidewise.spark.types import arrow_type
 
+    chosen = Options(**options)
     group = Group(tuple(names(partition_by, "partition_by")), tuple(ordering(order_by)), expressions)
-    df, group, options = prepared(df, group, "aggregate", max_delay, emit, forget_after, late, buckets)
+    df, group, told = prepared(df, group, "aggregate", chosen)
     schema = Schema(df)
-    read = tuple(schema.field(name).name for name in schema.reads(group))
-    rows = schema.arrow(read)
+    reads = tuple(schema.field(name).name for name in schema.reads(group))
+    rows = schema.arrow(reads)
     output = _unmarked(slides_output(schema, rows, group))
     kinds = tuple(arrow_type(output[name].dataType, schema.zone, name) for name in expressions)
-    task = StreamTask(rows, group.partition_by, group.order_by, expressions, kinds, read, slides=True, **options)
+    task = StreamTask(rows, group.partition_by, group.order_by, expressions, kinds, reads, slides=True, **told)
     check_windows(task)
-    [window] = task.windows
-    event_time = "window_end" if window.slide_kind == "time" else task.time
-    return planned(df, task, output, None if reaches_ahead(window) else event_time, metrics)
+    if task.keep is not None:
+        labels, results = output.fields[: -len(expressions)], output.fields[-len(expressions) :]
+        row = [StructField(ROW, LongType())] if task.windows[0].slide_kind == "count" else []
+        output = StructType([*labels, *row, *results, StructField(REVISION, IntegerType())])
+    return Call(df, task, output, chosen.metrics)
 
 
 # ---- checks
-def prepared(
-    df: Any, group: Group, what: str, max_delay: Any, emit: str | None, forget_after: Any, late: str, buckets: int
-) -> tuple[Any, Group, dict[str, Any]]:
+def prepared(df: Any, group: Group, what: str, options: Options) -> tuple[Any, Group, dict[str, Any]]:
     """The stream with its watermark, its columns by their own names, and what StreamTask is told."""
     require_packages(protobuf=True)
     schema = Schema(df)
-    require_settings(schema.spark)
-    if late != "drop":
-        raise InvalidInput(f'{what}: on a stream late="drop" is what there is, got {late!r}: late rows are counted')
+    emit, buckets, max_delay = options.emit, options.buckets, options.max_delay
     if emit not in (None, *EMITS):
         raise InvalidInput(f"{what}: emit is one of {', '.join(EMITS)}, got {emit!r}")
     if isinstance(buckets, bool) or not isinstance(buckets, int) or not 1 <= buckets <= 4096:
@@ -121,17 +143,16 @@ def prepared(
     keys = tuple(schema.field(name).name for name in group.partition_by)
     order = tuple(type(by)(schema.field(by.name).name, by.descending, by.nulls_first) for by in group.order_by)
     group = Group(keys, order, group.expressions)
-    marked = [field.name for field in df.schema.fields if WATERMARK in field.metadata]
-    options: dict[str, Any] = {"emit": emit or "watermark", "forget_after": None, "buckets": buckets}
+    told: dict[str, Any] = {"emit": emit or "watermark", "keep": _kept(options, what), "buckets": buckets}
     if not order:
         if emit != "arrival":
             raise InvalidInput(
                 f"{what}: name the column of event times in order_by. Rows of a stream have no other order than "
                 'that of their arrival, which emit="arrival" takes'
             )
-        if max_delay is not None or forget_after is not None:
+        if max_delay is not None or options.forget_after is not None:
             raise InvalidInput(f"{what}: max_delay and forget_after are measured in event time: name it in order_by")
-        return df, group, options
+        return df, group, told
     time = order[0]
     if schema.field(time.name).dataType.simpleString() != "timestamp":  # Spark's watermarks take no other type
         raise InvalidInput(
@@ -140,8 +161,10 @@ def prepared(
         )
     if time.descending:
         raise InvalidInput(f"{what}: a stream goes forward in time, and order_by has {time.name!r} descending")
-    if forget_after is not None:
-        options["forget_after"] = _microseconds(forget_after, f"{what}: forget_after")
+    if options.forget_after is not None:
+        told["forget_after"] = _microseconds(options.forget_after, f"{what}: forget_after")
+    metadata = schema.field(time.name).metadata
+    marked = [field.name for field in df.schema.fields if WATERMARK in field.metadata]
     if marked and marked != [time.name]:
         raise InvalidInput(
             f"{what}: the stream's watermark is on {', '.join(map(repr, marked))}, and order_by begins with "
@@ -152,7 +175,13 @@ def prepared(
             f"{what}: the stream has a watermark on {time.name!r} already, and Spark takes no second one. "
             f"Leave out max_delay={max_delay!r}"
         )
-    options["released"] = bool(marked) and RELEASED in schema.field(time.name).metadata
+    told["released"] = bool(marked) and RELEASED in metadata
+    if not marked and BEHIND in metadata:
+        raise InvalidInput(
+            f'{what}: the rows come from a call with late="revise", or with frames of following rows, and are older '
+            f"than the stream's watermark: {time.name!r} has none any more, and Spark takes no second one. Compute all "
+            "of it in one call, or write the first result out and read it as a stream of its own"
+        )
     if not marked:
         if max_delay is None:
             raise InvalidInput(
@@ -163,7 +192,24 @@ def prepared(
         if delay % 1000:
             raise InvalidInput(f"{what}: Spark's watermark counts milliseconds, got max_delay={max_delay!r}")
         df = df.withWatermark(quoted(time.name), f"{delay // 1000} milliseconds")
-    return df, group, options
+    return df, group, told
+
+
+def _kept(options: Options, what: str) -> int | None:
+    """For how long late rows revise results, in microseconds; None: they are dropped."""
+    late, keep = options.late, options.keep
+    if late not in ("drop", "revise"):
+        raise InvalidInput(f'{what}: on a stream late is "drop", which counts late rows, or "revise", got {late!r}')
+    if late == "drop":
+        if keep is not None:
+            raise InvalidInput(f'{what}: keep= bounds what late="revise" keeps, got keep={keep!r} with late="drop"')
+        return None
+    if keep is None:
+        raise InvalidInput(
+            f'{what}: late="revise" keeps rows for as long as a late one may change their results. Say how long after '
+            'the watermark has passed them, as in keep="10m"'
+        )
+    return _microseconds(keep, f"{what}: keep")
 
 
 def _microseconds(given: Any, what: str) -> int:
@@ -187,18 +233,19 @@ def require_settings(spark: Any) -> None:
             f"{PARTITIONS} is {partitions}: a micro-batch takes about 75 ms for each, and the number is frozen in the "
             "checkpoint. Set it to about the number of cores before the query starts for the first time",
             UserWarning,
-            stacklevel=5,
+            stacklevel=4,
         )
 
 
 # ---- the plan
-def planned(df: Any, task: StreamTask, output: Any, event_time: str | None, metrics: str) -> Any:
+def planned(call: Call) -> Any:
     """Pack, the stateful operator, and the counts of rows left out."""
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.types import LongType, StructField, StructType
 
     from slidewise.spark.streams.processor import LATE, UNTIMED, Processor
 
+    df, task, output, event_time = call.df, call.task, call.output, call.event_time
     packing = Packing(task.rows, bucket_labels(task.buckets))
     keys = [column(name) for name in task.partition_by]
     hashed = (F.xxhash64(*keys) if keys else F.lit(0).cast("long")).alias(KEY_HASH)
@@ -206,9 +253,11 @@ def planned(df: Any, task: StreamTask, output: Any, event_time: str | None, metr
     # Under plain names: mapInArrow cannot find columns whose names have dots.
     plain = rows.toDF(*map(str, range(len(task.rows) + 1)))
     packed = plain.mapInArrow(_packer(packing), f"{BUCKET} int, {BLOB} binary")
-    if event_time is not None and task.emit != "arrival":
-        released = output[event_time]
-        released.metadata = {**released.metadata, RELEASED: True}
+    for field in output.fields:
+        if field.name == event_time and task.emit != "arrival":
+            field.metadata = {**field.metadata, RELEASED: True}
+        if field.dataType.typeName() == "timestamp" and event_time is None and task.time is not None:
+            field.metadata = {**field.metadata, BEHIND: True}
     counted = StructType([*output.fields, StructField(LATE, LongType()), StructField(UNTIMED, LongType())])
     timed = task.time is not None
     out = packed.groupBy(BUCKET).transformWithStateInPandas(
@@ -221,7 +270,7 @@ def planned(df: Any, task: StreamTask, output: Any, event_time: str | None, metr
     if not timed:
         return out.drop(LATE, UNTIMED)
     total = [F.coalesce(F.sum(name), F.lit(0)).alias(as_) for name, as_ in ((LATE, "late"), (UNTIMED, "untimed"))]
-    return out.observe(metrics, *total).where(column(LATE).isNull()).drop(LATE, UNTIMED)
+    return out.observe(call.metrics, *total).where(column(LATE).isNull()).drop(LATE, UNTIMED)
 
 
 def _packer(packing: Packing) -> Any:
@@ -245,6 +294,6 @@ def _unmarked(schema: Any) -> Any:
 
     fields = []
     for field in schema.fields:
-        metadata = {name: value for name, value in field.metadata.items() if name not in (WATERMARK, RELEASED)}
+        metadata = {name: value for name, value in field.metadata.items() if name not in (WATERMARK, RELEASED, BEHIND)}
         fields.append(StructField(field.name, field.dataType, True, metadata))
     return StructType(fields)

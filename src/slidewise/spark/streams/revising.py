@@ -16,10 +16,10 @@ import pyarrow as pa
 
 from slidewise.columns.plan import pieces_of
 from slidewise.columns.slides import Slides, slides_of
-from slidewise.spark.streams.definition import NOTE, REVISION, REVISIONS, ROW, StreamTask, reaches_ahead
+from slidewise.spark.streams.definition import NEVER, NOTE, REVISION, REVISIONS, ROW, StreamTask, reaches_ahead
 from slidewise.spark.streams.horizon import Arrived
 from slidewise.spark.streams.notes import key_numbers, noted
-from slidewise.spark.streams.pieces import NEVER, Held
+from slidewise.spark.streams.pieces import Held
 from slidewise.spark.streams.processing import Processing
 from slidewise.spark.streams.slides import BEGIN, RowSlides, SlideProcessing, TimeSlides, keys_of, last_times
 from slidewise.spark.streams.step import Fate, Joined, Part, Results

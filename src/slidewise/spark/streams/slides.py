@@ -17,9 +17,8 @@ from slidewise.columns.deltas import units
 from slidewise.columns.plan import Evaluation
 from slidewise.columns.slides import Slides, slides_of
 from slidewise.errors import InvalidInput
-from slidewise.spark.streams.definition import StreamTask
+from slidewise.spark.streams.definition import NEVER, StreamTask
 from slidewise.spark.streams.horizon import Arrived, first_needed
-from slidewise.spark.streams.pieces import NEVER
 from slidewise.spark.streams.processing import Processing, of_type
 from slidewise.spark.streams.step import Fate, Joined, Part, Results, Sessions
 from slidewise.windows.definitions import DeltaWindow, RowsWindow, TimeWindow

@@ -1,0 +1,84 @@
+"""What may change when a query starts again from its checkpoint: its results, as far as the state has what they need.
+
+State is rows, and not aggregates. A new result is sound where the columns that it reads are kept, and where its frames
+reach no further than those of another result of the same kind, so that all rows of its first frames are there.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from slidewise.errors import StateError
+from slidewise.spark.streams.definition import RESULT, StreamTask, window_words
+from slidewise.spark.streams.horizon import lookback
+from slidewise.state.definition import Definition, differences
+from slidewise.windows.definitions import Between, RowsWindow, TimeWindow, WindowDefinition
+from slidewise.windows.durations import CalendarDuration, Duration
+
+#: how far frames reach back and ahead, in rows, groups or microseconds, by the kind of window
+Reach = dict[str, tuple[int, int]]
+
+
+def reach_of(task: StreamTask) -> Reach:
+    """How far the frames of a task reach."""
+    found: Reach = {}
+    for window in task.windows:
+        kind, back, ahead = _reach(window, task)
+        before = found.get(kind, (0, 0))
+        found[kind] = max(before[0], back), max(before[1], ahead)
+    return found
+
+
+def _reach(window: WindowDefinition, task: StreamTask) -> tuple[str, int, int]:
+    if task.slides:
+        return " | ".join(window_words(window)), 0, 0  # slides are those of one window
+    if isinstance(window, RowsWindow):
+        return "rows", window.n - 1, 0
+    ends_with_a_day = isinstance(window, Between) and isinstance(window.end, CalendarDuration)
+    if isinstance(window, TimeWindow | Between) and not ends_with_a_day:
+        if isinstance(window, Between) and window.unit != "range":
+            return window.unit, max(0, -int(window.start)), max(0, int(window.end))  # type: ignore[arg-type]
+        assert task.time is not None
+        back = lookback(window, task.rows.field(task.time).type, task.time)
+        end = window.end if isinstance(window, Between) else 0
+        assert back is not None
+        return "time", back, max(0, end.nanoseconds // 1000) if isinstance(end, Duration) else 0
+    return " | ".join(window_words(window)), 0, 0  # nothing but itself tells what it holds
+
+
+def require_sound(task: StreamTask, saved: Definition, kept: pa.Schema | None, reach: Reach) -> None:
+    """Refuse a state of another definition, unless only results differ, and it has what those need."""
+    here = task.words()
+    fixed = {part for part in {**saved, **here} if not part.startswith(RESULT)}
+    why = "Load it with the definition that saved it, or start with a new checkpoint"
+    if all(saved.get(part) == here.get(part) for part in fixed):
+        unsound = _unsound(task, kept, reach)
+        if unsound is None:
+            return
+        why = (
+            f"Results can be added to a running query, or leave it, where its state has what they need, and {unsound}. "
+            "Compute them in a query with a checkpoint of its own, or start this one with a new checkpoint"
+        )
+    raise StateError(f"this state is of another definition: {differences(saved, here)}. {why}")
+
+
+def _unsound(task: StreamTask, kept: pa.Schema | None, reach: Reach) -> str | None:
+    """Why a state cannot serve other results; None where it can."""
+    if kept is None:
+        return "this state was saved before states said what they have"
+    if task.emit == "changes":
+        return 'with emit="changes" the last results of each key are state'
+    missing = [field.name for field in task.history if field not in kept]
+    if missing:
+        return f"no rows are kept with {', '.join(map(repr, missing))}"
+    ours = reach_of(task)
+    for kind, (back, ahead) in ours.items():
+        had = reach.get(kind)
+        if had is None:
+            return f"no rows are kept for a window of this kind ({kind})"
+        if back > had[0] or ahead > had[1]:
+            far = [Duration(each * 1000) if kind == "time" else f"{each} {kind}" for each in (back, ahead, *had)]
+            return "a frame reaches {} back and {} ahead, further than any did: {} and {}".format(*far)
+    if task.keep is None and any(ahead for _, ahead in reach.values()) and not any(ahead for _, ahead in ours.values()):
+        return "rows that wait for following ones would come out behind the watermark, which is now passed on"
+    return None

@@ -1,0 +1,157 @@
+"""Results that come and go while a query's state stays: what the state has, they may read."""
+
+import dataclasses
+import json
+import re
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from microbatches import SCHEMA, SECOND, Stream, batch, batches, on_time, row, same, task_of
+from test_processor import OVER, SAVED, rows, stream_of
+
+import slidewise as sw
+
+BEFORE = {
+    "peak": sw.max("x").over(sw.time("10s")),
+    "typical": sw.median("odo").over(sw.rows(4)),
+    "texts": sw.string_agg("note").over(sw.groups_between(-2, 0)),
+    "trip": sw.collect_list("seq").over(sw.punctuation("mark")),
+}
+ADDED = {
+    "low": sw.min("odo").over(sw.time("4s")),
+    "mean": sw.avg("x").over(sw.rows(3)),
+    "n": sw.count().over(sw.range_between("-9s", "-1s")),
+    "kinds": sw.count_distinct("note").over(sw.rows_between(-3, -1)),
+    "month": sw.count("seq").over(sw.groups_between(-1, 0)),
+    "trips": sw.count().over(sw.punctuation("mark")),
+}
+CHANGES = {
+    "added": {**BEFORE, **ADDED},
+    "removed": {"typical": BEFORE["typical"]},
+    "replaced": {**ADDED, "peak": sw.sum("odo").over(sw.time("10s"))},
+    "in another order": dict(reversed(BEFORE.items())),
+}
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch):
+    monkeypatch.setattr("slidewise.spark.streams.pieces.LARGE", 1500)
+
+
+def switched(parts, delay, before, after):
+    """A stream that goes on with another definition halfway; what came out before, and after."""
+    stream = Stream(before, delay * SECOND)
+    half = len(parts) // 2
+    for part in parts[:half]:
+        stream.push(part)
+    first = stream.result() if stream.out else before.rows.empty_table()
+    stream.out, stream.task = [], after
+    for part in parts[half:]:
+        stream.push(part)
+    stream.flush()
+    stream.flush()
+    return first, stream.result()
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@settings(deadline=None, max_examples=12)
+@given(batches(), st.sampled_from([0, 2, 10]))
+def test_results_after_a_change_are_those_of_a_batch(change, parts, delay):
+    after = task_of(CHANGES[change])
+    first, second = switched(parts, delay, task_of(BEFORE), after)
+    out = set(first["seq"].to_pylist())
+    expected = batch(after, on_time(parts, delay * SECOND))
+    same(second, expected.filter(pa.array([seq not in out for seq in expected["seq"].to_pylist()], pa.bool_())))
+
+
+FOLLOWING = {"next": sw.collect_list("seq").over(sw.rows_between(-3, 2))}
+
+
+@settings(deadline=None, max_examples=12)
+@given(batches(), st.sampled_from([0, 2, 10]))
+def test_rows_that_wait_have_the_new_results(parts, delay):
+    more = {**FOLLOWING, "later": sw.count().over(sw.rows_between(0, 1)), "past": sw.max("seq").over(sw.rows(2))}
+    before, after = (task_of(over, forget_after=10**11) for over in (FOLLOWING, more))
+    first, second = switched(parts, delay, before, after)
+    out = set(first["seq"].to_pylist())
+    expected = batch(after, on_time(parts, delay * SECOND))
+    same(second, expected.filter(pa.array([seq not in out for seq in expected["seq"].to_pylist()], pa.bool_())))
+
+
+@settings(deadline=None, max_examples=12)
+@given(batches(), st.sampled_from([0, 4, 1000]))
+def test_slides_gain_and_lose_results(parts, keep):
+    window, keep = sw.time("10s", every="3s"), None if keep == 1000 else keep * SECOND
+    some = {"low": sw.min("odo"), "peak": sw.max("x")}
+    for before, after in ((some, {**some, "n": sw.count(), "mean": sw.avg("odo")}), (some, {"n": sw.sum("odo")})):
+        tasks = [task_of(results, window=window, keep=keep) for results in (before, after)]
+        first, second = switched(parts, 2, *tasks)
+        out = {(each["k"], each["window_end"]) for each in first.to_pylist()}
+        fresh = [each for each in second.to_pylist() if (each["k"], each["window_end"]) not in out]
+        last = {(each["k"], each["window_end"]): each for each in fresh}
+        found = pa.Table.from_pylist(list(last.values()), schema=second.schema)
+        found = found if keep is None else found.drop_columns(["revision"])
+        expected = batch(tasks[1], on_time(parts, 2 * SECOND, keep or 0)).to_pylist()
+        expected = [each for each in expected if (each["k"], each["window_end"]) not in out]
+        same(found, pa.Table.from_pylist(expected, schema=found.schema), by=("k", "window_end"))
+
+
+def test_revisions_go_on_with_a_new_result():
+    over = {"n": sw.count().over(sw.time("10s"))}
+    more = {**over, "m": sw.count().over(sw.time("5s"))}
+    stream = Stream(task_of(over, keep=60 * SECOND), 0)
+    for seconds in ([0, 8, 20], []):
+        stream.push(pa.Table.from_pylist([row("a", second) for second in seconds], schema=SCHEMA))
+    stream.task, stream.out = task_of(more, keep=60 * SECOND), []
+    stream.push(pa.Table.from_pylist([row("a", 4)], schema=SCHEMA))
+    found = [(each["ts"].second, each["n"], each["m"], each["revision"]) for each in stream.result().to_pylist()]
+    assert found == [(4, 2, 2, 0), (8, 3, 2, 1)]
+
+
+@pytest.mark.parametrize(
+    ("why", "over", "options"),
+    [
+        ("no rows are kept with 'odo'", {"m": sw.max("odo").over(sw.time("5s"))}, {}),
+        ("reaches 6s back and 0s ahead, further than any did: 5s", {"m": sw.max("x").over(sw.time("6s"))}, {}),
+        ("reaches 3 rows back", {"m": sw.max("x").over(sw.rows(4))}, {}),
+        (r"kept for a window of this kind \(groups\)", {"m": sw.max("x").over(sw.groups_between(-1, 0))}, {}),
+        ("kept for a window of this kind .*delta", {"m": sw.max("x").over(sw.delta("x", 1))}, {}),
+        ("reaches 2 rows back and 1 rows ahead", {"m": sw.max("x").over(sw.rows_between(0, 1))}, {}),
+        ("forget_after was None, and is 5 here", {"m": sw.max("x").over(sw.rows(2))}, {"forget_after": 5}),
+        ("late was not given, and is revise here", {}, {"keep": 5}),
+    ],
+)  # fmt: skip
+def test_what_the_state_does_not_have_is_refused(why, over, options):
+    before = {"n": sw.count("x").over(sw.time("5s")), "last": sw.last("x").over(sw.rows(3))}
+    stream = Stream(task_of(before), 0)
+    some = pa.Table.from_pylist([row("a", 1)], schema=SCHEMA)
+    stream.push(some)
+    stream.task = task_of({**before, **over}, **options)
+    with pytest.raises(sw.StateError, match=re.compile(f"another definition: .*{why}.*new checkpoint", re.DOTALL)):
+        stream.push(some)
+
+
+def test_what_else_is_refused():
+    ahead = {"next": sw.count().over(sw.rows_between(-1, 1)), "n": sw.count().over(sw.rows(2))}
+    changes = {"n": sw.count().over(sw.rows(2))}
+    some = pa.Table.from_pylist([row("a", 1)], schema=SCHEMA)
+    for why, before, after in (
+        ("behind the watermark", task_of(ahead), task_of({"n": ahead["n"]})),
+        ("the last results of each key", task_of(changes, emit="changes"), task_of(ahead, emit="changes")),
+        ("this kind", *(task_of({"n": sw.count()}, window=sw.rows(3, every=every)) for every in (2, 3))),
+    ):  # fmt: skip
+        stream = Stream(before, 0)
+        stream.push(some)
+        stream.task = after
+        with pytest.raises(sw.StateError, match=why):
+            stream.push(some)
+
+
+def test_a_state_that_does_not_say_what_it_has_takes_no_new_results():
+    stream = stream_of(json.loads(SAVED.read_text()))
+    more = {**OVER, "m": sw.count().over(sw.time("5s"))}
+    stream.task = dataclasses.replace(task_of(more), forget_after=stream.task.forget_after)
+    with pytest.raises(sw.StateError, match="saved before states said what they have"):
+        stream.push(rows(30, 33))
