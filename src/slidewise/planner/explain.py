@@ -106,7 +106,7 @@ def explain(
     mean | sba | frames with total; follows from sum('x'), which total is
 
     So is the call itself, with `explain` in place of `with_columns`. On a Spark DataFrame it tells which columns go to
-    Spark's own operator, and why; nothing runs.
+    Spark's own operator, and why; on a stream, also for `aggregate`, what is kept per key, in bytes. Nothing runs.
 
     >>> table = sw.explain({"x": [1, 2, 3]}, mean=sw.avg("x").over(sw.rows(2)))
 
@@ -114,7 +114,7 @@ def explain(
     says that the values are integers. Print the result, or leave it as the last line of a notebook's cell.
     """
     if call:
-        return _explain_with_data(aggregation, call, integers)
+        return _explain_with_data(aggregation, window, late, call, integers)
     if isinstance(aggregation, Mapping):
         return _explain_call(dict(aggregation), integers)
     if isinstance(aggregation, Over):
@@ -137,19 +137,18 @@ def explain(
     return Explanation(f"{aggregation!r} over {window!r}", choices, tuple(_notes(aggregation, choices)))
 
 
-def _explain_with_data(data: Any, call: dict[str, Any], integers: bool | None) -> Table:
+def _explain_with_data(data: Any, window: Any, late: str, call: dict[str, Any], integers: bool | None) -> Table:
     """A call of with_columns as it is written, data first."""
-    columns = {name: over for name, over in call.items() if name not in _ARGUMENTS}
-    arguments = {name: value for name, value in call.items() if name in _ARGUMENTS}
     if type(data).__module__.startswith("pyspark."):
         from slidewise.spark.explain import explain as explain_on_spark
 
-        return explain_on_spark(data, columns, **arguments)
-    return _explain_call(columns, integers)
+        given = {"window": window} if window is not None else {}
+        return explain_on_spark(data, call | given | ({"late": late} if late != "error" else {}))
+    return _explain_call({name: over for name, over in call.items() if name not in _ARGUMENTS}, integers)
 
 
 #: of with_columns, besides the data and its new columns
-_ARGUMENTS = ("partition_by", "order_by", "algorithm", "threads", "engine", "hot_keys")
+_ARGUMENTS = ("partition_by", "order_by", "algorithm", "threads")
 
 
 def _explain_call(columns: dict[str, Any], integers: bool | None) -> Table:
@@ -169,7 +168,7 @@ def _explain_call(columns: dict[str, Any], integers: bool | None) -> Table:
         by = choice.algorithm if over.algorithm == "auto" else over.algorithm
         if read_off(over):
             by, decided = "none", "the bounds of the frame tell it"
-        shares = _shared(name, over, base, columns)
+        shares = shared(name, over, columns)
         lines.append({"column": name, "computes": repr(over), "algorithm": by, "decided by": decided, "shares": shares})
     note = "all columns share the order of the rows; those of one column of data its codes and its null mask"
     together = Counter(
@@ -180,8 +179,9 @@ def _explain_call(columns: dict[str, Any], integers: bool | None) -> Table:
     return Table.of("with_columns", lines, note)
 
 
-def _shared(name: str, over: Over, base: Over | None, columns: dict[str, Over]) -> str:
+def shared(name: str, over: Over, columns: dict[str, Over]) -> str:
     """What a column shares with others of the call, in words."""
+    base = base_of(over, columns.values())
     others = {other: o for other, o in columns.items() if other != name}
     bases = {other: base_of(o, columns.values()) for other, o in others.items()}
     parts = []

@@ -1,34 +1,72 @@
-"""Which engine computes which column of a call on a Spark DataFrame, and what decided."""
+"""Which engine computes which column of a call on a Spark DataFrame, and what decided; of a stream, what is kept."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
+from slidewise.columns.aggregate import slide_expressions
 from slidewise.display import Table
 from slidewise.planner.choose import choose, situation_of
 from slidewise.planner.sharing import read_off
-from slidewise.spark.checks import require_batch
+from slidewise.spark.checks import is_stream, require_batch
 from slidewise.spark.frontier import is_running, needs_whole_key
 from slidewise.spark.native import Verdict, verdict
 from slidewise.spark.running import carries_partial, carries_row
+from slidewise.spark.streams.explaining import explained
+from slidewise.spark.streams.query import OPTIONS, rows_call, slides_call
+from slidewise.spark.window import SpecifiedOver
 from slidewise.spark.with_columns import Group, Schema, groups_of, reach_for
 
+#: of a call, besides its columns
+ARGUMENTS = ("partition_by", "order_by", "algorithm", "engine", "hot_keys", "window", *OPTIONS)
 
-def explain(
+
+def explain(df: Any, call: dict[str, Any]) -> Table:
+    """One line per new column of a call as it is written. Nothing runs."""
+    columns = {
+        name: value
+        for name, value in call.items()
+        if name not in ARGUMENTS or isinstance(value, Over | SpecifiedOver | Aggregation)
+    }
+    arguments = {name: value for name, value in call.items() if name not in columns}
+    if is_stream(df):
+        return _explain_stream(df, columns, **{n: v for n, v in arguments.items() if n not in ("engine", "hot_keys")})
+    require_batch(df, "explain", {name: value for name, value in arguments.items() if name in OPTIONS})
+    return _explain_batch(df, columns, **arguments)
+
+
+def _explain_stream(
     df: Any,
     columns: dict[str, Any],
     *,
     partition_by: Any = None,
     order_by: Any = None,
+    algorithm: str = "auto",
+    window: Any = None,
+    **options: Any,
+) -> Table:
+    if window is None:
+        return explained(rows_call(df, columns, partition_by, order_by, algorithm, **options).task)
+    return explained(
+        slides_call(df, slide_expressions(window, columns, algorithm), partition_by, order_by, **options).task
+    )
+
+
+def _explain_batch(
+    df: Any,
+    columns: dict[str, Any],
+    *,
+    partition_by: Any = None,
+    order_by: Any = None,
+    algorithm: str = "auto",
     engine: str = "auto",
     hot_keys: str | bool = "auto",
 ) -> Table:
-    """One line per new column. Nothing runs."""
-    require_batch(df, "explain")
     schema = Schema(df)
     lines = []
-    groups = groups_of(columns, partition_by, order_by)
+    groups = groups_of(columns, partition_by, order_by, algorithm)
     for group in groups:
         decided = verdict(group.expressions.values(), engine, schema.wraps)
         spread = decided.engine == "slidewise" and reach_for(df, group, hot_keys) is not None

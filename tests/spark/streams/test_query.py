@@ -226,3 +226,21 @@ def test_what_is_refused_before_a_query_starts(spark):
         spark.conf.set(PARTITIONS, "2")
     spark.conf.unset(PROVIDER)
     refused("need Spark's RocksDB state store")
+
+
+def test_explain_takes_the_call_as_it_is(spark):
+    spark.conf.unset(PROVIDER)  # nothing runs
+    df = spark.readStream.format("rate").load()
+    call = {"order_by": "timestamp", "max_delay": "1s", "forget_after": "1h", "engine": "auto"}
+    peak = sw.max("value").over(sw.rows(1000))
+    lines = {line["column"]: line for line in sw.explain(df, **call, late="revise", keep="10m", peak=peak)}
+    assert lines["peak"]["bytes per key"] == "15,984 bytes"  # timestamp and value
+    assert "20 bytes for each row after the watermark less 10m" in lines["all together"]["bytes per key"]
+    slides = sw.explain(
+        df, **call, emit="changes", window=sw.time("1h", every="1m"), n=sw.count(), emits=sw.max("value")
+    )
+    assert [line["column"] for line in slides] == ["n", "emits", "all together"]
+    with pytest.raises(InvalidInput, match="without a watermark nothing"):
+        sw.explain(df, order_by="timestamp", peak=peak)
+    with pytest.raises(InvalidInput, match="keep= is for streams"):
+        sw.explain(spark.range(3), order_by="id", keep="1m", peak=sw.max("id").over(sw.rows(2)))

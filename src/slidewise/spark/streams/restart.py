@@ -23,15 +23,15 @@ def reach_of(task: StreamTask) -> Reach:
     """How far the frames of a task reach."""
     found: Reach = {}
     for window in task.windows:
-        kind, back, ahead = _reach(window, task)
+        # Slides are those of one window.
+        kind, back, ahead = (itself(window), 0, 0) if task.slides else reach(window, task)
         before = found.get(kind, (0, 0))
         found[kind] = max(before[0], back), max(before[1], ahead)
     return found
 
 
-def _reach(window: WindowDefinition, task: StreamTask) -> tuple[str, int, int]:
-    if task.slides:
-        return " | ".join(window_words(window)), 0, 0  # slides are those of one window
+def reach(window: WindowDefinition, task: StreamTask) -> tuple[str, int, int]:
+    """The kind of a window, and how far its frames reach back and ahead."""
     if isinstance(window, RowsWindow):
         return "rows", window.n - 1, 0
     ends_with_a_day = isinstance(window, Between) and isinstance(window.end, CalendarDuration)
@@ -43,16 +43,21 @@ def _reach(window: WindowDefinition, task: StreamTask) -> tuple[str, int, int]:
         end = window.end if isinstance(window, Between) else 0
         assert back is not None
         return "time", back, max(0, end.nanoseconds // 1000) if isinstance(end, Duration) else 0
-    return " | ".join(window_words(window)), 0, 0  # nothing but itself tells what it holds
+    return itself(window), 0, 0
 
 
-def require_sound(task: StreamTask, saved: Definition, kept: pa.Schema | None, reach: Reach) -> None:
+def itself(window: WindowDefinition) -> str:
+    """The kind of a window of which nothing else tells what it holds."""
+    return " | ".join(window_words(window))
+
+
+def require_sound(task: StreamTask, saved: Definition, kept: pa.Schema | None, had: Reach) -> None:
     """Refuse a state of another definition, unless only results differ, and it has what those need."""
     here = task.words()
     fixed = {part for part in {**saved, **here} if not part.startswith(RESULT)}
     why = "Load it with the definition that saved it, or start with a new checkpoint"
     if all(saved.get(part) == here.get(part) for part in fixed):
-        unsound = _unsound(task, kept, reach)
+        unsound = _unsound(task, kept, had)
         if unsound is None:
             return
         why = (
@@ -62,7 +67,7 @@ def require_sound(task: StreamTask, saved: Definition, kept: pa.Schema | None, r
     raise StateError(f"this state is of another definition: {differences(saved, here)}. {why}")
 
 
-def _unsound(task: StreamTask, kept: pa.Schema | None, reach: Reach) -> str | None:
+def _unsound(task: StreamTask, kept: pa.Schema | None, had: Reach) -> str | None:
     """Why a state cannot serve other results; None where it can."""
     if kept is None:
         return "this state was saved before states said what they have"
@@ -73,12 +78,11 @@ def _unsound(task: StreamTask, kept: pa.Schema | None, reach: Reach) -> str | No
         return f"no rows are kept with {', '.join(map(repr, missing))}"
     ours = reach_of(task)
     for kind, (back, ahead) in ours.items():
-        had = reach.get(kind)
-        if had is None:
+        if kind not in had:
             return f"no rows are kept for a window of this kind ({kind})"
-        if back > had[0] or ahead > had[1]:
-            far = [Duration(each * 1000) if kind == "time" else f"{each} {kind}" for each in (back, ahead, *had)]
+        if back > had[kind][0] or ahead > had[kind][1]:
+            far = [Duration(n * 1000) if kind == "time" else f"{n} {kind}" for n in (back, ahead, *had[kind])]
             return "a frame reaches {} back and {} ahead, further than any did: {} and {}".format(*far)
-    if task.keep is None and any(ahead for _, ahead in reach.values()) and not any(ahead for _, ahead in ours.values()):
+    if task.keep is None and any(ahead for _, ahead in had.values()) and not any(ahead for _, ahead in ours.values()):
         return "rows that wait for following ones would come out behind the watermark, which is now passed on"
     return None
