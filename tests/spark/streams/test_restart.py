@@ -56,7 +56,7 @@ def switched(parts, delay, before, after):
 
 
 @pytest.mark.parametrize("change", CHANGES)
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=8)
 @given(batches(), st.sampled_from([0, 2, 10]))
 def test_results_after_a_change_are_those_of_a_batch(change, parts, delay):
     after = task_of(CHANGES[change])
@@ -69,7 +69,7 @@ def test_results_after_a_change_are_those_of_a_batch(change, parts, delay):
 FOLLOWING = {"next": sw.collect_list("seq").over(sw.rows_between(-3, 2))}
 
 
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=8)
 @given(batches(), st.sampled_from([0, 2, 10]))
 def test_rows_that_wait_have_the_new_results(parts, delay):
     more = {**FOLLOWING, "later": sw.count().over(sw.rows_between(0, 1)), "past": sw.max("seq").over(sw.rows(2))}
@@ -80,7 +80,7 @@ def test_rows_that_wait_have_the_new_results(parts, delay):
     same(second, expected.filter(pa.array([seq not in out for seq in expected["seq"].to_pylist()], pa.bool_())))
 
 
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=8)
 @given(batches(), st.sampled_from([0, 4, 1000]))
 def test_slides_gain_and_lose_results(parts, keep):
     window, keep = sw.time("10s", every="3s"), None if keep == 1000 else keep * SECOND
@@ -136,9 +136,11 @@ def test_what_the_state_does_not_have_is_refused(why, over, options):
 def test_what_else_is_refused():
     ahead = {"next": sw.count().over(sw.rows_between(-1, 1)), "n": sw.count().over(sw.rows(2))}
     changes = {"n": sw.count().over(sw.rows(2))}
+    two = {"n": sw.count().over(sw.rows(2)), "m": sw.count().over(sw.rows(3))}
     some = pa.Table.from_pylist([row("a", 1)], schema=SCHEMA)
     for why, before, after in (
         ("behind the watermark", task_of(ahead), task_of({"n": ahead["n"]})),
+        ("stand in another order", *(task_of(over, emit="changes") for over in (two, dict(reversed(two.items()))))),
         ("the last results of each key", task_of(changes, emit="changes"), task_of(ahead, emit="changes")),
         ("this kind", *(task_of({"n": sw.count()}, window=sw.rows(3, every=every)) for every in (2, 3))),
     ):  # fmt: skip

@@ -3,6 +3,7 @@ batch over all rows that were taken.
 """
 
 from collections import Counter, defaultdict
+from itertools import pairwise
 
 import pyarrow as pa
 import pytest
@@ -61,7 +62,7 @@ def last_revisions(table, by):
 
 
 @pytest.mark.parametrize("over", [TRAILING, FOLLOWING], ids=["trailing", "following"])
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(batches(), st.sampled_from([0, 2]), st.sampled_from([0, 4, 15, 1000]))
 def test_the_last_revision_of_each_row_is_that_of_a_batch(over, parts, delay, keep):
     task = task_of(over, keep=keep * SECOND, forget_after=FAR)
@@ -69,6 +70,25 @@ def test_the_last_revision_of_each_row_is_that_of_a_batch(over, parts, delay, ke
     expected = batch(task, on_time(parts, delay * SECOND, keep * SECOND))
     same(last_revisions(stream.result(), ("seq",)), expected)
     assert stream.late == sum(map(len, parts)) - len(expected)
+    assert not stream.memory.pieces
+
+
+@settings(deadline=None, max_examples=25)
+@given(batches(), st.sampled_from([0, 2]), st.sampled_from([0, 4, 15]), st.sampled_from([1, 3]))
+def test_keys_that_are_forgotten_and_joined_again(parts, delay, keep, forget_after):
+    """Rows of a key that are further apart than forget_after are those of two keys."""
+    over = {**FOLLOWING, "four": sw.collect_list("seq").over(sw.rows(4))}
+    stream = run(task_of(over, keep=keep * SECOND, forget_after=forget_after * SECOND), parts, delay)
+    kept = on_time(parts, delay * SECOND, keep * SECOND)
+    times, session = defaultdict(list), []
+    for key, time in zip(kept["k"].to_pylist(), kept["ts"].to_pylist(), strict=True):
+        times[key].append(time)
+    for key, time in zip(kept["k"].to_pylist(), kept["ts"].to_pylist(), strict=True):
+        earlier = sorted(t for t in times[key] if t <= time)
+        session.append(sum((b - a).total_seconds() > forget_after for a, b in pairwise(earlier)))
+    kept = kept.append_column("session", pa.array(session, pa.int64()))
+    expected = sw.with_columns(kept, partition_by=["k", "session"], order_by="ts", **over)
+    same(last_revisions(stream.result(), ("seq",)), expected.drop_columns(["session"]))
     assert not stream.memory.pieces
 
 
@@ -86,7 +106,7 @@ def bump(counter, key):
 
 
 @pytest.mark.parametrize("name", REVISED)
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=10)
 @given(batches(), st.sampled_from([0, 2]), st.sampled_from([0, 4, 15, 1000]))
 def test_the_last_revision_of_each_slide_is_that_of_a_batch(name, parts, delay, keep):
     by_rows = REVISED[name].slide_kind == "count"

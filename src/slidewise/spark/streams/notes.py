@@ -60,17 +60,20 @@ def remaining(task: StreamTask, joined: Joined, fate: Fate, watermark: int | Non
 
 
 # ---- emit="changes"
-def news(task: StreamTask, joined: Joined, results: Results, fate: Fate) -> Results:
+def news(task: StreamTask, joined: Joined, results: Results, fate: Fate) -> pa.Table:
     """The results that differ from the one before of their key; the last of each key is noted."""
+    assert joined.times is not None
     last, count = fate.notes, len(fate.notes)
     keys = key_numbers(last, joined, task.partition_by)
+    key = joined.key_of(results.rows)
+    time = joined.times[results.rows] if results.times is None else results.times
     last_of = np.full(len(joined.begin), -1)
     last_of[keys[keys >= 0]] = np.flatnonzero(keys >= 0)
-    row = np.arange(len(results.keys))
-    before = np.where(np.diff(results.keys, prepend=-1) != 0, last_of[results.keys], count + row - 1)
-    times = np.concatenate([last[NOTE_TIME].to_numpy(), results.times])
+    # The one before, where all results stand after those that are noted; -1: there is none.
+    before = np.where(np.diff(key, prepend=-1) != 0, last_of[key], count + np.arange(len(key)) - 1)
     if task.forget_after is not None:
-        before[results.times - times[before] > task.forget_after] = -1
+        since = np.concatenate([last[NOTE_TIME].to_numpy(), time])[before]
+        before[time - since > task.forget_after] = -1
     compared = np.flatnonzero(before >= 0)
     differs = before < 0
     columns = []
@@ -78,11 +81,11 @@ def news(task: StreamTask, joined: Joined, results: Results, fate: Fate) -> Resu
         both = in_one_piece(pa.chunked_array([*last[f"{NOTE}{k}"].chunks, *results.table[name].chunks]))
         differs[compared] |= unlike(both.take(pa.array(before[compared])), both.take(pa.array(count + compared)))
         columns.append(both)
-    ends = np.flatnonzero(np.diff(results.keys, append=-1) != 0)
-    stay = last.filter(pa.array(~np.isin(keys, results.keys)))
+    ends = np.flatnonzero(np.diff(key, append=-1) != 0)
+    stay = last.filter(pa.array(~np.isin(keys, key)))
     newest = [column.take(pa.array(count + ends)) for column in columns]
-    fate.notes = noted(task, joined, results.keys[ends], results.times[ends], newest, stay)
-    return results.those(differs)
+    fate.notes = noted(task, joined, key[ends], time[ends], newest, stay)
+    return results.table.filter(pa.array(differs))
 
 
 def unlike(a: pa.Array, b: pa.Array) -> np.ndarray:

@@ -174,7 +174,7 @@ class Bucket:
         except (TypeError, ValueError, pa.ArrowException) as error:
             raise StateError(f"saved state is damaged: {error}") from error
         name = fingerprint(saved).hex()
-        if saved != self._definition:
+        if name != self._short[FINGERPRINT]:
             require_sound(self._task, saved, layouts.get(name), reach)
         layouts = {name: self._task.history, **layouts}
         self._layouts = {name: self._schemas(history) for name, history in layouts.items()} | self._layouts

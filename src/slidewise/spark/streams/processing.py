@@ -95,7 +95,7 @@ class Processing:
             return self._nothing(), replace(held, notes=notes, notes_over=over)
         results = self._results(joined, watermark, mark, fate)
         if results is not None and self.task.emit == "changes":
-            results = news(self.task, joined, results, fate)
+            results = replace(results, table=news(self.task, joined, results, fate))
         return self._nothing() if results is None else results.table, self._left(joined, fate, watermark)
 
     def _join(self, held: Held, new: pa.Table, hashes: np.ndarray) -> Joined:
@@ -213,7 +213,7 @@ class Processing:
         table = joined.whole.take(pa.array(joined.origin[places]))
         for (name, column), kind in zip(results.items(), self.task.kinds, strict=True):
             table = _with(table, name, of_type(column.take(pa.array(chosen)), kind))
-        return joined.results(table, places)
+        return Results(table, places)
 
     def _sessions(self, joined: Joined, known: np.ndarray, watermark: int | None) -> Sessions:
         """Where keys begin, or begin anew after they were forgotten."""

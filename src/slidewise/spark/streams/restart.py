@@ -64,7 +64,8 @@ def require_sound(task: StreamTask, saved: Definition, kept: pa.Schema | None, h
             f"Results can be added to a running query, or leave it, where its state has what they need, and {unsound}. "
             "Compute them in a query with a checkpoint of its own, or start this one with a new checkpoint"
         )
-    raise StateError(f"this state is of another definition: {differences(saved, here)}. {why}")
+    what = differences(saved, here) or "its results stand in another order"
+    raise StateError(f"this state is of another definition: {what}. {why}")
 
 
 def _unsound(task: StreamTask, kept: pa.Schema | None, had: Reach) -> str | None:

@@ -21,7 +21,7 @@ from slidewise.spark.streams.horizon import Arrived
 from slidewise.spark.streams.notes import key_numbers, noted
 from slidewise.spark.streams.pieces import Held
 from slidewise.spark.streams.processing import Processing
-from slidewise.spark.streams.slides import BEGIN, RowSlides, SlideProcessing, TimeSlides, keys_of, last_times
+from slidewise.spark.streams.slides import BEGIN, RowSlides, SlideProcessing, TimeSlides, last_times, rows_of
 from slidewise.spark.streams.step import Fate, Joined, Part, Results
 from slidewise.windows.bounds import Frames
 
@@ -124,12 +124,12 @@ class RevisedSlides(Revising, SlideProcessing):
         self, joined: Joined, rows: Arrived, places: np.ndarray, watermark: int, mark: int | None, fate: Fate
     ) -> Results:
         slides, ids = self._complete(rows, watermark)
-        keys = keys_of(joined, rows, places, slides)
+        keys = joined.key_of(rows_of(slides, rows, places))
         revisions, changed = np.zeros(len(keys), np.int32), np.ones(len(keys), bool)
         before = self._before(joined, places, mark)
         if mark is not None and len(before.places):
             then, were = self._complete(before.rows, mark)
-            found, at = _found(keys, ids, keys_of(joined, before.rows, before.places, then), were)
+            found, at = _found(keys, ids, joined.key_of(rows_of(then, before.rows, before.places)), were)
             changed[found] = before.differ(slides.frames.take(found), then.frames.take(at))
             revisions[found] = 1
         notes, key = fate.notes, key_numbers(fate.notes, joined, self.task.partition_by)
@@ -143,7 +143,9 @@ class RevisedSlides(Revising, SlideProcessing):
         more = revisions > 0
         columns = [pa.array(ids[more]), pa.array(revisions[more])]
         fate.notes = noted(self.task, joined, keys[more], times[more], columns, notes.filter(pa.array(stay)))
-        return Results(self._table(rows, slides).append_column(REVISION, pa.array(revisions)), keys, times)
+        return Results(
+            self._table(rows, slides).append_column(REVISION, pa.array(revisions)), joined.begin[keys], times
+        )
 
     def _times(self, joined: Joined, places: np.ndarray, slides: Slides) -> np.ndarray:
         """The time of each slide."""

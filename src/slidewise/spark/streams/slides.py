@@ -80,7 +80,7 @@ class RowSlides(SlideProcessing):
         slides = slides_of(self.window, part.rows)
         assert slides.rows is not None
         slides = slides.those(out[slides.rows])
-        return joined.results(self._table(part.rows, slides), part.places[slides.rows])
+        return Results(self._table(part.rows, slides), part.places[slides.rows])
 
 
 class TimeSlides(SlideProcessing):
@@ -113,7 +113,7 @@ class TimeSlides(SlideProcessing):
         last = last_times(slides)
         chosen = (last <= watermark) & (last > mark)
         slides = slides.those(chosen)
-        return Results(self._table(rows, slides), keys_of(joined, rows, places, slides), last[chosen])
+        return Results(self._table(rows, slides), rows_of(slides, rows, places), last[chosen])
 
     def _settle_slides(
         self, joined: Joined, watermark: int, mark: int, fate: Fate
@@ -159,9 +159,9 @@ class TimeSlides(SlideProcessing):
         return super()._over(joined) if self.grid.size is None else np.full(len(joined.offsets) - 1, NEVER)
 
 
-def keys_of(joined: Joined, rows: Arrived, places: np.ndarray, slides: Slides) -> np.ndarray:
-    """The number of the key of each slide."""
-    return np.repeat(joined.key_of(places[rows.begin]), np.diff(slides.offsets))
+def rows_of(slides: Slides, rows: Arrived, places: np.ndarray) -> np.ndarray:
+    """A row at hand of the key of each slide."""
+    return np.repeat(places[rows.begin], np.diff(slides.offsets))
 
 
 def last_times(slides: Slides) -> np.ndarray:

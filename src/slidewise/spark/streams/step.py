@@ -29,13 +29,10 @@ class Results:
     """What comes out, by key and in the order of each."""
 
     table: pa.Table
-    #: the number of the key of each, and its time
-    keys: np.ndarray
-    times: np.ndarray
-
-    def those(self, chosen: np.ndarray) -> Results:
-        """The results of a mask."""
-        return Results(self.table.filter(pa.array(chosen)), self.keys[chosen], self.times[chosen])
+    #: a row at hand that is of the same key as each
+    rows: np.ndarray
+    #: the time of each; None: that of its row
+    times: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -99,10 +96,6 @@ class Joined:
     def key_of(self, rows: np.ndarray) -> np.ndarray:
         """The number of the key of each row."""
         return np.searchsorted(self.offsets, rows, side="right") - 1
-
-    def results(self, table: pa.Table, rows: np.ndarray) -> Results:
-        """Results that belong to rows."""
-        return Results(table, self.key_of(rows), rows if self.times is None else self.times[rows])
 
 
 @dataclass
