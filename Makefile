@@ -32,7 +32,7 @@ java:
 	  echo "Spark needs Java 17 or newer, and $${found:+only Java }$${found:-none} was found: install it (Debian: apt-get install openjdk-17-jre-headless), and set JAVA_HOME"; exit 1; \
 	fi
 
-demo: $(READY) java  ## features over sliding windows on a local Spark: 2 million events, a table, a picture (ROWS=200k: quicker)
+demo: $(READY) java  ## features of 2 million events on a local Spark: a table, a picture, and the same as a stream (ROWS=200k: quicker)
 	@$(PY) -m examples.demo $(if $(ROWS),--rows $(ROWS))
 
 tour: $(READY)  ## a tour of the core in the terminal
@@ -49,8 +49,8 @@ test-core: $(READY)
 test-spark: $(READY) java
 	@$(PY) -m pytest tests/spark
 
-soak: $(READY) java  ## what takes minutes: a stream that is killed again and again
-	@$(PY) -m pytest -m soak tests
+soak: $(READY) java  ## what takes minutes: a stream that is killed 20 times, and long ones
+	@$(PY) -m pytest -m soak -rP tests
 
 lint: $(READY)  ## style and types
 	@$(PY) -m ruff check .

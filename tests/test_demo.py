@@ -1,8 +1,12 @@
 """The demo's steps that need no Spark, and what it says when it cannot run; see tests/spark/test_demo_steps.py too."""
 
 import argparse
+import datetime as dt
 import io
+import json
+import math
 import os
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -16,7 +20,8 @@ from rich.console import Console
 
 import slidewise as sw
 from examples.demo import __main__ as demo
-from examples.demo import events, features, picture, race, show
+from examples.demo import events, features, picture, race, show, stream
+from examples.demo.compare import compare
 
 ROOT = Path(__file__).parent.parent
 QUIET = Console(file=io.StringIO())
@@ -83,6 +88,96 @@ def test_a_difference_is_found(tmp_path):
     assert compare("b") == "all 24 values are the same"
     assert compare("c") == f"{rows.column_names[5]} differs in 1 rows!"
     assert compare("d") == "the rows differ!"
+
+
+def test_two_tables_are_compared_row_by_row():
+    a = pa.table(
+        {"ts": [1, 2, 3, 4], "x": [1.0, None, math.nan, 4.0], "s": ["a", "b", None, "d"], "n": [1, 2, 3, None]}
+    )
+
+    def changed(name, *values):
+        return a.set_column(a.column_names.index(name), name, pa.array(values, a.schema.field(name).type))
+
+    def differ(b, **options):
+        found = compare(a, b, by="ts", **options)
+        return found.unmatched, found.columns, found.rows
+
+    assert differ(a.take([3, 0, 2, 1])) == (0, {}, 0)
+    assert differ(changed("x", 1.0 + 1e-10, None, math.nan, 4.0)) == (0, {}, 0)
+    assert differ(changed("x", 1.0 + 1e-8, math.nan, None, 4.0)) == (0, {"x": 3}, 3)
+    assert differ(changed("x", 1.0 + 1e-8, None, math.nan, 4.0), absolute=1e-7) == (0, {}, 0)
+    assert differ(changed("s", "a", None, "c", "d")) == (0, {"s": 2}, 2)
+    assert differ(changed("n", 1, 2, 4, 4)) == (0, {"n": 2}, 2)
+    assert differ(changed("ts", 1, 2, 3, 5)) == (2, {}, 2)
+    assert differ(a.take([0, 1, 2, 3, 3])) == (1, {}, 1)  # a row came twice
+    assert differ(changed("s", "x", "b", None, "d").take([0, 1, 2])) == (1, {"s": 1}, 2)
+
+
+# ---- the stream
+def test_events_are_cut_in_the_order_of_their_arrival(made, tmp_path):
+    plant, _ = made
+    stream.cut(plant.path, tmp_path / "in", 7)
+    files = sorted((tmp_path / "in").iterdir(), key=lambda file: file.stat().st_mtime)
+    assert files == sorted(files) and len(files) == 8
+    parts = [pq.read_table(file) for file in files]
+    whole = pq.read_table(plant.path)
+    assert compare(pa.concat_tables(parts[:-1]), whole, by="ts").rows == 0
+    assert pa.concat_tables(parts[:-1])["ts"].equals(whole["ts"])
+    assert [part.num_rows for part in parts] == [8572] * 6 + [8568, 1]
+    assert pc.max(parts[-1]["ts"]).as_py() - pc.max(whole["ts"]).as_py() == dt.timedelta(hours=1)
+
+
+def said(batch, **changes):
+    newest = {"machine": "press-001", **dict.fromkeys(show.SHOWN, 7), "ts": "12:00:03", "state_5m": "warn"}
+    progress = {"batch": batch, "read": 5_000, "out": 4_000, "watermark": "2024-03-01T04:05:06.789Z", "late": 0}
+    return progress | {"pieces": 70, "bytes": 2_000_000, "seconds": 0.1, "machines": [newest]} | changes
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_last_micro_batches_are_shown(width):
+    board = stream.Board(width)
+    board.reports = {batch: said(batch, late=batch) for batch in range(20)}
+    out = io.StringIO()
+    Console(file=out, width=width).print(board)
+    shown = out.getvalue()
+    assert "20 micro-batches: 100,000 rows in, 80,000 out, 190 late" in shown
+    lines = [line.split() for line in shown.splitlines()]
+    assert [line[0] for line in lines if "04:05:06" in line] == [str(batch) for batch in range(12, 20)]
+    assert lines.count(next(line for line in lines if line[:2] == ["press-001", "12:00:03"])) == 1
+    assert "…" not in shown and len(lines) < 24
+
+
+def test_a_process_is_followed_and_killed(tmp_path):
+    reports = "\n".join(json.dumps(said(batch)) for batch in range(3))
+    endless = f"import time; print({reports!r}, flush=True); time.sleep(600)"
+    board = stream.Board(80)
+    with stream.job([sys.executable, "-c", endless], tmp_path / "log") as process:
+        assert stream.follow(process, board, kill_after=2) == []
+    assert process.returncode == -signal.SIGKILL
+    assert list(board.reports) == [0, 1, 2] and board.at_work == "streaming"
+
+    last = json.dumps({"files": ["file:///a%20folder/b.parquet"]})
+    with stream.job([sys.executable, "-c", f"print({last!r})"], tmp_path / "log") as process:
+        assert stream.follow(process, board) == ["/a folder/b.parquet"]
+    assert board.at_work is None
+
+    with (
+        pytest.raises(sw.SlidewiseError, match=r"ended with code 1: .*log says why"),
+        stream.job([sys.executable, "-c", "raise SystemExit('no')"], tmp_path / "log") as process,
+    ):
+        stream.follow(process, board)
+    assert "no" in (tmp_path / "log").read_text()
+
+
+def test_the_last_line_says_how_many_rows_differ():
+    same = pa.table({"ts": [1, 2], "x": [1.0, 2.0]})
+    other = pa.table({"ts": [1, 3], "x": [1.5, 2.0]})
+    assert stream.verdict(compare(same, same, by="ts"), 2).plain == (
+        "0 of 2 rows differ from those of the batch, and none came twice."
+    )
+    assert stream.verdict(compare(same, other, by="ts"), 2).plain == (
+        "3 of 2 rows differ from those of the batch: 2 are missing or too many; x in 1"
+    )
 
 
 def test_every_feature_can_be_asked_of_spark():

@@ -6,5 +6,6 @@
 | Spark starts in this process | `session.py` |
 | features over several horizons are computed and written | `features.py` |
 | the part that Spark can do too, done both ways | `race.py` |
+| the same features on a stream, whose process is killed | `stream.py`, `stream_job.py` |
 | some rows, and a picture of one machine | `show.py`, `picture.py` |
 """

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 import slidewise as sw
-from examples.demo import events, features, picture, race, session, show
+from examples.demo import events, features, picture, race, session, show, stream
 
 CONSOLE = Console()
 
@@ -56,7 +56,11 @@ def run(options: argparse.Namespace, folder: Path) -> None:
     finally:
         spark.stop()
 
-    step("5  To keep")
+    if not options.no_stream:
+        step("5  The same as a stream: late, out of order, killed once")
+        CONSOLE.print(stream.run(plant, folder / "features", folder / "stream", options.master, CONSOLE))
+
+    step("6  To keep")
     image = picture.draw(folder / "features", machine, folder / "machine.png")
     CONSOLE.print(show.kept({"features": folder / "features", "a picture": image, "Spark's log": folder / "spark.log"}))
 
@@ -68,8 +72,9 @@ def step(title: str) -> None:
 
 def prepared(folder: Path) -> Path:
     """The output folder, without what an earlier run left in it."""
-    for made in ("events", "features", "race"):
+    for made in ("events", "features", "race", "stream"):
         shutil.rmtree(folder / made, ignore_errors=True)
+    (folder / "spark.log").unlink(missing_ok=True)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
@@ -78,7 +83,8 @@ def parser() -> argparse.ArgumentParser:
     it = argparse.ArgumentParser(
         prog="python -m examples.demo",
         description="Generates the events of a plant, computes features over sliding windows with slidewise on a local "
-        "Spark, compares with Spark's own windows where Spark has them, and writes Parquet and a picture.",
+        "Spark, compares with Spark's own windows where Spark has them, computes the same on a stream that is killed "
+        "and started again, and writes Parquet and a picture.",
         epilog="A quick look: python -m examples.demo --rows 200k. Java 17 or newer must be installed.",
     )
     it.add_argument("--rows", type=amount, default="2M", metavar="N", help="events to generate, as 500k or 3M (2M)")
@@ -90,6 +96,7 @@ def parser() -> argparse.ArgumentParser:
         "--output", type=Path, default=Path("demo-output"), metavar="FOLDER", help="where results go (demo-output)"
     )
     it.add_argument("--no-race", action="store_true", help="leave out the comparison with Spark's own windows")
+    it.add_argument("--no-stream", action="store_true", help="leave out the stream")
     return it
 
 

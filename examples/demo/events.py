@@ -79,7 +79,18 @@ def write(folder: Path, rows: int, machines: int, seed: int, console: Console) -
 
 
 def read(spark: SparkSession, folder: Path) -> DataFrame:
-    """The events as Spark reads them; a NaN is a broken sensor here, and as good as no value."""
+    """The events as Spark reads them."""
+    return _cleaned(spark.read.parquet(str(folder)))
+
+
+def arriving(spark: SparkSession, folder: Path) -> DataFrame:
+    """The events as a stream: one file after the other."""
+    schema = spark.read.parquet(str(folder)).schema
+    return _cleaned(spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder)))
+
+
+def _cleaned(readings: DataFrame) -> DataFrame:
+    """A NaN is a broken sensor here, and as good as no value."""
     from pyspark.sql.functions import expr
 
-    return spark.read.parquet(str(folder)).withColumn("temperature", expr("nullif(temperature, double('NaN'))"))
+    return readings.withColumn("temperature", expr("nullif(temperature, double('NaN'))"))

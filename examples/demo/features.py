@@ -71,9 +71,9 @@ def in_sql(name: str) -> str:
     return f"{ASKED[name]} OVER (PARTITION BY machine ORDER BY ts {BOUNDS[FEATURES[name].window]}) AS {name}"
 
 
-def computed(readings: DataFrame, features: dict[str, Any]) -> DataFrame:
+def computed(readings: DataFrame, features: dict[str, Any], **stream: Any) -> DataFrame:
     """The readings with features: the two lines that this demo is about. Nothing runs yet."""
-    return sw.with_columns(readings, partition_by="machine", order_by="ts", **features)
+    return sw.with_columns(readings, partition_by="machine", order_by="ts", **stream, **features)
 
 
 def write(spark: SparkSession, readings: DataFrame, folder: Path, console: Console) -> float:

@@ -6,12 +6,12 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow.parquet as pq
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from examples.demo.compare import compare
 from examples.demo.features import COMMON, computed, in_sql
 from examples.demo.progress import spark_bar, stopwatch
 
@@ -54,13 +54,10 @@ def bars(times: dict[str, float]) -> Table:
 
 def compared(theirs: Path, ours: Path) -> str:
     """Whether two folders hold the same features, row by row: times are unique, so they tell the rows."""
-    a, b = (pq.read_table(folder).sort_by("ts") for folder in (theirs, ours))
-    if not a["ts"].equals(b["ts"]):
+    a, b = (pq.read_table(folder) for folder in (theirs, ours))
+    found = compare(a, b, by="ts", absolute=1e-9)  # means and deviations add in another order
+    if found.unmatched:
         return "the rows differ!"
-    for name in COMMON:
-        x, y = (table[name].cast("double").to_numpy() for table in (a, b))  # null as NaN
-        # means and deviations add in another order
-        wrong = ~np.isclose(x, y, rtol=1e-9, atol=1e-9, equal_nan=True)
-        if wrong.any():
-            return f"{name} differs in {int(wrong.sum()):,} rows!"
+    for name, rows in found.columns.items():
+        return f"{name} differs in {rows:,} rows!"
     return f"all {a.num_rows * len(COMMON):,} values are the same"

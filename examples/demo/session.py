@@ -36,14 +36,14 @@ def check() -> None:
     checks.require_java()
 
 
-def start(master: str, log: Path, console: Console) -> SparkSession:
+def start(master: str, log: Path, console: Console, settings: dict[str, str] = SETTINGS) -> SparkSession:
     """Start Spark, and send what it says to a file."""
     from pyspark.sql import SparkSession
 
     import slidewise.spark
 
     builder = slidewise.spark.configure(SparkSession.builder.appName("slidewise demo").master(master))
-    for key, value in SETTINGS.items():
+    for key, value in settings.items():
         builder = builder.config(key, value)
     with console.status("starting Spark"), standard_error_in(log):
         return builder.getOrCreate()
@@ -54,7 +54,7 @@ def standard_error_in(path: Path) -> Iterator[None]:
     """Processes that start in the body, Spark's Java and its workers, write their complaints to a file."""
     sys.stderr.flush()
     kept = os.dup(2)
-    with path.open("wb") as file:
+    with path.open("ab") as file:
         os.dup2(file.fileno(), 2)
     try:
         yield

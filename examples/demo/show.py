@@ -38,12 +38,17 @@ def rows(features: Path, machine: str, width: int, count: int = 12) -> Table:
     """A dozen rows, spread over the whole time, in so many characters."""
     found = of_machine(features, machine)
     step = max(1, found.num_rows // count)
-    room = accumulate(max(len(name), 8) + 3 for name in SHOWN)
-    fitting = {name: form for (name, form), used in zip(SHOWN.items(), room, strict=True) if used < width}
+    return listed(found.take(list(range(step - 1, found.num_rows, step))).to_pylist(), SHOWN, width)
+
+
+def listed(found: list[dict[str, Any]], shown: dict[str, str], width: int) -> Table:
+    """Rows, with as many columns as there is room for."""
+    room = accumulate(max(len(name), 8) + 3 for name in shown)
+    fitting = {name: form for (name, form), used in zip(shown.items(), room, strict=True) if used < width}
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", padding=(0, 1))
     for name, form in fitting.items():
         table.add_column(name, justify="left" if form[0] in "%s" else "right", no_wrap=True)
-    for row in found.take(list(range(step - 1, found.num_rows, step))).to_pylist():
+    for row in found:
         table.add_row(*(_cell(row[name], form) for name, form in fitting.items()))
     return table
 

@@ -3,9 +3,10 @@
 import io
 
 import pyarrow.parquet as pq
+import pytest
 from rich.console import Console
 
-from examples.demo import events, features, race
+from examples.demo import events, features, race, session, stream
 
 
 def test_features_are_written_and_equal_sparks_own(spark, tmp_path):
@@ -28,3 +29,25 @@ def test_features_are_written_and_equal_sparks_own(spark, tmp_path):
 
     console.print(race.run(spark, readings, tmp_path / "race", console))
     assert "all 24,000 values are the same" in console.file.getvalue()
+
+
+@pytest.fixture
+def micros(spark):
+    """Times are written as in the demo, which sets that for its own Spark."""
+    name = "spark.sql.parquet.outputTimestampType"
+    before = spark.conf.get(name)
+    spark.conf.set(name, session.SETTINGS[name])
+    yield
+    spark.conf.set(name, before)
+
+
+def test_a_stream_that_is_killed_gives_the_rows_of_the_batch(spark, micros, tmp_path):
+    console = Console(file=io.StringIO(), width=100)
+    plant = events.write(tmp_path / "events", 5_000, 5, 1, console)
+    features.write(spark, events.read(spark, plant.path), tmp_path / "features", console)
+    console.print(stream.run(plant, tmp_path / "features", tmp_path / "stream", "local[2]", console, files=4))
+    shown = console.file.getvalue()
+    assert "Killed with SIGKILL" in shown
+    assert "6 micro-batches: 5,001 rows in, 5,000 out, 0 late" in shown
+    assert "0 of 5,000 rows differ from those of the batch, and none came twice." in shown
+    assert not (tmp_path / "stream").exists()
