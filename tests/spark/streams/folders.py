@@ -49,8 +49,8 @@ class Folder:
             self.written += 1
             os.utime(file, (1e9 + self.written,) * 2)  # Spark takes files by their time
 
-    def stream(self):
-        reader = self.session.readStream.schema(COLUMNS).option("maxFilesPerTrigger", 1)
+    def stream(self, columns=COLUMNS):
+        reader = self.session.readStream.schema(columns).option("maxFilesPerTrigger", 1)
         return reader.parquet(str(self.path / "in"))
 
     def run(self, df):
