@@ -1,8 +1,10 @@
 """Results that come and go while a query's state stays: what the state has, they may read."""
 
+import base64
 import dataclasses
 import json
 import re
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -13,6 +15,7 @@ from test_processor import OVER, SAVED, rows, stream_of
 
 import slidewise as sw
 
+NOTED = Path(__file__).parent / "state_format_1_notes.json"
 BEFORE = {
     "peak": sw.max("x").over(sw.time("10s")),
     "typical": sw.median("odo").over(sw.rows(4)),
@@ -158,3 +161,43 @@ def test_a_state_that_does_not_say_what_it_has_takes_no_new_results():
     stream.task = dataclasses.replace(task_of(more), forget_after=stream.task.forget_after)
     with pytest.raises(sw.StateError, match="saved before states said what they have"):
         stream.push(rows(30, 33))
+
+
+# ---- states of this format can be read for ever
+def noted_streams():
+    """Streams of which more than rows is saved, by name; rows 0 to 29 have come, and some of them out."""
+    hopping, some = sw.time("10s", every="4s"), {"low": sw.min("odo"), "notes": sw.collect_list("seq")}
+    tasks = {
+        "changes": task_of({**OVER, "kinds": sw.collect_list("odo").over(sw.rows(2))}, emit="changes"),
+        "revised rows": task_of(OVER, keep=20 * SECOND),
+        "revised slides": task_of(some, window=hopping, keep=20 * SECOND),
+        "results that came": task_of({**OVER, "more": sw.max("odo").over(sw.rows(2))}),
+    }
+    for name, task in tasks.items():
+        stream = Stream(task_of(OVER) if name == "results that came" else task, 0)
+        stream.push(rows(0, 20))
+        stream.push(rows(20, 26))
+        stream.task = task
+        stream.push(pa.concat_tables([rows(26, 30), rows(12, 14)]))
+        yield name, stream
+
+
+def as_text(memory):
+    pieces = {str(piece): base64.b64encode(data).decode() for piece, data in memory.pieces.items()}
+    return {"meta": base64.b64encode(memory.meta).decode(), "pieces": pieces}
+
+
+def test_states_with_notes_and_of_earlier_results_can_be_read_for_ever():
+    """The file is {name: as_text(stream.memory) for name, stream in noted_streams()} when the format was new."""
+    saved = json.loads(NOTED.read_text())
+    for name, stream in noted_streams():
+        again = Stream(stream.task, 0)
+        again.memory.meta = base64.b64decode(saved[name]["meta"])
+        again.memory.pieces = {int(piece): base64.b64decode(data) for piece, data in saved[name]["pieces"].items()}
+        again.watermark, again.deadline, stream.out = stream.watermark, stream.deadline, []
+        for each in (stream, again):
+            each.push(pa.concat_tables([rows(30, 40), rows(15, 19)]))
+            each.flush()
+        assert len(stream.result())
+        by = ("k", "window_end" if stream.task.slides else "seq")
+        same(again.result(), stream.result(), by=(*by, "revision") if stream.task.keep is not None else by)

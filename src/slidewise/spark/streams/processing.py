@@ -94,9 +94,11 @@ class Processing:
             notes, over = remaining(self.task, joined, fate, watermark)
             return self._nothing(), replace(held, notes=notes, notes_over=over)
         results = self._results(joined, watermark, mark, fate)
-        if results is not None and self.task.emit == "changes":
-            results = replace(results, table=news(self.task, joined, results, fate))
-        return self._nothing() if results is None else results.table, self._left(joined, fate, watermark)
+        if results is None:
+            out = self._nothing()
+        else:
+            out = news(self.task, joined, results, fate) if self.task.emit == "changes" else results.table
+        return out, self._left(joined, fate, watermark)
 
     def _join(self, held: Held, new: pa.Table, hashes: np.ndarray) -> Joined:
         task = self.task
