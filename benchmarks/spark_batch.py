@@ -145,6 +145,15 @@ class Bench:
             write_events(path, self.rows, 1 if data == "one_key" else KEYS, data == "wide")
         return self.spark.read.parquet(str(path))
 
+    def share(self, data: str, keys: int) -> Any:
+        """The rows of the first keys, in files of their own: nothing else is read."""
+        if keys >= KEYS:
+            return self.read(data)
+        path = self.folder / f"{data}-{keys}"
+        if not path.exists():
+            self.read(data).where(f"k < {keys}").write.parquet(str(path))
+        return self.spark.read.parquet(str(path))
+
     def seconds(self, make: Callable[[], Any], repeat: int | None = None) -> float:
         """The shortest time into the noop sink; the first run is for warming up, and the only one where repeat is 0."""
         best = float("inf")
@@ -189,19 +198,16 @@ def agree(workload: Workload, df: Any) -> bool:
     return True
 
 
-def share_for(workload: Workload, bench: Bench, df: Any, most_seconds: float) -> tuple[Any, int]:
-    """The keys that Spark gets: all, or so many that it takes about `most_seconds`. Few keys at first, and then more,
-    since what a job costs apart from its rows would else count against Spark."""
-    per_key = bench.rows // KEYS
-    every = (workload.rows or bench.rows) // per_key
+def keys_for(workload: Workload, bench: Bench, every: int, most_seconds: float) -> int:
+    """How many keys Spark gets: all, or so many that it takes about `most_seconds`. Few at first, and then more, since
+    what a job costs apart from its rows would else count against Spark."""
     keys = 2
     while keys < every:
-        part = df.where(f"k < {keys}")
-        seconds = bench.seconds(partial(theirs(workload.theirs), part), 0)
+        seconds = bench.seconds(partial(theirs(workload.theirs), bench.share(workload.data, keys)), 0)
         if seconds > most_seconds / 3:
             break
         keys = int(min(every, keys * min(10, max(2, most_seconds / seconds / 2))))
-    return df.where(f"k < {keys}"), keys * per_key
+    return keys
 
 
 def verdict(ratio: float, least: float | None) -> str:
@@ -226,10 +232,10 @@ def compare(bench: Bench, only: str, most_seconds: float) -> None:
     for workload in workloads():
         if only not in workload.name:
             continue
-        df = bench.read(workload.data)
-        rows = workload.rows or bench.rows
-        part = df if rows == bench.rows else df.where(f"k < {rows * KEYS // bench.rows}")
-        same = agree(workload, df)
+        per_key = bench.rows // KEYS
+        keys = min(KEYS, (workload.rows or bench.rows) // per_key)
+        part, rows = bench.share(workload.data, keys), keys * per_key
+        same = agree(workload, part)
         sort = bench.per_row(sort_alone, part, rows)
         mine = bench.per_row(ours(workload.ours), part, rows)
         # Spark's times with the segment tree on and off, each only where it is asked for.
@@ -239,9 +245,9 @@ def compare(bench: Bench, only: str, most_seconds: float) -> None:
                 cells.append(("", "", ""))
                 continue
             bench.spark.conf.set(SEGMENT_TREE, mode)
-            fewer, count = share_for(workload, bench, part, most_seconds)
-            spark = bench.per_row(theirs(workload.theirs), fewer, count)
-            cells.append((f"{spark:.0f}", verdict(spark / mine, least), f"{count:,}"))
+            fewer = keys_for(workload, bench, keys, most_seconds)
+            spark = bench.per_row(theirs(workload.theirs), bench.share(workload.data, fewer), fewer * per_key)
+            cells.append((f"{spark:.0f}", verdict(spark / mine, least), f"{fewer * per_key:,}"))
         (on, ratio_on, rows_on), (off, ratio_off, rows_off) = cells
         cell = (f"{sort:.0f}", f"{mine:.0f}", f"{mine / sort:.2f}", on, off, ratio_on, ratio_off, rows_off or rows_on)
         table.add_row(workload.name, *cell, "yes" if same else "[red]no[/red]")

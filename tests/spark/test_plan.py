@@ -10,6 +10,7 @@ import slidewise as sw
 from slidewise import spark as sws
 from slidewise.spark import Window
 from slidewise.spark import functions as F  # noqa: N812
+from slidewise.spark.with_columns import Schema, groups_of
 
 
 @pytest.fixture
@@ -64,9 +65,18 @@ def test_nothing_that_follows_drops_or_moves_the_sort_or_the_python_node(spark, 
         pythons = [k for k, node in enumerate(found) if node == "ArrowEvalPython"]
         assert pythons, name
         for k in pythons:  # the sort is right below, and no filter or limit between it and the input
-            below = found[k + 1 :]
+            below = [
+                node for node in found[k + 1 :] if node != "Project"
+            ]  # which leaves columns out, and moves nothing
             assert below[0] == "Sort" and below[1] == "Exchange", (name, found)
             own = below[: below.index("Range") + 1]
             assert not {"Filter", "GlobalLimit", "LocalLimit"} & set(own), (name, found)
         expected = _followed(written, other)[name]
         assert sorted(map(tuple, made.collect()), key=repr) == sorted(map(tuple, expected.collect()), key=repr), name
+
+
+def test_the_order_travels_only_where_frames_look_at_it(spark, df):
+    """By rows, Python gets the key and the column; by range, the order too."""
+    for window, reads in ((sw.rows(3), ["k", "x"]), (sw.range_between(-3, 0), ["k", "t", "x"])):
+        group = groups_of({"r": sw.sum("x").over(window)}, "k", "t")[0]
+        assert Schema(df).task(group)[0].reads.names == reads
