@@ -58,7 +58,7 @@ def opened(data: bytes, kind: str) -> tuple[Definition, bytes]:
             f"this state has format {version}, and this slidewise reads up to {VERSION}. "
             "Load it with the version that saved it, or a newer one"
         )
-    if _checksum(data[:-_CHECKSUM]) != data[-_CHECKSUM:]:
+    if _checksum(memoryview(data)[:-_CHECKSUM]) != data[-_CHECKSUM:]:
         raise StateError("saved state is damaged or truncated: its checksum is not that of its bytes. Use another copy")
     saved_kind, _, saved, payload = _body(data[start:-_CHECKSUM])
     if saved_kind != kind:
@@ -77,5 +77,5 @@ def _body(data: bytes) -> tuple[str, bytes, Definition, bytes]:
     return body
 
 
-def _checksum(data: bytes) -> bytes:
+def _checksum(data: bytes | memoryview) -> bytes:
     return hashlib.blake2b(data, digest_size=_CHECKSUM).digest()

@@ -22,7 +22,8 @@ STEADY = {
 
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
-    monkeypatch.setattr("slidewise.spark.streams.pieces.LARGE", 1500)
+    monkeypatch.setattr("slidewise.spark.streams.pieces.LARGE", 3000)
+    monkeypatch.setattr("slidewise.spark.streams.pieces.LARGE_IF_SPARSE", 1500)
 
 
 def without_repeats(table, results, by, forget_after=None):

@@ -40,7 +40,8 @@ CHANGES = {
 
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
-    monkeypatch.setattr("slidewise.spark.streams.pieces.LARGE", 1500)
+    monkeypatch.setattr("slidewise.spark.streams.pieces.LARGE", 3000)
+    monkeypatch.setattr("slidewise.spark.streams.pieces.LARGE_IF_SPARSE", 1500)
 
 
 def switched(parts, delay, before, after):

@@ -280,6 +280,7 @@ class Processing:
             due[stays],
             np.where(pending > 0, NEVER, self._over(joined))[stays],
             notes_over,
+            np.logical_or.reduceat((joined.origin >= joined.waited) | ~(joined.emitted | fate.waits), begin)[stays],
         )
 
     def _waiting(self, joined: Joined, fate: Fate) -> pa.Table:
