@@ -132,7 +132,8 @@ def test_the_last_revision_of_each_slide_is_that_of_a_batch(name, parts, delay, 
 WINDOWS = [
     sw.time("5s"), sw.rows(3), sw.range_between("-2s", "2s"), sw.rows_between(-1, 1), sw.groups_between(-1, 0),
     sw.rows_between(-2, 1, exclude="ties"), sw.time("6s", every="2s"), sw.rows(3, every="4s"), sw.rows(3, every=2),
-    sw.range_between("-3s", "2s", every=sw.rows(2)),
+    sw.range_between("-3s", "2s", every=sw.rows(2)), sw.time("2s", every=sw.rows(2)),
+    sw.range_between("-3s", "-1s"), sw.rows_between(-3, -2), sw.rows_between(1, 2, exclude="group"),
 ]  # fmt: skip
 
 
@@ -174,6 +175,16 @@ def test_only_frames_that_change_come_again_once_per_batch():
     assert push(stream, row("a", 16)) == [(16, 3, 0), (20, 4, 2), (25, 3, 1)]
     assert push(stream, row("a", 10), row("b", 9), row("b", 11)) == [(11, 1, 0)]  # 30 s or more before the watermark
     assert stream.late == 2
+
+
+def test_a_slide_comes_again_when_it_only_loses_rows_or_moves():
+    def slides(window):
+        stream = Stream(task_of({"n": sw.count()}, window=window, keep=60 * SECOND), 0)
+        push(stream, row("a", 20), row("a", 21))
+        return push(stream), push(stream, row("a", 0))
+
+    assert slides(sw.time("4s", every=sw.rows(2))) == ([(21, 2, 0)], [(20, 1, 1)])
+    assert slides(sw.range_between("-4s", "-2s", every=sw.rows(2))) == ([(21, 0, 0)], [(20, 0, 1)])
 
 
 def test_a_late_row_joins_what_was_forgotten():

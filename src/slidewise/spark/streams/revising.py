@@ -60,9 +60,7 @@ class Before:
         out = np.zeros(len(now), bool)
         for piece, was in zip(pieces_of(now), pieces_of(then), strict=True):
             start, end = self.rank[piece.start], self.rank[piece.end]
-            grown = end - start != piece.count
-            moved = (start != was.start) | (end != was.end)
-            out |= grown | (moved & ((piece.count > 0) | (was.count > 0)))
+            out |= (end - start != piece.count) | (start != was.start) | (end != was.end)
         return out
 
 
@@ -130,7 +128,8 @@ class RevisedSlides(Revising, SlideProcessing):
         if mark is not None and len(before.places):
             then, were = self._complete(before.rows, mark)
             found, at = _found(keys, ids, joined.key_of(rows_of(then, before.rows, before.places)), were)
-            changed[found] = before.differ(slides.frames.take(found), then.frames.take(at))
+            frames = zip(self._depends_on(slides), self._depends_on(then), strict=True)
+            changed[found] = np.any([before.differ(now.take(found), was.take(at)) for now, was in frames], axis=0)
             revisions[found] = 1
         notes, key = fate.notes, key_numbers(fate.notes, joined, self.task.partition_by)
         again = np.flatnonzero(changed & (revisions > 0))
@@ -146,6 +145,10 @@ class RevisedSlides(Revising, SlideProcessing):
         return Results(
             self._table(rows, slides).append_column(REVISION, pa.array(revisions)), joined.begin[keys], times
         )
+
+    def _depends_on(self, slides: Slides) -> list[Frames]:
+        """The rows that tell each slide."""
+        return [slides.frames]
 
     def _times(self, joined: Joined, places: np.ndarray, slides: Slides) -> np.ndarray:
         """The time of each slide."""
@@ -214,6 +217,10 @@ class RevisedRowSlides(RevisedSlides, RowSlides):
         complete = slides.rows < np.repeat(first, np.diff(slides.offsets))
         slides = slides.those(complete)
         return slides, rows.places[slides.rows] + 1
+
+    def _depends_on(self, slides: Slides) -> list[Frames]:
+        assert slides.rows is not None
+        return [slides.frames, Frames(slides.rows, slides.rows + 1)]  # what comes out has the time of its row
 
     def _times(self, joined: Joined, places: np.ndarray, slides: Slides) -> np.ndarray:
         assert joined.times is not None and slides.rows is not None
