@@ -1,38 +1,46 @@
 """A query that is killed at random moments and started again: from files to files, until nothing is left to read."""
 
-import os
 import sys
+from pathlib import Path
 
-os.environ["PYSPARK_PYTHON"] = sys.executable
-os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+#: A process lives for seconds: no time is spent on making it fast.
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.codegen.wholeStage": "false",
+}
 
 
-def main(folder: str) -> None:
+def main(folder: Path) -> None:
     from pyspark.sql import SparkSession
 
     import slidewise as sw
     import slidewise.spark
 
-    builder = SparkSession.builder.master("local[2]").config("spark.sql.shuffle.partitions", 2)
-    for name, value in {"ui.enabled": "false", "sql.session.timeZone": "UTC", "driver.memory": "1g"}.items():
-        builder = builder.config(f"spark.{name}", value)
-    spark = slidewise.spark.configure(builder).getOrCreate()
+    builder = slidewise.spark.configure(SparkSession.builder.master("local[2]"), partitions=2)
+    for name, value in {**SETTINGS, "spark.local.dir": str(folder / "local")}.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
     columns = "k string, ts timestamp, seq long"
-    stream = spark.readStream.schema(columns).option("maxFilesPerTrigger", 1).parquet(f"{folder}/in")
+    stream = spark.readStream.schema(columns).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
     out = sw.with_columns(
         stream,
         partition_by="k",
         order_by="ts",
         max_delay="1s",
+        buckets=4,
         last=sw.collect_list("seq").over(sw.rows(3)),
         n=sw.count().over(sw.time("5s")),
     )
-    writer = out.writeStream.format("parquet").option("path", f"{folder}/out")
-    query = writer.option("checkpointLocation", f"{folder}/checkpoint").trigger(availableNow=True).start()
+    writer = out.writeStream.format("parquet").option("path", str(folder / "out"))
+    query = writer.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True).start()
+    (folder / "started").touch()
     query.awaitTermination()
-    spark.read.parquet(f"{folder}/out").coalesce(1).write.mode("overwrite").parquet(f"{folder}/result")
+    # The sink's log says which files count: a killed micro-batch leaves others behind.
+    (folder / "files").write_text("\n".join(spark.read.parquet(str(folder / "out")).inputFiles()))
     spark.stop()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(Path(sys.argv[1]))

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,46 +19,63 @@ import slidewise as sw
 
 SCHEMA = pa.schema([("k", pa.string()), ("ts", pa.timestamp("us", "UTC")), ("seq", pa.int64())])
 START = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
-FILES, KILLS = 14, 3
 
 
-@pytest.mark.soak
-def test_every_row_once_after_kills(tmp_path):
-    rows = [
-        {"k": "abcde"[n % 5], "ts": START + dt.timedelta(milliseconds=10 * n), "seq": n} for n in range(100 * FILES)
-    ]
-    rows.append({"k": "end", "ts": START + dt.timedelta(hours=1), "seq": -1})
-    (tmp_path / "in").mkdir()
-    for number in range(FILES + 1):
-        file = tmp_path / "in" / f"{number:03}.parquet"
-        pq.write_table(pa.Table.from_pylist(rows[100 * number : 100 * number + 100], schema=SCHEMA), file)
-        os.utime(file, (1e9 + number,) * 2)
+@pytest.mark.parametrize(
+    ("kills", "files", "each"), [(3, 8, 100), pytest.param(20, 60, 1000, marks=pytest.mark.soak)], ids=["short", "long"]
+)
+def test_every_row_once_after_kills(tmp_path, kills, files, each):
     chance = random.Random(7)
-    for _ in range(KILLS):
-        job = start(tmp_path)
-        commits = len(done(tmp_path)) + chance.randint(1, 3)
-        while len(done(tmp_path)) < commits and job.poll() is None:
-            time.sleep(0.05)
-        time.sleep(chance.uniform(0, 0.5))  # somewhere within a micro-batch
-        assert job.poll() is None, "the job ended before it was killed: more files are needed"
-        # The group: without its driver alone, the JVM would end in order.
-        os.killpg(job.pid, signal.SIGKILL)
-        job.wait()
+    table = events(each * files, chance)
+    end = pa.Table.from_pylist([{"k": "end", "ts": START + dt.timedelta(hours=1), "seq": -1}], schema=SCHEMA)
+    (tmp_path / "in").mkdir()
+    for number, part in enumerate([*(table[each * k : each * k + each] for k in range(files)), end]):
+        file = tmp_path / "in" / f"{number:03}.parquet"
+        pq.write_table(part, file)
+        os.utime(file, (1e9 + number,) * 2)
+    within = sum(killed(tmp_path, chance) for _ in range(kills))
+    assert within > 0
     assert start(tmp_path).wait() == 0
-    table = pa.Table.from_pylist(rows[:-1], schema=SCHEMA)
+    written = [unquote(urlparse(file).path) for file in (tmp_path / "files").read_text().splitlines()]
     columns = {"last": sw.collect_list("seq").over(sw.rows(3)), "n": sw.count().over(sw.time("5s"))}
     expected = sw.with_columns(table, partition_by="k", order_by="ts", **columns)
-    got = pq.read_table(tmp_path / "result").replace_schema_metadata()
+    got = pq.read_table(written).replace_schema_metadata()
     got = got.cast(pa.schema([f.with_metadata(None) for f in expected.schema]))
     same(got, expected.cast(got.schema), by=("seq",))
+    print(f"{len(got):,} rows came out, every one once, after {kills} kills, {within} of them within a micro-batch")
+
+
+def events(count, chance):
+    """Rows up to half a second out of order."""
+    arrival = sorted(range(count), key=lambda n: n + chance.uniform(0, 50))
+    rows = [{"k": "abcde"[n % 5], "ts": START + dt.timedelta(milliseconds=10 * n), "seq": n} for n in arrival]
+    return pa.Table.from_pylist(rows, schema=SCHEMA)
+
+
+def killed(folder, chance):
+    """Start the job and kill it some time after its query has started; whether a micro-batch had begun."""
+    job = start(folder)
+    done = len(batches(folder, "commits")) + chance.randint(0, 1)
+    while not (folder / "started").exists() or len(batches(folder, "commits")) < done:
+        assert job.poll() is None, "the job ended before it was killed: its log says why, or more files are needed"
+        time.sleep(0.02)
+    time.sleep(chance.uniform(0, 1))
+    assert job.poll() is None, "the job ended before it was killed: more files are needed"
+    # The group: without its driver alone, the JVM would end in order.
+    os.killpg(job.pid, signal.SIGKILL)
+    job.wait()
+    begun, done = (batches(folder, which) for which in ("offsets", "commits"))
+    print(f"killed after {len(done)} micro-batches" + ", within the next" * (begun > done))
+    return begun > done
 
 
 def start(folder):
+    (folder / "started").unlink(missing_ok=True)
     command = [sys.executable, str(Path(__file__).with_name("crash_job.py")), str(folder)]
     with (folder / "log").open("ab") as log:
         return subprocess.Popen(command, start_new_session=True, stdout=log, stderr=log)
 
 
-def done(folder):
-    """The micro-batches that are committed."""
-    return [file for file in (folder / "checkpoint" / "commits").glob("*") if file.name.isdigit()]
+def batches(folder, which):
+    """The micro-batches that have begun, or are committed."""
+    return {int(file.name) for file in (folder / "checkpoint" / which).glob("*") if file.name.isdigit()}
