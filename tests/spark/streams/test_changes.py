@@ -117,6 +117,15 @@ def test_silent_keys_keep_their_last_result_until_they_are_forgotten():
         assert bool(stream.memory.pieces) == (forget_after is None)
 
 
+def test_state_stays_flat():
+    stream = Stream(task_of({"n": sw.count().over(sw.time("5s"))}, emit="changes"), 0)
+    sizes = []
+    for second in range(40):
+        stream.push(pa.Table.from_pylist([row(key, second) for key in "abc"], schema=SCHEMA))
+        sizes.append(stream.state_rows)
+    assert max(sizes[20:]) <= 1.05 * min(sizes[20:])
+
+
 @pytest.mark.parametrize(
     "values",
     [

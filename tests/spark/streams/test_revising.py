@@ -177,6 +177,37 @@ def test_only_frames_that_change_come_again_once_per_batch():
     assert stream.late == 2
 
 
+def test_a_late_row_that_is_left_out_pushes_another_out_of_the_frame():
+    around = sw.rows_between(-2, 2, exclude="group")
+    stream = Stream(task_of({"n": sw.count().over(around)}, keep=600 * SECOND, forget_after=60 * SECOND), 0)
+    push(stream, row("a", 20), row("a", 21), row("a", 22), row("b", 90))
+    assert push(stream) == [(20, 2, 0), (21, 2, 0), (22, 2, 0)]
+    assert push(stream, row("a", 20)) == [(20, 1, 1), (20, 2, 0), (21, 3, 1), (22, 2, 1)]
+
+
+def test_slides_count_their_revisions_for_as_long_as_they_are_kept():
+    stream = Stream(task_of({"n": sw.count()}, window=sw.time("20s", every="10s"), keep=40 * SECOND), 0)
+
+    def revised(*rows):
+        stream.out.clear()
+        stream.push(pa.Table.from_pylist(list(rows), schema=SCHEMA))
+        found = stream.result().to_pylist() if stream.out else []
+        return [((r["window_end"] - START).total_seconds(), r["n"], r["revision"]) for r in found]
+
+    revised(row("a", 5), row("b", 39))
+    assert revised() == [(10, 1, 0), (20, 1, 0)]
+    assert revised(row("a", 6)) == [(10, 2, 1), (20, 2, 1)]
+    assert revised(row("a", 15), row("a", 16)) == [(20, 4, 2), (30, 2, 0)]
+    assert revised(row("a", 1)) == [(10, 3, 2), (20, 5, 3)]
+    assert stream.state_rows
+    revised(row("b", 200))
+    revised()
+    assert all(len(b) < 3000 for b in stream.memory.pieces.values())
+    revised(row("b", 400))
+    revised()
+    assert len(stream.memory.pieces) == 1  # that of b
+
+
 def test_a_slide_comes_again_when_it_only_loses_rows_or_moves():
     def slides(window):
         stream = Stream(task_of({"n": sw.count()}, window=window, keep=60 * SECOND), 0)
