@@ -263,3 +263,18 @@ def test_masked_results_have_the_type_of_others():
     nothing = np.ma.masked_all(3, np.int64)
     out = sw.rolling(nothing, sw.approx_percentile(0.5), sw.rows(2))
     assert out.dtype == np.float64 and out.mask.all()
+
+
+def test_lists_maps_and_structs_are_counted_by_what_is_in_them():
+    nan = float("nan")
+    lists = pa.array([[1.0, 2.0], [1.0, 2.0], None, [], [nan], [nan]], pa.list_(pa.float64()))
+    structs = pa.array(
+        [{"p": 1, "q": "x"}, {"p": 1, "q": "x"}, None, {"p": 2, "q": None}, {"p": 2, "q": None}, {"p": 2}]
+    )
+    out = sw.with_columns(
+        pa.table({"a": lists, "s": structs}),
+        lists=sw.count_distinct("a").over(sw.rows(9)),
+        structs=sw.count_distinct("s").over(sw.rows(2)),
+    )
+    assert out["lists"].to_pylist() == [1, 1, 1, 2, 3, 3]
+    assert out["structs"].to_pylist() == [1, 1, 1, 1, 1, 1]

@@ -176,9 +176,25 @@ def _equal(array: pa.Array) -> Encoded:
         try:
             codes = array.dictionary_encode().indices
         except pa.ArrowNotImplementedError:
-            return _object(array)
+            codes = _codes_of_nested(array)
         return _number(codes)
     return _order(array)
+
+
+def _codes_of_nested(array: pa.Array) -> pa.Array:
+    """Lists, maps and structs, of which Arrow makes no dictionary; NaN is equal to itself, as everywhere."""
+
+    def hashable(value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return (list, *map(hashable, value))
+        if isinstance(value, dict):
+            return (dict, *((name, hashable(part)) for name, part in value.items()))
+        return "NaN" if value != value else value
+
+    codes: dict[Any, int] = {}
+    return pa.array(
+        (None if v is None else codes.setdefault(hashable(v), len(codes)) for v in array.to_pylist()), pa.int64()
+    )
 
 
 def _sorted_dictionary(array: pa.Array, kind: pa.DataType | None = None) -> Encoded:
