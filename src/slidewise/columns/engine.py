@@ -170,7 +170,8 @@ def _compiled(
     every = _writes_every(entry, frames)
     out = np.empty(len(frames), dtype) if room is None else room.take("result", dtype)
     # Where all frames have a result, drivers of trailing rows fill what there is of `valid`, and here that is nothing.
-    sure = every and op.defined is Aggregation.defined and entry.name not in _BY_BOUNDS
+    forms = (op,) if op.counted is None else (op, op.counted)
+    sure = every and all(form.defined is Aggregation.defined for form in forms) and entry.name not in _BY_BOUNDS
     if sure:
         valid = np.empty(0, bool)
     else:
