@@ -199,7 +199,9 @@ def test_slides_count_their_revisions_for_as_long_as_they_are_kept():
     assert revised(row("a", 6)) == [(10, 2, 1), (20, 2, 1)]
     assert revised(row("a", 15), row("a", 16)) == [(20, 4, 2), (30, 2, 0)]
     assert revised(row("a", 1)) == [(10, 3, 2), (20, 5, 3)]
-    assert stream.state_rows
+    stream.watermark += 25 * SECOND
+    assert revised() == [(40, 1, 0), (50, 1, 0)]
+    assert stream.deadline > stream.watermark
     revised(row("b", 200))
     revised()
     assert all(len(b) < 3000 for b in stream.memory.pieces.values())
@@ -236,6 +238,8 @@ def test_state_is_that_of_keep():
         stream.push(SCHEMA.empty_table())
         sizes.append(stream.state_rows)
     assert max(sizes[40:]) <= 1.1 * min(sizes[40:])
+    stream.watermark += 10 * SECOND  # other keys have come so far: rows are still kept, and nothing is due
+    assert stream.deadline > stream.watermark
     push(stream, row("b", 200))
     push(stream)
     push(stream, row("b", 400))
