@@ -49,7 +49,7 @@ def run(
     busiest = [machine for machine, _ in plant.per_machine.most_common(MACHINES)]
     command = [sys.executable, "-m", "examples.demo.stream_job", str(folder.resolve()), master, *busiest]
     board = Board(console.width)
-    with Live(board, console=console):
+    with Live(board, console=console, transient=True):
         with job(command, folder / "log") as process:
             follow(process, board, kill_after=files // 2)
         console.print(
@@ -58,6 +58,7 @@ def run(
         )
         with job(command, folder / "log") as process:
             written = follow(process, board)
+    console.print(board)
     columns = ["machine", "ts", *FEATURES]
     found = compare(pq.read_table(features, columns=columns), pq.read_table(written, columns=columns), by="ts")
     shutil.rmtree(folder)
@@ -154,7 +155,7 @@ class Board:
 
 def _batches(reports: list[dict[str, Any]]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", padding=(0, 1))
-    for name in ("batch", "rows in", "rows out", "watermark", "late", "state", "pieces", "seconds"):
+    for name in ("batch", "rows in", "rows out", "watermark", "late", "pieces", "written", "seconds"):
         table.add_column(name, justify="right", no_wrap=True)
     for report in reports:
         table.add_row(
@@ -163,8 +164,8 @@ def _batches(reports: list[dict[str, Any]]) -> Table:
             f"{report['out']:,}",
             datetime.fromisoformat(report["watermark"]).strftime("%H:%M:%S"),
             f"{report['late']:,}",
-            f"{report['bytes'] / 1e6:,.1f} MB",
             f"{report['pieces']:,}",
+            f"{report['bytes'] / 1e6:,.1f} MB",
             f"{report['seconds']:.1f}",
         )
     return table

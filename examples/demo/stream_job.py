@@ -69,7 +69,7 @@ def report(progress: Any, machines: list[str]) -> dict[str, Any]:
         "watermark": progress["eventTime"]["watermark"],
         "late": slidewise.spark.dropped_rows([progress])["late"],
         "pieces": state["numRowsTotal"],
-        "bytes": state["memoryUsedBytes"],
+        "bytes": state["customMetrics"]["rocksdbTotalBytesWritten"],
         "seconds": progress["durationMs"]["triggerExecution"] / 1000,
         "machines": [seen[name] for name in machines if seen[name] is not None],
     }
