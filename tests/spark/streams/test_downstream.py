@@ -73,9 +73,16 @@ def test_a_window_of_spark(folder, emit):
     assert len(got) == len(found)
 
 
-@pytest.mark.parametrize("emit", EMITS)
-@pytest.mark.parametrize("how", ["dropDuplicates", "dropDuplicatesWithinWatermark"])
-def test_deduplication(folder, emit, how):
+@pytest.mark.parametrize(
+    ("how", "emit"),
+    [
+        ("dropDuplicates", "arrival"),
+        ("dropDuplicatesWithinWatermark", "watermark"),
+        pytest.param("dropDuplicates", "watermark", marks=pytest.mark.soak),
+        pytest.param("dropDuplicatesWithinWatermark", "arrival", marks=pytest.mark.soak),
+    ],
+)
+def test_deduplication(folder, how, emit):
     first, second, third = events(3, 60)
     parts = [first, pa.concat_tables([second, first[::2], second[::3]]), pa.concat_tables([third, second[::2]])]
     folder.add(*parts, *FLUSH)
@@ -115,15 +122,14 @@ def test_a_join_with_another_stream(folder, emit, tmp_path):
     same(got, pa.Table.from_pylist(found, schema=got.schema), by=("k", "ts", "seq", "step"))
 
 
-@pytest.mark.parametrize("emit", EMITS)
-def test_foreach_batch(folder, emit):
+def test_foreach_batch(folder):
     parts = events(3, 60)
     folder.add(*parts, *FLUSH[:1])
     got = []
-    out = features(folder.stream(), emit).where("k IS NULL OR k <> 'end'")
+    out = features(folder.stream(), "watermark").where("k IS NULL OR k <> 'end'")
     writer = out.writeStream.foreachBatch(lambda df, number: got.append((number, df.toArrow())))
     query = writer.option("checkpointLocation", str(folder.path / "checkpoint")).trigger(availableNow=True).start()
     query.awaitTermination()
     numbers = [number for number, _ in got]
     assert numbers == sorted(set(numbers))
-    same(utc(pa.concat_tables(table for _, table in got)), expected(parts, emit))
+    same(utc(pa.concat_tables(table for _, table in got)), expected(parts, "watermark"))
