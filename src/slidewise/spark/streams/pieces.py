@@ -2,8 +2,8 @@
 
 A piece is what is read and written, so that a batch touches about the state of its own keys. Pieces are the leaves of a
 binary tree over the bits of the key's hash, and a piece that is too large is split by the next bit: one of which a step
-changes few keys at some 16 KB, and one of which it changes most only at 1 MB, since each piece has its own cost. A
-small meta value names the leaves, and when each is due.
+changes few keys at 4 KB, and one of which it changes most only at 1 MB, since each piece has its own cost. For that
+reason two halves of which it changes most are joined again. A small meta value names the leaves, and when each is due.
 
 Every value is sealed with the format's version, the definition's fingerprint and a checksum (slidewise.state). The meta
 value has the definition in words and is read first: it says what has changed, and pieces need the fingerprint only. It
@@ -28,7 +28,9 @@ from slidewise.state.definition import differences, fingerprint
 
 #: A piece of more bytes is split, unless it is of one hash: where at least half of its keys have changed, and where
 #: fewer have. 1,000 keys of 1,000 rows, all of which change: 0.3 ms of CPU time for each piece.
-LARGE, LARGE_IF_SPARSE = 1 << 20, 1 << 15
+LARGE, LARGE_IF_SPARSE = 1 << 20, 1 << 12
+#: How often a step halves a piece of which few keys have changed: the work is spread over some steps.
+HALVINGS = 2
 #: the whole tree: one leaf. A leaf of depth d is 1 and then the last d bits of the hashes in it.
 ROOT = 1
 _DEEPEST = 40
@@ -221,9 +223,37 @@ class Bucket:
     # ---- pieces
     def replace(self, pieces: set[int], held: Held) -> None:
         """Write pieces anew: their keys are now these."""
+        pieces = self._joined(pieces, held)
         parts = held.by(self.leaves)
         for piece in sorted(pieces):
-            self.write(piece, parts.get(piece, self.empty))
+            self.write(piece, parts.get(piece, self.empty), HALVINGS)
+
+    def _joined(self, pieces: set[int], held: Held) -> set[int]:
+        """The pieces, of which two halves are one where most of their keys have changed, and they are small enough."""
+        rows = held.counts(KEPT) + held.counts(WAITING)
+        each = (held.kept.nbytes + held.waiting.nbytes) / max(1, int(rows.sum()))
+        there, of = np.unique(self.leaves(held.keys[HASH].to_numpy()), return_inverse=True)
+        totals = (np.bincount(of, weights) for weights in (rows * each, held.changed, np.ones(len(of))))
+        #: bytes, keys that have changed, and keys of each piece
+        sizes = dict(zip(there.tolist(), zip(*totals, strict=True), strict=True))
+        joined = set(pieces)
+        for piece in sorted(pieces, reverse=True):
+            while piece in joined and piece != ROOT:
+                top = 1 << (piece.bit_length() - 2)
+                sibling, parent = piece ^ top, top | (piece & (top - 1))
+                size, changed, keys = (
+                    sum(p) for p in zip(*(sizes.get(p, (0, 0, 0)) for p in (piece, sibling)), strict=True)
+                )
+                if sibling not in joined or 2 * changed < keys or 2 * size > LARGE:
+                    break
+                for half in (piece, sibling):
+                    self._remove(half)
+                    self.due.pop(half)
+                    joined.discard(half)
+                joined.add(parent)
+                self.due[parent], sizes[parent] = NEVER, (size, changed, keys)
+                piece = parent
+        return joined
 
     def read(self, piece: int) -> Held:
         """The rows of a piece."""
@@ -247,16 +277,17 @@ class Bucket:
         tables = {name: pa.Table.from_batches([batch]) for name, batch in batches.items()}
         return replace(self.empty, **{n: t.select(getattr(self.empty, n).column_names) for n, t in tables.items()})
 
-    def write(self, piece: int, held: Held) -> None:
-        """Replace a piece, which may become several."""
+    def write(self, piece: int, held: Held, halvings: int) -> None:
+        """Replace a piece, which may become several; `halvings` are those that are left to a sparse one."""
         if not len(held):
             self._remove(piece)
             self.due[piece] = NEVER
             return
         parts = tuple(_serialized(getattr(held, name)) for name in self._saved)
         depth = piece.bit_length() - 1
-        if sum(map(len, parts)) > held.most_bytes and depth < _DEEPEST and held.divisible:
-            self._split(piece, held, depth)
+        most = held.most_bytes if halvings else LARGE
+        if sum(map(len, parts)) > most and depth < _DEEPEST and held.divisible:
+            self._split(piece, held, depth, max(0, halvings - 1))
             return
         self.store.write(piece, envelope.seal("stream piece", self._short, parts))
         self._is_there.add(piece)
@@ -267,13 +298,13 @@ class Bucket:
             self.store.remove(piece)
             self._is_there.discard(piece)
 
-    def _split(self, piece: int, held: Held, depth: int) -> None:
+    def _split(self, piece: int, held: Held, depth: int, halvings: int) -> None:
         self._remove(piece)
         self.due.pop(piece, None)
         low = piece - (1 << depth)
         parts = held.by(lambda hashes: (hashes >> depth) & 1)
         for side in (0, 1):
-            self.write((2 << depth) | (side << depth) | low, parts.get(side, self.empty))
+            self.write((2 << depth) | (side << depth) | low, parts.get(side, self.empty), halvings)
 
 
 def _serialized(table: pa.Table) -> bytes:
