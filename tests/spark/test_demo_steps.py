@@ -41,6 +41,7 @@ def micros(spark):
     spark.conf.set(name, before)
 
 
+@pytest.mark.soak
 def test_a_stream_that_is_killed_gives_the_rows_of_the_batch(spark, micros, tmp_path):
     console = Console(file=io.StringIO(), width=100)
     plant = events.write(tmp_path / "events", 5_000, 5, 1, console)

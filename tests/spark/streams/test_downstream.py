@@ -16,7 +16,6 @@ from slidewise.spark.streams.query import PROVIDER, ROCKSDB
 FEATURES = {"n": sw.count().over(sw.time("5s")), "newest": sw.max("seq").over(sw.time("3s"))}
 #: The watermark goes through the operators one by one: each micro-batch brings it to the next.
 FLUSH = [last_row(seconds) for seconds in (1000, 2000, 3000)]
-EMITS = ["watermark", "arrival"]
 
 
 @pytest.fixture
@@ -52,7 +51,7 @@ def result(folder):
     return rows.filter(pa.array([key != "end" for key in rows["k"].to_pylist()]))
 
 
-@pytest.mark.parametrize("emit", EMITS)
+@pytest.mark.parametrize("emit", ["watermark", pytest.param("arrival", marks=pytest.mark.soak)])
 def test_a_window_of_spark(folder, emit):
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -94,7 +93,7 @@ def test_deduplication(folder, how, emit):
     same(result(folder), rows.take(sorted(once.values())))
 
 
-@pytest.mark.parametrize("emit", EMITS)
+@pytest.mark.parametrize("emit", ["watermark", pytest.param("arrival", marks=pytest.mark.soak)])
 def test_a_join_with_another_stream(folder, emit, tmp_path):
     from pyspark.sql import functions as F  # noqa: N812
 
