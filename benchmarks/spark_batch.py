@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -27,6 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 import slidewise as sw
+from benchmarks import local_spark
 from benchmarks.machine import describe
 from slidewise import spark as sws
 
@@ -123,20 +123,8 @@ class Bench:
     """A session, its data, and times."""
 
     def __init__(self, folder: Path, rows: int, repeat: int) -> None:
-        from pyspark.sql import SparkSession
-
         self.rows, self.repeat, self.folder = rows, repeat, folder
-        builder = SparkSession.builder.master("local[2]").appName("benchmark")
-        for name, value in {
-            "spark.ui.enabled": "false",
-            "spark.ui.showConsoleProgress": "false",
-            "spark.log.level": "ERROR",
-            "spark.driver.memory": "6g",
-            "spark.sql.shuffle.partitions": "8",
-            "spark.local.dir": str(folder / "spark"),
-        }.items():
-            builder = builder.config(name, value)
-        self.spark = sws.configure(builder).getOrCreate()
+        self.spark = local_spark.start(folder, partitions=8)
 
     def read(self, data: str) -> Any:
         path = self.folder / data
@@ -327,7 +315,6 @@ def main() -> None:
     parser.add_argument("--part", choices=("all", "peers", "windows", "one-key", "break-even", "memory"), default="all")
     parser.add_argument("--most-seconds", type=float, default=30.0, help="for one run of Spark's own")
     args = parser.parse_args()
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     console.print(describe("pyspark", "pyarrow", "numba"))
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder), int(args.rows), args.repeat)

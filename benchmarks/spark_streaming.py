@@ -23,8 +23,8 @@ from rich.console import Console
 from rich.table import Table
 
 import slidewise as sw
+from benchmarks import local_spark
 from benchmarks.machine import describe
-from slidewise import spark as sws
 
 console = Console(width=max(120, Console().width))
 SCHEMA = "k long, ts timestamp, x double"
@@ -73,20 +73,8 @@ class Bench:
     """A session, and the times of queries."""
 
     def __init__(self, folder: Path) -> None:
-        from pyspark.sql import SparkSession
-
         self.folder = folder
-        builder = SparkSession.builder.master(f"local[{CORES}]").appName("benchmark")
-        for name, value in {
-            "spark.ui.enabled": "false",
-            "spark.ui.showConsoleProgress": "false",
-            "spark.log.level": "ERROR",
-            "spark.driver.memory": "6g",
-            "spark.sql.session.timeZone": "UTC",
-            "spark.local.dir": str(folder / "spark"),
-        }.items():
-            builder = builder.config(name, value)
-        self.spark = sws.configure(builder, partitions=CORES).getOrCreate()
+        self.spark = local_spark.start(folder, partitions=CORES)
         self._queries = 0
 
     def stream(self, feed: Feed) -> Any:

@@ -8,18 +8,18 @@ from typing import Any
 
 from slidewise.errors import InvalidInput
 
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+PARTITIONS = "spark.sql.shuffle.partitions"
+WORKERS_PYTHON = "PYSPARK_PYTHON"
 SETTINGS = {
     # What suits columns of numbers in Python: larger batches than Spark's 10,000 rows.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     # Streams: the one state store that Spark's stateful operator takes, which writes what a batch has changed and not
     # all of its state.
-    "spark.sql.streaming.stateStore.providerClass": (
-        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-    ),
+    PROVIDER: ROCKSDB,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
 }
-PARTITIONS = "spark.sql.shuffle.partitions"
-WORKERS_PYTHON = "PYSPARK_PYTHON"
 
 
 def configure(builder: Any, *, partitions: int | None = None, python: str | None = None) -> Any:

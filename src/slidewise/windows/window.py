@@ -12,7 +12,7 @@ from slidewise.windows.changes import alike
 from slidewise.windows.clock import Clock
 from slidewise.windows.definitions import Between, Frames, WindowDefinition
 from slidewise.windows.engine import Engine
-from slidewise.windows.order import Late, Order, checked_length
+from slidewise.windows.order import Late, Order, checked_length, require_results_that_stay
 from slidewise.windows.plan import Due, Plan
 from slidewise.windows.planning import engine_class, plan_for
 from slidewise.windows.result import Failed, Result
@@ -326,9 +326,4 @@ def _check(window: Any, emit: Any, late: Any, keep: Any) -> None:
             'Window: emit="changes" compares with the last result, and late="revise" may change that later. '
             "Use one of the two"
         )
-    kinds = {window.size_kind, window.slide_kind} & {"delta", "punctuation"}
-    if kinds:
-        raise InvalidInput(
-            f'Window: late="revise" needs results that stay apart when a row comes between, and those of '
-            f'{window!r} do not: a late row moves every {" and ".join(sorted(kinds))} after it. Use late="drop"'
-        )
+    require_results_that_stay(window, "Window")

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import strategies as st
 
 import slidewise as sw
@@ -124,6 +125,23 @@ def on_time(batches, delay, keep=0):
         if newest is not None:
             watermark = max(watermark, (newest - delay) // 1000 * 1000)
     return pa.Table.from_pylist(kept, schema=rows.schema)
+
+
+def run(task, parts, delay):
+    """A stream of some parts, and then so much later that everything has come out."""
+    stream = Stream(task, delay * SECOND)
+    for part in parts:
+        stream.push(part)
+    stream.flush()
+    stream.flush()
+    return stream
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch):
+    """In every module that imports it: few rows make several pieces."""
+    monkeypatch.setattr("slidewise.spark.streams.pieces.LARGE", 3000)
+    monkeypatch.setattr("slidewise.spark.streams.pieces.LARGE_IF_SPARSE", 1500)
 
 
 def same(a, b, by=("k", "ts", "seq")):

@@ -6,7 +6,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from microbatches import SCHEMA, SECOND, SLIDES, Stream, batch, batches, on_time, row, same, task_of
+from microbatches import SCHEMA, SECOND, SLIDES, Stream, batch, batches, on_time, row, run, same, task_of
+from microbatches import small_pieces as small_pieces
 
 import slidewise as sw
 from slidewise.spark.streams.notes import unlike
@@ -20,12 +21,6 @@ STEADY = {
 }
 
 
-@pytest.fixture(autouse=True)
-def small_pieces(monkeypatch):
-    monkeypatch.setattr("slidewise.spark.streams.pieces.LARGE", 3000)
-    monkeypatch.setattr("slidewise.spark.streams.pieces.LARGE_IF_SPARSE", 1500)
-
-
 def without_repeats(table, results, by, forget_after=None):
     """The rows whose results are not those of the row before of the same key, by the rule and not by the code."""
     last, news = {}, []
@@ -37,15 +32,6 @@ def without_repeats(table, results, by, forget_after=None):
             news.append(each)
         last[each["k"]] = found, time
     return pa.Table.from_pylist(news, schema=table.schema)
-
-
-def run(task, parts, delay):
-    stream = Stream(task, delay * SECOND)
-    for part in parts:
-        stream.push(part)
-    stream.flush()
-    stream.flush()
-    return stream
 
 
 @settings(deadline=None, max_examples=20)

@@ -10,7 +10,7 @@ from microbatches import on_time, same
 
 import slidewise as sw
 import slidewise.spark as sws
-from slidewise.spark.streams.query import PROVIDER, ROCKSDB
+from slidewise.spark.session import PROVIDER, ROCKSDB
 
 #: by time: rows of equal times have equal results, whichever came first
 FEATURES = {"n": sw.count().over(sw.time("5s")), "newest": sw.max("seq").over(sw.time("3s"))}

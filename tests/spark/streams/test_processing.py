@@ -18,6 +18,7 @@ from microbatches import (
     same,
     task_of,
 )
+from microbatches import small_pieces as small_pieces
 
 import slidewise as sw
 from slidewise.spark.streams.run import processing_of
@@ -63,12 +64,6 @@ FOLLOWING = {
     "past": sw.median("x").over(sw.rows(5)),
 }
 FAR = 10**11
-
-
-@pytest.fixture(autouse=True)
-def small_pieces(monkeypatch):
-    monkeypatch.setattr("slidewise.spark.streams.pieces.LARGE", 3000)
-    monkeypatch.setattr("slidewise.spark.streams.pieces.LARGE_IF_SPARSE", 1500)
 
 
 @settings(deadline=None, max_examples=40)

@@ -11,7 +11,7 @@ from microbatches import on_time, same
 import slidewise as sw
 import slidewise.spark as sws
 from slidewise.errors import InvalidInput
-from slidewise.spark.streams.query import PARTITIONS, PROVIDER, ROCKSDB
+from slidewise.spark.session import PARTITIONS, PROVIDER, ROCKSDB
 from slidewise.windows.changes import alike
 
 FEATURES = {

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from microbatches import SCHEMA, SECOND, Stream, batch, batches, on_time, row, same, task_of
+from microbatches import small_pieces as small_pieces
 from test_processor import OVER, SAVED, rows, stream_of
 
 import slidewise as sw
@@ -36,12 +37,6 @@ CHANGES = {
     "replaced": {**ADDED, "peak": sw.sum("odo").over(sw.time("10s"))},
     "in another order": dict(reversed(BEFORE.items())),
 }
-
-
-@pytest.fixture(autouse=True)
-def small_pieces(monkeypatch):
-    monkeypatch.setattr("slidewise.spark.streams.pieces.LARGE", 3000)
-    monkeypatch.setattr("slidewise.spark.streams.pieces.LARGE_IF_SPARSE", 1500)
 
 
 def switched(parts, delay, before, after):

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from microbatches import SCHEMA, SECOND, SLIDES, START, Stream, batch, batches, on_time, row, same, task_of
+from microbatches import SCHEMA, SECOND, SLIDES, START, Stream, batch, batches, on_time, row, run, same, task_of
+from microbatches import small_pieces as small_pieces
 
 import slidewise as sw
 from slidewise.errors import InvalidInput
@@ -34,21 +35,6 @@ FOLLOWING = {
     "past": sw.median("x").over(sw.rows(5)),
 }
 FAR = 10**11
-
-
-@pytest.fixture(autouse=True)
-def small_pieces(monkeypatch):
-    monkeypatch.setattr("slidewise.spark.streams.pieces.LARGE", 3000)
-    monkeypatch.setattr("slidewise.spark.streams.pieces.LARGE_IF_SPARSE", 1500)
-
-
-def run(task, parts, delay):
-    stream = Stream(task, delay * SECOND)
-    for part in parts:
-        stream.push(part)
-    stream.flush()
-    stream.flush()
-    return stream
 
 
 def last_revisions(table, by):

@@ -5,7 +5,7 @@ import time
 import pytest
 
 import slidewise as sw
-from slidewise.spark.streams.query import PROVIDER, ROCKSDB
+from slidewise.spark.session import PROVIDER, ROCKSDB
 
 
 @pytest.fixture

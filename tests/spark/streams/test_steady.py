@@ -12,7 +12,7 @@ from folders import Folder
 from microbatches import SECOND, Memory, task_of
 
 import slidewise as sw
-from slidewise.spark.streams.query import PROVIDER, ROCKSDB
+from slidewise.spark.session import PROVIDER, ROCKSDB
 from slidewise.spark.streams.run import processing_of
 
 SCHEMA = pa.schema([("k", pa.int64()), ("ts", pa.timestamp("us", "UTC")), ("x", pa.float64())])
@@ -111,6 +111,10 @@ def test_a_micro_batch_writes_the_state_of_the_keys_that_it_touches(monkeypatch)
         assert len(made.rows) == len(some)
         written.append(memory.written / memory.size)
     assert written[-1] < ABOUT  # the first may divide pieces anew
+    divided = len(memory.pieces)
+    now = BEGIN + 10 * SECOND
+    processing_of(task).advance(memory, rows(everyone, now, now + SECOND), hashes(everyone), now - SECOND)
+    assert len(memory.pieces) < divided / 20  # joined again, where all keys change
 
 
 # ---- real queries

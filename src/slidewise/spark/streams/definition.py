@@ -12,6 +12,7 @@ from slidewise.columns.order import OrderColumn
 from slidewise.errors import InvalidInput
 from slidewise.state.definition import Definition, of_aggregation, words
 from slidewise.windows.definitions import Between, Column, PunctuationWindow, Unbounded, WindowDefinition
+from slidewise.windows.order import require_results_that_stay
 
 EMITS = ("watermark", "changes", "arrival")
 #: deadlines beyond all times
@@ -157,12 +158,7 @@ def _check_revise(task: StreamTask, name: str, window: WindowDefinition) -> None
             f'late="revise" gives results again that came with the watermark, and emit is {task.emit!r}: use '
             'emit="watermark", or late="drop"'
         )
-    moved = {window.size_kind, window.slide_kind} & {"delta", "punctuation"}
-    if moved:
-        raise InvalidInput(
-            f'{name}: late="revise" needs results that stay apart when a row comes between, and those of {window!r} do '
-            f'not: a late row moves every {" and ".join(sorted(moved))} after it. Use late="drop"'
-        )
+    require_results_that_stay(window, name)
     if window.slide_kind == "count" and task.forget_after is not None:
         raise InvalidInput(
             f"{name}: the slides of {window!r} are told apart by the number of their row, which begins anew when a key "

@@ -14,6 +14,7 @@ from slidewise.columns.with_columns import names, ordering
 from slidewise.errors import InvalidInput
 from slidewise.spark.checks import require_packages
 from slidewise.spark.native import quoted
+from slidewise.spark.session import PARTITIONS, PROVIDER, ROCKSDB
 from slidewise.spark.streams.definition import EMITS, REVISION, ROW, StreamTask, check_windows, reaches_ahead
 from slidewise.spark.streams.pack import BLOB, BUCKET, KEY_HASH, Packing, bucket_labels
 from slidewise.spark.with_columns import Group, Schema, _result_types, column, groups_of
@@ -22,9 +23,6 @@ from slidewise.windows.durations import Duration, length
 WATERMARK = "spark.watermarkDelayMs"
 #: in the metadata of a time column: rows come when the watermark has passed them, and are not late for that
 RELEASED = "slidewise.released"
-PROVIDER = "spark.sql.streaming.stateStore.providerClass"
-PARTITIONS = "spark.sql.shuffle.partitions"
-ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 BUCKETS = 16
 #: in the metadata of a time column: rows come behind the watermark, and no second one can be declared
 BEHIND = "slidewise.behind"

@@ -1,0 +1,26 @@
+"""The Spark that benchmarks run on: local, on all cores, quiet."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from slidewise import spark as sws
+
+
+def start(folder: Path, partitions: int) -> Any:
+    """A session that keeps its files in a folder."""
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master(f"local[{os.cpu_count() or 1}]").appName("benchmark")
+    for name, value in {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.driver.memory": "6g",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.local.dir": str(folder / "spark"),
+    }.items():
+        builder = builder.config(name, value)
+    return sws.configure(builder, partitions=partitions).getOrCreate()
