@@ -296,8 +296,8 @@ from pyspark.sql import SparkSession, functions as sf
 from slidewise import spark as sws
 builder = SparkSession.builder.master("local-cluster[1,1,2048]").config("spark.ui.enabled", "false")
 builder = builder.config("spark.log.level", "ERROR").config("spark.driver.memory", "2g")
-builder = builder.config("spark.executor.memory", "2g").config("spark.executor.pyspark.memory", "512m")
-spark = sws.configure(builder).getOrCreate()
+builder = builder.config("spark.executor.memory", "2g")
+spark = sws.configure(builder, python_memory="512m").getOrCreate()
 df = spark.range({rows}, numPartitions=1).select(sf.lit(1).alias("k"), "id", sf.rand(1).alias("x"))
 out = sw.with_columns(df, partition_by="k", order_by="id", hot_keys=False, m=sw.max("x").over(sw.rows(1000)))
 print(out.agg(sf.count("m"), sf.min("m")).collect())

@@ -9,7 +9,7 @@ import pytest
 
 from slidewise.errors import InvalidInput
 from slidewise.spark import configure
-from slidewise.spark.session import PARTITIONS, SETTINGS, WORKERS_PYTHON
+from slidewise.spark.session import LIMIT, LIMITED, PARTITIONS, SETTINGS, WORKERS_PYTHON
 
 
 class Builder:
@@ -32,6 +32,10 @@ def test_partitions_are_spark_s_unless_they_are_given():
 def test_partitions_are_a_number(wrong):
     with pytest.raises(InvalidInput, match="partitions is a number from 1 on"):
         configure(Builder(), partitions=wrong)
+
+
+def test_limited_workers_reserve_no_memory_that_they_do_not_use():
+    assert configure(Builder(), python_memory="512m").settings == SETTINGS | LIMITED | {LIMIT: "512m"}
 
 
 def test_workers_run_this_python_unless_another_is_named(monkeypatch):

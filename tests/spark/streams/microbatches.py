@@ -142,6 +142,7 @@ def small_pieces(monkeypatch):
     """In every module that imports it: few rows make several pieces."""
     monkeypatch.setattr("slidewise.spark.streams.pieces.LARGE", 3000)
     monkeypatch.setattr("slidewise.spark.streams.pieces.LARGE_IF_SPARSE", 1500)
+    monkeypatch.setattr("slidewise.spark.streams.waiting.SMALL", 1000)
 
 
 def same(a, b, by=("k", "ts", "seq")):

@@ -236,7 +236,7 @@ def test_state_stays_flat_and_only_touched_pieces_are_written():
         before = dict(stream.memory.pieces)
         stream.push(pa.Table.from_pylist([row(key, second) for key in keys[:3]], schema=SCHEMA))
         written.append(sum(data is not before.get(piece) for piece, data in stream.memory.pieces.items()))
-    assert written[-1] <= 3  # by then the others stand still, and pieces are split
+    assert written[-1] <= 3 + 1  # by then the others stand still, and pieces are split; and the rows that wait
 
 
 def test_windows_by_time_leave_no_state_behind():

@@ -23,6 +23,8 @@ RESULT = "result "
 REVISION, ROW = "revision", "row"
 #: in the state, how often a row has come out again; -1: it has not come out at all
 REVISIONS = "__slidewise_revision"
+#: in the state, the hash of a key
+HASH = "__slidewise_hash"
 #: columns of notes: the time of a result, and what is noted of it
 NOTE_TIME, NOTE = "__slidewise_time", "__slidewise_note_"
 
@@ -62,6 +64,11 @@ class StreamTask:
     def windows(self) -> list[WindowDefinition]:
         """The windows, each once."""
         return list(dict.fromkeys(over.window for over in self.expressions.values()))
+
+    @property
+    def waits_for_watermark(self) -> bool:
+        """Whether nothing becomes of a row before the watermark has passed it."""
+        return self.time is not None and self.emit != "arrival" and self.keep is None
 
     @cached_property
     def history(self) -> pa.Schema:

@@ -10,8 +10,7 @@ import pyarrow.compute as pc
 
 from slidewise.columns.interchange import in_one_piece
 from slidewise.columns.order import key_codes, plain
-from slidewise.spark.streams.definition import NEVER, NOTE, NOTE_TIME, StreamTask
-from slidewise.spark.streams.pieces import HASH
+from slidewise.spark.streams.definition import HASH, NEVER, NOTE, NOTE_TIME, StreamTask
 from slidewise.spark.streams.step import Fate, Joined, Results
 
 

@@ -15,14 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from slidewise.errors import StateError
-from slidewise.spark.streams.definition import NEVER, StreamTask
+from slidewise.spark.streams.definition import HASH, NEVER, StreamTask
 from slidewise.spark.streams.restart import reach_of, require_sound
+from slidewise.spark.streams.waiting import WaitingRoom
 from slidewise.state import codec, envelope
 from slidewise.state.definition import differences, fingerprint
 
@@ -36,8 +37,8 @@ ROOT = 1
 _DEEPEST = 40
 #: leaves up to this depth are looked up in a table
 _TABLE_BITS = 12
-#: columns of keys: the hash, how many rows are gone before the first, and how many there are in either table
-HASH, BEFORE, KEPT, WAITING = (f"__slidewise_{name}" for name in ("hash", "before", "kept", "waiting"))
+#: columns of keys beside the hash: how many rows are gone before the first, and how many there are in either table
+BEFORE, KEPT, WAITING = (f"__slidewise_{name}" for name in ("before", "kept", "waiting"))
 _TABLES = ("keys", "kept", "waiting", "notes")
 #: of the definition that a piece was written with
 FINGERPRINT = "fingerprint"
@@ -163,6 +164,7 @@ class Bucket:
         #: leaves, and when something of each is due
         self.due: dict[int, int] = {ROOT: NEVER}
         self._is_there: set[int] = set()
+        self._room = WaitingRoom(task, [])
         saved = store.read_meta()
         if saved is not None:
             self._load(saved)
@@ -182,6 +184,7 @@ class Bucket:
             self.mark, leaves, due, there, *more = codec.decode(encoded)
             self.due, self._is_there = dict(zip(leaves, due, strict=True)), set(there)
             reach, layouts = more[0] if more else ({}, {})
+            self._room = WaitingRoom(self._task, more[1] if len(more) > 1 else [])
             layouts = {name: pa.ipc.read_schema(pa.py_buffer(schema)) for name, schema in layouts.items()}
         except (TypeError, ValueError, pa.ArrowException) as error:
             raise StateError(f"saved state is damaged: {error}") from error
@@ -197,13 +200,13 @@ class Bucket:
             self.due = {ROOT: NEVER}
         layouts = {name: history.serialize().to_pybytes() for name, (_, history, *_) in self._layouts.items()}
         pieces = (list(self.due), list(self.due.values()), sorted(self._is_there))
-        payload = (self.mark, *pieces, (reach_of(self._task), layouts))
+        payload = (self.mark, *pieces, (reach_of(self._task), layouts), self._room.saved)
         self.store.write_meta(envelope.seal("stream", self._definition, payload))
 
     @property
     def deadline(self) -> int:
-        """When the next piece is due."""
-        return min(self.due.values())
+        """When the next piece, or the next row that waits, is due."""
+        return min(*self.due.values(), self._room.deadline)
 
     def leaves(self, hashes: np.ndarray) -> np.ndarray:
         """The piece of each hash."""
@@ -219,6 +222,26 @@ class Bucket:
             here = (1 << depth) | (hashes & ((1 << depth) - 1))
             found = np.where((found == 0) & np.isin(here, list(self.due)), here, found)
         return found
+
+    # ---- rows ahead of the watermark
+    def exchange(self, new: pa.Table, hashes: np.ndarray, watermark: int) -> tuple[pa.Table, np.ndarray]:
+        """New rows and the hashes of their keys in; out those that the watermark has passed, of earlier steps too."""
+        return self._room.exchange(self, new, hashes, watermark)
+
+    def read_entry(self, number: int) -> bytes:
+        """The bytes of an entry."""
+        rows, _ = self._opened(number, "stream rows")
+        if not isinstance(rows, bytes):
+            raise StateError("saved state is damaged: an entry has no rows")
+        return rows
+
+    def write_entry(self, number: int, data: bytes) -> None:
+        """Replace the bytes of an entry."""
+        self.store.write(number, envelope.seal("stream rows", self._short, data))
+
+    def remove_entry(self, number: int) -> None:
+        """Let an entry go."""
+        self.store.remove(number)
 
     # ---- pieces
     def replace(self, pieces: set[int], held: Held) -> None:
@@ -259,15 +282,9 @@ class Bucket:
         """The rows of a piece."""
         if piece not in self._is_there:
             return self.empty
-        data = self.store.read(piece)
-        if data is None:
-            raise StateError(f"saved state is damaged: piece {piece} of its bucket is missing. Use another copy")
-        saved, encoded = envelope.opened(data, "stream piece")
-        schemas = self._layouts.get(saved.get(FINGERPRINT, ""))
-        if schemas is None:
-            raise StateError(f"this state is of another definition: {differences(saved, self._short)}")
+        saved, schemas = self._opened(piece, "stream piece")
         try:
-            parts = dict(zip(self._saved, codec.decode(encoded), strict=True))
+            parts = dict(zip(self._saved, saved, strict=True))
             batches = {
                 name: pa.ipc.read_record_batch(pa.py_buffer(parts[name]), schema)
                 for name, schema in zip(self._saved, schemas, strict=False)
@@ -276,6 +293,17 @@ class Bucket:
             raise StateError(f"saved state is damaged: {error}") from error
         tables = {name: pa.Table.from_batches([batch]) for name, batch in batches.items()}
         return replace(self.empty, **{n: t.select(getattr(self.empty, n).column_names) for n, t in tables.items()})
+
+    def _opened(self, number: int, kind: str) -> tuple[Any, list[pa.Schema]]:
+        """What a value of the state has, and the columns of tables in it."""
+        data = self.store.read(number)
+        if data is None:
+            raise StateError(f"saved state is damaged: value {number} of its bucket is missing. Use another copy")
+        saved, encoded = envelope.opened(data, kind)
+        schemas = self._layouts.get(saved.get(FINGERPRINT, ""))
+        if schemas is None:
+            raise StateError(f"this state is of another definition: {differences(saved, self._short)}")
+        return codec.decode(encoded), schemas
 
     def write(self, piece: int, held: Held, halvings: int) -> None:
         """Replace a piece, which may become several; `halvings` are those that are left to a sparse one."""

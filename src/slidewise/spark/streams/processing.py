@@ -1,8 +1,9 @@
 """Rows of a stream in, final rows out: the stateful logic, without Spark.
 
 State is raw rows, as in the worker of batches, and so no aggregate is written twice: rows of a key that later frames
-can still reach, and rows that wait for the watermark. A step joins them with the new rows of the same keys, lets the
-engine of columns compute them all at once, gives the rows that are final, and keeps what is still needed.
+can still reach, rows whose frames can still grow, and, apart from their keys, rows ahead of the watermark (waiting.py).
+A step joins the rows whose time has come with those of the same keys, lets the engine of columns compute them all at
+once, gives the rows that are final, and keeps what is still needed.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ import pyarrow.compute as pc
 from slidewise.columns.interchange import in_one_piece
 from slidewise.columns.order import arrange, sortable
 from slidewise.columns.plan import Evaluation
-from slidewise.spark.streams.definition import NEVER, StreamTask
+from slidewise.spark.streams.definition import HASH, NEVER, StreamTask
 from slidewise.spark.streams.horizon import Arrived, first_needed, first_open, lookback, next_final
 from slidewise.spark.streams.notes import news, remaining
-from slidewise.spark.streams.pieces import BEFORE, HASH, KEPT, WAITING, Bucket, Held, Store, together
+from slidewise.spark.streams.pieces import BEFORE, KEPT, WAITING, Bucket, Held, Store, together
 from slidewise.spark.streams.step import Fate, Joined, Part, Results, Sessions, Step
 
 
@@ -43,6 +44,10 @@ class Processing:
         bucket = Bucket(store, self.task)
         was_due = bucket.deadline
         rows, hashes, late, untimed = self._in_time(new, hashes, watermark)
+        waited = False
+        if self.task.waits_for_watermark and watermark is not None:
+            waited = len(rows) > 0 or was_due <= watermark
+            rows, hashes = bucket.exchange(rows, hashes, watermark)
         touched = set(np.unique(bucket.leaves(hashes)).tolist())
         if watermark is not None:
             touched |= {piece for piece, due in bucket.due.items() if due <= watermark}
@@ -52,6 +57,7 @@ class Processing:
             out, left = self._step(held, rows, hashes, watermark, bucket.mark)
             bucket.replace(touched, left)
             bucket.mark = watermark
+        if touched or waited:
             bucket.save()
         return Step(out, late, untimed, *(None if at == NEVER else at for at in (was_due, bucket.deadline)))
 

@@ -16,6 +16,7 @@ from slidewise.spark.streams.pack import BLOB, Packing
 from slidewise.spark.streams.processing import Processing
 from slidewise.spark.streams.run import processing_of
 from slidewise.spark.streams.step import Step
+from slidewise.spark.streams.text import from_text, to_text
 
 #: columns of marker rows, which tell how many rows were left out: null in all others
 LATE, UNTIMED = "__slidewise_late", "__slidewise_untimed"
@@ -39,8 +40,8 @@ class Processor(StatefulProcessor):  # type: ignore[misc]
     def init(self, handle: Any) -> None:
         """Declare the state: the driver does so too, where it asks for the schemas alone."""
         self._handle = handle
-        self._meta = handle.getValueState("meta", "data binary")
-        self._pieces = handle.getMapState("pieces", "piece bigint", "data binary")
+        self._meta = handle.getValueState("meta", "data string")
+        self._pieces = handle.getMapState("pieces", "piece bigint", "data string")
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
         """New rows of a bucket."""
@@ -78,24 +79,24 @@ class Processor(StatefulProcessor):  # type: ignore[misc]
 
 
 class _States:
-    """The state of the bucket at hand."""
+    """The state of the bucket at hand; bytes are text on their way to Spark."""
 
     def __init__(self, meta: Any, pieces: Any) -> None:
         self._meta, self._pieces = meta, pieces
 
     def read_meta(self) -> bytes | None:
         found = self._meta.get()
-        return None if found is None else bytes(found[0])
+        return None if found is None else from_text(found[0])
 
     def write_meta(self, data: bytes) -> None:
-        self._meta.update((data,))
+        self._meta.update((to_text(data),))
 
     def read(self, piece: int) -> bytes | None:
         found = self._pieces.getValue((piece,))
-        return None if found is None else bytes(found[0])
+        return None if found is None else from_text(found[0])
 
     def write(self, piece: int, data: bytes) -> None:
-        self._pieces.updateValue((piece,), (data,))
+        self._pieces.updateValue((piece,), (to_text(data),))
 
     def remove(self, piece: int) -> None:
         self._pieces.removeKey((piece,))

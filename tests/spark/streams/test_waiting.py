@@ -1,0 +1,83 @@
+"""Rows ahead of the watermark come out when it has passed them, each once and in the order of arrival."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from microbatches import SECOND, task_of
+
+import slidewise as sw
+from slidewise.errors import StateError
+from slidewise.spark.streams import waiting
+from slidewise.spark.streams.waiting import WaitingRoom
+
+TASK = task_of({"n": sw.count().over(sw.rows(2))})
+
+
+class Saved(dict):
+    """Entries in memory."""
+
+    read_entry = dict.__getitem__
+    write_entry = dict.__setitem__
+    remove_entry = dict.__delitem__
+
+
+def rows_of(times, first):
+    """Rows of some seconds; `seq` counts all of them."""
+    made = [{"k": "a", "ts": SECOND * t, "seq": first + n} for n, t in enumerate(times)]
+    columns = {f.name: pa.array([row.get(f.name) for row in made], f.type) for f in TASK.rows}
+    return pa.table(columns, TASK.rows)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(st.lists(st.integers(0, 60), max_size=12), st.integers(0, 8)), max_size=25),
+    st.sampled_from([0, 3_000, 1 << 16]),
+)
+def test_rows_come_out_once_and_in_the_order_of_arrival(steps, small):
+    saved, waits, seen, now = Saved(), [], 0, 0
+    room = WaitingRoom(TASK, [])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(waiting, "SMALL", small)
+        for times, forward in steps:
+            now += forward
+            waits += [(time, seen + n) for n, time in enumerate(times)]
+            rows = rows_of(times, seen)
+            seen += len(times)
+            out, hashes = room.exchange(saved, rows, np.arange(seen - len(times), seen), SECOND * now)
+            expected = [number for time, number in waits if time <= now]
+            waits = [(time, number) for time, number in waits if time > now]
+            assert out["seq"].to_pylist() == hashes.tolist() == expected
+            assert room.deadline == min((SECOND * t for t, _ in waits), default=waiting.NEVER)
+            assert set(saved) == {number for number, *_ in room.saved}
+            assert sum(entry[2] for entry in room.saved) <= 2 * len(waits)
+            room = WaitingRoom(TASK, room.saved)
+
+
+def test_many_small_entries_are_one():
+    saved, room = Saved(), WaitingRoom(TASK, [])
+    for n in range(50):
+        room.exchange(saved, rows_of([100], n), np.array([n]), 0)
+    assert len(saved) == 1
+
+
+def test_rows_far_ahead_hold_no_others():
+    """One row of each batch has a clock that is wrong."""
+    saved, room = Saved(), WaitingRoom(TASK, [])
+    for n in range(100):
+        times = [n + 1] * 2_000 + [10_000]
+        room.exchange(saved, rows_of(times, 0), np.arange(len(times)), SECOND * n)
+    assert len(saved) < 10
+    assert sum(entry[2] for entry in room.saved) < 3_000
+
+
+def test_a_damaged_entry_is_refused():
+    saved, room = Saved(), WaitingRoom(TASK, [])
+    room.exchange(saved, rows_of([1, 2], 0), np.arange(2), 0)
+    [number] = saved
+    saved[number] = saved[number][:50]
+    with pytest.raises(StateError, match="saved state is damaged"):
+        room.exchange(saved, rows_of([], 0), np.arange(0), 2 * SECOND)
