@@ -66,7 +66,7 @@ def test_random_cases_in_chunks(block, monkeypatch):
 
 def test_random_cases_recalculated():
     """What no plain rule is written for here: the naive way agrees."""
-    check_block("recalculate", 8, 0, CASES // 8)
+    check_block("recalculate", 8, 0, CASES // 16)
 
 
 def test_sqlite_answers_most_of_what_is_drawn_for_it():

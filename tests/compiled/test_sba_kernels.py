@@ -181,9 +181,11 @@ def test_nothing_stays_of_a_value_that_has_left():
 
 
 COUNTED = [sw.sum(), sw.avg(), sw.var_pop(), sw.stddev()]
-LENGTHS = [1, 2, 3, 4, 5, 16, 101, sba.BLOCK - 1, sba.BLOCK, sba.BLOCK + 1]
-if not numba.config.DISABLE_JIT:  # half a minute each in plain Python
-    LENGTHS.append(3 * sba.BLOCK - 2)
+LENGTHS = [1, 2, 3, 4, 5, 16, 101]
+LONG = [sba.BLOCK + 1]
+if not numba.config.DISABLE_JIT:  # up to half a minute each in plain Python
+    LENGTHS += [sba.BLOCK - 1, sba.BLOCK, sba.BLOCK + 1, 3 * sba.BLOCK - 2]
+    LONG += [3 * sba.BLOCK - 2]
 
 
 @pytest.fixture(params=[True, False], ids=["kept", "blocks"])
@@ -201,7 +203,7 @@ class TestCounted:
             x = np.random.default_rng(rows).normal(size=rows)
             assert_equal_to_recalculation(op, x, n)
 
-    @pytest.mark.parametrize("n", [4, 101, sba.BLOCK + 1, 3 * sba.BLOCK - 2])
+    @pytest.mark.parametrize("n", [4, 101, *LONG])
     def test_nothing_stays_of_a_value_that_has_left(self, op, n):
         x = np.random.default_rng(n).random(5 * n + 7)
         x[[1, n, 2 * n + 3]] = 1e18, math.nan, math.inf

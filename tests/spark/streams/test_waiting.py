@@ -27,7 +27,7 @@ class Saved(dict):
 
 def rows_of(times, first):
     """Rows of some seconds; `seq` counts all of them."""
-    made = [{"k": "a", "ts": SECOND * t, "seq": first + n} for n, t in enumerate(times)]
+    made = [{"k": f"key {(first + n) % 3}", "ts": SECOND * t, "seq": first + n} for n, t in enumerate(times)]
     columns = {f.name: pa.array([row.get(f.name) for row in made], f.type) for f in TASK.rows}
     return pa.table(columns, TASK.rows)
 
@@ -47,10 +47,12 @@ def test_rows_come_out_once_and_in_the_order_of_arrival(steps, small):
             waits += [(time, seen + n) for n, time in enumerate(times)]
             rows = rows_of(times, seen)
             seen += len(times)
-            out, hashes = room.exchange(saved, rows, np.arange(seen - len(times), seen), SECOND * now)
+            out, hashes = room.exchange(saved, rows, np.arange(seen - len(times), seen) % 3, SECOND * now)
             expected = [number for time, number in waits if time <= now]
             waits = [(time, number) for time, number in waits if time > now]
-            assert out["seq"].to_pylist() == hashes.tolist() == expected
+            assert out["seq"].to_pylist() == expected
+            assert hashes.tolist() == [number % 3 for number in expected]
+            assert out["k"].to_pylist() == [f"key {number % 3}" for number in expected]
             assert room.deadline == min((SECOND * t for t, _ in waits), default=waiting.NEVER)
             assert set(saved) == {number for number, *_ in room.saved}
             assert sum(entry[2] for entry in room.saved) <= 2 * len(waits)
@@ -60,7 +62,7 @@ def test_rows_come_out_once_and_in_the_order_of_arrival(steps, small):
 def test_many_small_entries_are_one():
     saved, room = Saved(), WaitingRoom(TASK, [])
     for n in range(50):
-        room.exchange(saved, rows_of([100], n), np.array([n]), 0)
+        room.exchange(saved, rows_of([100], n), np.array([n % 3]), 0)
     assert len(saved) == 1
 
 
@@ -69,15 +71,15 @@ def test_rows_far_ahead_hold_no_others():
     saved, room = Saved(), WaitingRoom(TASK, [])
     for n in range(100):
         times = [n + 1] * 2_000 + [10_000]
-        room.exchange(saved, rows_of(times, 0), np.arange(len(times)), SECOND * n)
+        room.exchange(saved, rows_of(times, 0), np.arange(len(times)) % 3, SECOND * n)
     assert len(saved) < 10
     assert sum(entry[2] for entry in room.saved) < 3_000
 
 
 def test_a_damaged_entry_is_refused():
     saved, room = Saved(), WaitingRoom(TASK, [])
-    room.exchange(saved, rows_of([1, 2], 0), np.arange(2), 0)
+    room.exchange(saved, rows_of([1, 2], 0), np.arange(2) % 3, 0)
     [number] = saved
-    saved[number] = saved[number][:50]
+    saved[number][1] = saved[number][1][:50]
     with pytest.raises(StateError, match="saved state is damaged"):
         room.exchange(saved, rows_of([], 0), np.arange(0), 2 * SECOND)

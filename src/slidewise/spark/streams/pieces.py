@@ -228,16 +228,14 @@ class Bucket:
         """New rows and the hashes of their keys in; out those that the watermark has passed, of earlier steps too."""
         return self._room.exchange(self, new, hashes, watermark)
 
-    def read_entry(self, number: int) -> bytes:
-        """The bytes of an entry."""
-        rows, _ = self._opened(number, "stream rows")
-        if not isinstance(rows, bytes):
-            raise StateError("saved state is damaged: an entry has no rows")
-        return rows
+    def read_entry(self, number: int) -> list[bytes]:
+        """The tables of an entry."""
+        tables: list[bytes] = self._opened(number, "stream rows")[0]
+        return tables
 
-    def write_entry(self, number: int, data: bytes) -> None:
-        """Replace the bytes of an entry."""
-        self.store.write(number, envelope.seal("stream rows", self._short, data))
+    def write_entry(self, number: int, tables: list[bytes]) -> None:
+        """Replace the tables of an entry."""
+        self.store.write(number, envelope.seal("stream rows", self._short, tables))
 
     def remove_entry(self, number: int) -> None:
         """Let an entry go."""

@@ -11,7 +11,7 @@ import numpy as np
 
 #: Text begins with the number of bytes, in so many digits.
 _DIGITS = 10
-_LOW, _HIGH = 0x7F, 0x80
+_LOW, _HIGH = np.uint8(0x7F), np.uint8(0x80)
 
 
 def to_text(data: bytes) -> str:
@@ -35,6 +35,6 @@ def from_text(text: str) -> bytes:
     data = codes[end - min(1, sizes[-1]) :]
     end -= len(data)
     for size in reversed(sizes):
-        data = codes[end - size : end] | (np.unpackbits(data, count=size, bitorder="little") << 7)
+        data = codes[end - size : end] | (np.unpackbits(data, count=size, bitorder="little") << np.uint8(7))
         end -= size
     return data.tobytes()

@@ -1,8 +1,8 @@
 """Rows ahead of the watermark: they wait as they came, in entries of their bucket's state, until it has passed them.
 
 No result needs such a row before, and so nothing is looked up, sorted or computed for it until then. An entry has the
-rows of one micro-batch, or of several small ones. It is written once, and read when the first of its rows is due; it
-shrinks when half of its rows have gone. Entries stand in the order of arrival.
+rows of one micro-batch, or of several small ones, and each key once. It is written once, and read when the first of its
+rows is due; it shrinks when half of its rows have gone. Entries stand in the order of arrival.
 """
 
 from __future__ import annotations
@@ -14,11 +14,15 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
+from slidewise.columns.interchange import in_one_piece
+from slidewise.columns.order import key_codes
 from slidewise.errors import StateError
 from slidewise.spark.streams.definition import HASH, NEVER, StreamTask
 
 #: An entry of fewer bytes takes up the rows that come after it.
 SMALL = 1 << 16
+#: in a saved entry, the number of a row's key
+_KEY = "__slidewise_key_number"
 
 
 @dataclass(frozen=True)
@@ -37,11 +41,11 @@ class Entry:
 class Entries(Protocol):
     """Where entries are saved."""
 
-    def read_entry(self, number: int) -> bytes:
-        """The bytes of an entry."""
+    def read_entry(self, number: int) -> list[bytes]:
+        """The tables of an entry."""
 
-    def write_entry(self, number: int, data: bytes) -> None:
-        """Replace the bytes of an entry."""
+    def write_entry(self, number: int, tables: list[bytes]) -> None:
+        """Replace the tables of an entry."""
 
     def remove_entry(self, number: int) -> None:
         """Let an entry go."""
@@ -53,6 +57,7 @@ class WaitingRoom:
     def __init__(self, task: StreamTask, saved: Iterable[tuple[int, int, int, int]]) -> None:
         self._entries = [Entry(*each) for each in saved]
         self._schema = task.rows.append(pa.field(HASH, pa.int64()))
+        self._keys = [*task.partition_by, HASH]
         self._time = task.time
 
     @property
@@ -111,17 +116,28 @@ class WaitingRoom:
                 each = pa.concat_tables([self._read(store, before), each])
                 store.remove_entry(before.number)
             number -= 1
-            data = _serialized(each)
-            store.write_entry(number, data)
-            entries.append(Entry(number, self._first(each), len(each), len(data)))
+            tables = [_serialized(table) for table in self._apart(each)]
+            store.write_entry(number, tables)
+            entries.append(Entry(number, self._first(each), len(each), sum(map(len, tables))))
         return entries
+
+    def _apart(self, rows: pa.Table) -> tuple[pa.Table, pa.Table]:
+        """The keys, each once, and the rows with the numbers of their keys."""
+        codes, number = key_codes([in_one_piece(rows[name]) for name in self._keys[: max(1, len(self._keys) - 1)]])
+        first = np.empty(number, np.int64)
+        first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+        keys = rows.select(self._keys).take(pa.array(first))
+        narrow = codes.astype(np.min_scalar_type(number))
+        return keys, rows.drop_columns(self._keys).append_column(_KEY, pa.array(narrow))
 
     def _read(self, store: Entries, entry: Entry) -> pa.Table:
         """The rows of an entry that still wait."""
         try:
-            table = pa.ipc.open_stream(pa.py_buffer(store.read_entry(entry.number))).read_all()
-            table = table.select(self._schema.names).cast(self._schema)
-        except (KeyError, pa.ArrowException) as error:
+            keys, rows = (pa.ipc.open_stream(data).read_all() for data in store.read_entry(entry.number))
+            columns = dict(zip(rows.column_names, rows.columns, strict=True))
+            columns |= {name: keys[name].take(rows[_KEY]) for name in self._keys}
+            table = pa.table([columns[name] for name in self._schema.names], schema=self._schema)
+        except (KeyError, TypeError, ValueError, pa.ArrowException) as error:
             raise StateError(f"saved state is damaged: {error}") from error
         waits = self._times(table) >= entry.first
         return table if waits.all() else table.filter(pa.array(waits))
