@@ -191,7 +191,7 @@ def hops(bench: Bench, rows: int, most_seconds: float) -> None:
     for size, slide, aggregates, texts, rate, fewer, least in (
         ("1s", "10ms", {"peak": sw.max("x")}, ["max(x)"], 100, rows // 10, 50),
         ("1s", "100ms", {"peak": sw.max("x")}, ["max(x)"], 100, rows // 4, 10),
-        ("1h", "1s", eight, [text for _, text in EIGHT.values()], 1, rows // 400, 100),
+        ("1h", "1s", eight, [text for _, text in EIGHT.values()], 1, rows // 4_000, 100),
     ):
         feed = Feed(1_000, rows, rate)
         mine = bench.per_row(hopping(size, slide, **aggregates), feed)

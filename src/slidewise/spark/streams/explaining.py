@@ -18,6 +18,8 @@ from slidewise.windows.durations import Duration
 ABOUT = 20
 #: bytes of the hash of a key, and of a key besides its own columns: its hash and three numbers
 HASH, KEY = 8, 24
+#: bytes of the number that tells the key of a row ahead of the watermark
+NUMBER = 4
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,8 @@ def _total(task: StreamTask, needs: list[_Need]) -> str:
         parts.append(f"{width} for each further row")
     if task.emit != "arrival":
         since = "" if task.keep is None else f" less {Duration(task.keep * 1000)}"
-        parts.append(f"{waiting} for each row after the watermark{since}")
+        ahead = waiting + Width(NUMBER, True) if task.waits_for_watermark else waiting
+        parts.append(f"{ahead} for each row after the watermark{since}")
     return " + ".join(parts)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 from pyspark.sql.streaming import StatefulProcessor
+from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from slidewise.spark.streams.definition import StreamTask
 from slidewise.spark.streams.pack import BLOB, Packing
@@ -20,6 +21,8 @@ from slidewise.spark.streams.text import from_text, to_text
 
 #: columns of marker rows, which tell how many rows were left out: null in all others
 LATE, UNTIMED = "__slidewise_late", "__slidewise_untimed"
+#: the types of state; Spark would parse their names anew in every micro-batch
+_PIECE, _DATA = StructType([StructField("piece", LongType())]), StructType([StructField("data", StringType())])
 #: rows of one DataFrame that goes to Spark
 _ROWS = 1 << 17
 
@@ -40,8 +43,8 @@ class Processor(StatefulProcessor):  # type: ignore[misc]
     def init(self, handle: Any) -> None:
         """Declare the state: the driver does so too, where it asks for the schemas alone."""
         self._handle = handle
-        self._meta = handle.getValueState("meta", "data string")
-        self._pieces = handle.getMapState("pieces", "piece bigint", "data string")
+        self._meta = handle.getValueState("meta", _DATA)
+        self._pieces = handle.getMapState("pieces", _PIECE, _DATA)
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
         """New rows of a bucket."""

@@ -22,7 +22,7 @@ def to_text(data: bytes) -> str:
         rest = np.packbits(rest & _HIGH, bitorder="little")
         parts.append(rest & _LOW)
     parts.append(np.packbits(rest & _HIGH, bitorder="little"))
-    return f"{len(data):0{_DIGITS}}" + b"".join(parts).decode("ascii")
+    return f"{len(data):0{_DIGITS}}" + np.concatenate(parts).tobytes().decode("ascii")
 
 
 def from_text(text: str) -> bytes:

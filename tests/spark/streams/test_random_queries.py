@@ -1,0 +1,69 @@
+"""Random streams, cut and restarted anywhere, through real queries give what a batch gives."""
+
+import datetime as dt
+import random
+
+import pytest
+from folders import COLUMNS, START, Folder, events, last_row, utc
+from microbatches import SECOND, on_time
+
+import slidewise as sw
+from slidewise.spark.session import PROVIDER, ROCKSDB
+
+AGGREGATES = [
+    lambda: sw.count(), lambda: sw.max("x.y"), lambda: sw.min("note"), lambda: sw.median("seq"),
+    lambda: sw.mode("note"), lambda: sw.count_distinct("note"), lambda: sw.first("seq"),
+    lambda: sw.last("x.y", ignore_nulls=True), lambda: sw.collect_list("seq"), lambda: sw.max_by("note", "seq"),
+    lambda: sw.percentile("x.y", 0.25), lambda: sw.string_agg("note"), lambda: sw.count("x.y"),
+]  # fmt: skip
+WINDOWS = [
+    lambda chance: sw.rows(chance.choice([1, 3, 20])), lambda chance: sw.time(chance.choice(["1s", "10s", "2m"])),
+    lambda chance: sw.time("5s", closed="left"), lambda chance: sw.rows_between(-chance.randrange(5), 0),
+    lambda chance: sw.range_between("-8s", "-1s"), lambda chance: sw.groups_between(-2, 0),
+    lambda chance: sw.delta("seq", chance.choice([10, 100])),
+]  # fmt: skip
+SLIDES = [
+    lambda: sw.time("10s", every="5s"), lambda: sw.time("1s", every="300ms"), lambda: sw.time("7s", every=sw.rows(10)),
+    lambda: sw.rows(20, every=sw.rows(7)), lambda: sw.rows(5, every="3s"),
+    lambda: sw.delta("seq", 50, every=sw.rows(5)),
+]  # fmt: skip
+#: seeds of make test, and those that make soak adds
+SEEDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(2, 30))]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_stream_equals_its_batch(spark, tmp_path, seed):
+    spark.conf.set(PROVIDER, ROCKSDB)
+    chance = random.Random(seed)
+    parts = events(chance.randrange(2, 6), chance.choice([1, 20, 200]), seed)
+    delay = chance.choice([0, 2, 30])
+    call = {"partition_by": chance.choice(["k", None, ["k", "note"]]), "order_by": ["ts", "seq"]}
+    aggregates = {f"r{n}": make() for n, make in enumerate(chance.sample(AGGREGATES, chance.randrange(1, 4)))}
+    slides = seed % 2 == 1
+    if slides:
+        call |= {"window": chance.choice(SLIDES)(), **aggregates}
+    else:
+        call |= {name: made.over(chance.choice(WINDOWS)(chance)) for name, made in aggregates.items()}
+    function = sw.aggregate if slides else sw.with_columns
+    folder = Folder(tmp_path, spark)
+
+    def out():
+        return function(folder.stream(COLUMNS), max_delay=f"{delay}s", buckets=4, **call)
+
+    stop = chance.randrange(1, len(parts) + 1)
+    folder.add(*parts[:stop])
+    folder.run(out())
+    # Later rows of their own key bring the watermark beyond all windows of the others.
+    folder.add(*parts[stop:], last_row(10_000), last_row(20_000))
+    folder.run(out())
+    expected = function(on_time([*parts, last_row(10_000)], delay * SECOND), **call)
+    early = lambda table: [row for row in table.to_pylist() if is_early(row)]  # noqa: E731
+    got, expected = utc(folder.result()), utc(expected)
+    assert got.schema.names == expected.schema.names
+    assert sorted(map(repr, early(got))) == sorted(map(repr, early(expected)))
+
+
+def is_early(row):
+    """Whether a result is of rows before the last ones, which never come out, or in part."""
+    time = row.get("window_end") or row["ts"]
+    return time < START + dt.timedelta(seconds=9_000)
