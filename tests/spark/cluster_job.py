@@ -1,4 +1,4 @@
-"""What test_cluster.py runs on a cluster: core cases against the engine of columns, and a task that dies once.
+"""What test_cluster.py runs on a cluster: core cases against the engine of columns, a task that dies, and a stream.
 
 Arguments: the master, the Python of the executors, and a directory that all processes share.
 """
@@ -12,9 +12,11 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 import slidewise as sw
+from slidewise.spark.session import PROVIDER, ROCKSDB
 
 
 class Vwap(sw.Aggregation):
@@ -65,6 +67,7 @@ def main(master: str, python: str, folder: str) -> None:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.executor.memory": "512m",
         "spark.sql.shuffle.partitions": "4",
+        PROVIDER: ROCKSDB,
         # A home and a cache that cannot be written
         "spark.executorEnv.HOME": "/dev/null/home",
         "spark.executorEnv.XDG_CACHE_HOME": "/dev/null/cache",
@@ -106,8 +109,27 @@ def main(master: str, python: str, folder: str) -> None:
         slides.orderBy("k", "t").toArrow()["m"].to_pylist()
         == again.sort_by([("k", "ascending"), ("t", "ascending")])["m"].to_pylist()
     )
+    stream(spark, rows, Path(folder))
     spark.stop()
     print("all the same")
+
+
+def stream(spark: SparkSession, rows: pa.Table, folder: Path) -> None:
+    """The same rows as a stream, in two micro-batches."""
+    (folder / "in").mkdir()
+    times = pa.array(rows["t"].to_numpy() + 1_700_000_000, pa.timestamp("s", "UTC")).cast(pa.timestamp("us", "UTC"))
+    rows = rows.set_column(1, "t", times).sort_by("t")
+    for number in range(2):
+        pq.write_table(rows[number * 2000 : (number + 1) * 2000], folder / "in" / f"{number}.parquet")
+    read = spark.readStream.schema("k long, t timestamp, x double, size double").option("maxFilesPerTrigger", 1)
+    call = {"partition_by": "k", "order_by": "t", "own": Vwap("x", "size").over(sw.rows(20))}
+    out = sw.with_columns(read.parquet(str(folder / "in")), max_delay="0s", **call)
+    writer = out.writeStream.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True)
+    writer.format("parquet").option("path", str(folder / "out")).start().awaitTermination()
+    found = spark.read.parquet(str(folder / "out")).orderBy("t").toArrow()
+    expected = sw.with_columns(rows, **call)
+    assert len(found) == len(expected)
+    assert np.allclose(found["own"].to_numpy(), expected["own"].to_numpy(), rtol=1e-12)
 
 
 def _has_slidewise(_: int) -> bool:

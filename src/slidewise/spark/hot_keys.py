@@ -18,7 +18,6 @@ from pyspark.sql import functions as sf
 from slidewise.columns.order import OrderColumn
 from slidewise.spark.native import interval, quoted
 from slidewise.spark.reach import BUCKET_COLUMN, OWN_COLUMN, PREFIX, Reach
-from slidewise.spark.session import PARTITIONS
 from slidewise.windows.durations import Duration
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ SHARE = 0.01
 LARGE = 10_000
 #: sampled rows in a bucket: about half a million rows
 BUCKET = 5_000
-#: the most buckets of a key, if there are as many partitions: every row of it is compared with all of them
+#: the most buckets of a key: every row of it is compared with all of them
 MOST_BUCKETS = 32
 
 
@@ -71,9 +70,8 @@ def _buckets(df: DataFrame, partition_by: Sequence[str], by: OrderColumn, reach:
     large = sampled.groupBy(*keys).agg(in_order).where(sf.size("values") >= LARGE)
     values, count, number = sf.col("values"), sf.size("values"), sf.col("number")
     back, ahead = _sampled_rows_for(reach.rows_before), _sampled_rows_for(reach.rows_after)
-    most = min(MOST_BUCKETS, int(df.sparkSession.conf.get(PARTITIONS)))
     # A bucket is at least as long as its halos.
-    each = sf.greatest(sf.lit(max(BUCKET, back + ahead)), sf.ceil(count / most).cast("int"))
+    each = sf.greatest(sf.lit(max(BUCKET, back + ahead)), sf.ceil(count / MOST_BUCKETS).cast("int"))
     numbered = large.withColumn("last", sf.floor(count / each).cast("int") - 1).withColumn(
         "number", sf.explode(sf.sequence(sf.lit(0), sf.col("last")))
     )

@@ -18,6 +18,12 @@ BUCKET_COLUMN = PREFIX + "bucket"
 OWN_COLUMN = PREFIX + "own"
 
 
+def counts_rows(window: WindowDefinition) -> bool:
+    """Whether rows in order are all that frames ask for, and not by what they are ordered."""
+    by_rows = isinstance(window, Between) and window.unit == "rows" and window.exclude in (None, "current row")
+    return window.every is None and (by_rows or isinstance(window, RowsWindow))
+
+
 @dataclass(frozen=True)
 class Reach:
     """How far frames reach from their rows: so many rows, and such lengths of the order column, on either side."""

@@ -61,10 +61,25 @@ def _is_local(spark: Any) -> bool:
 
 
 def on_executor(pickled: bytes, package: str | None) -> Callable[[Any], Any]:
-    """The function that Spark runs. It travels by value, and imports nothing of ours before the package is there."""
+    """The function that Spark runs: it calls run() of what is pickled. It travels by value, and so does all in it."""
+    arrive = arriving(package)
 
     def run(batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
         import pickle
+
+        arrive()
+        yield from pickle.loads(pickled).run(batches)
+
+    run.__name__ = "slidewise"  # as plans show it
+    # Resolved, as Spark reads them; text would need this module on the executor.
+    run.__annotations__ = {"batches": Iterator[tuple[pa.Array, ...]], "return": Iterator[pa.Array]}
+    return run
+
+
+def arriving(package: str | None) -> Callable[[], None]:
+    """What makes the package importable on an executor. It travels by value, and imports nothing of ours before."""
+
+    def arrive() -> None:
         import sys
 
         if package is not None:
@@ -72,13 +87,12 @@ def on_executor(pickled: bytes, package: str | None) -> Callable[[Any], Any]:
         try:
             import numba  # noqa: F401
 
-            import slidewise.spark.worker  # noqa: F401
+            import slidewise  # noqa: F401
         except ImportError as error:
             raise ImportError(
                 f"the Python of the executors, {sys.executable}, lacks a package that slidewise needs: {error}. "
                 "Install numpy, pyarrow and numba there, or point PYSPARK_PYTHON at a Python that has them"
             ) from error
-        yield from pickle.loads(pickled).run(batches)
 
     def unpack(name: str) -> None:
         """Have the package imported from the zip that Spark brought, by way of a directory with its content."""
@@ -122,7 +136,4 @@ def on_executor(pickled: bytes, package: str | None) -> Callable[[Any], Any]:
         own = stat.S_ISDIR(status.st_mode) and status.st_uid == user and not status.st_mode & 0o077
         return str(place) if own else None
 
-    run.__name__ = "slidewise"  # as plans show it
-    # Resolved, as Spark reads them; text would need this module on the executor.
-    run.__annotations__ = {"batches": Iterator[tuple[pa.Array, ...]], "return": Iterator[pa.Array]}
-    return run
+    return arrive

@@ -19,10 +19,10 @@ from slidewise.columns.with_columns import expression, names, ordering
 from slidewise.errors import CompileFallback, InvalidInput
 from slidewise.spark.checks import is_stream, require_batch, require_packages
 from slidewise.spark.native import ANSI, quoted, sql_of, verdict
-from slidewise.spark.reach import Reach, reach_of
+from slidewise.spark.reach import Reach, counts_rows, reach_of
 from slidewise.spark.window import SpecifiedOver
 from slidewise.spark.worker import Task
-from slidewise.windows.definitions import Between, PunctuationWindow, RowsWindow
+from slidewise.windows.definitions import PunctuationWindow
 
 ENGINES = ("auto", "slidewise", "spark")
 
@@ -287,7 +287,7 @@ class Schema:
         overs = tuple(group.expressions.values())
         schema = self.arrow(self.reads(group))
         arrows = tuple(_result_types(schema, group))
-        order = () if all(map(_counts_rows, overs)) else group.order_by
+        order = () if all(counts_rows(over.window) for over in overs) else group.order_by
         reads = self.arrow(self.reads(replace(group, order_by=order)))
         return Task(reads, group.partition_by, order, overs, arrows), self.kinds(arrows, schema)
 
@@ -314,13 +314,6 @@ class Schema:
             if any(isinstance(w, PunctuationWindow) and callable(w.predicate) for w in windows):
                 named += self.names  # the function sees whole rows
         return list(dict.fromkeys(named)) or self.names[:1]
-
-
-def _counts_rows(over: Over) -> bool:
-    """Whether rows in order are all that a frame asks for, and not by what they are ordered."""
-    window = over.window
-    by_rows = isinstance(window, Between) and window.unit == "rows" and window.exclude in (None, "current row")
-    return window.every is None and (by_rows or isinstance(window, RowsWindow))
 
 
 def _result_types(schema: pa.Schema, group: Group) -> list[pa.DataType]:

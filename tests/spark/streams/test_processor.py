@@ -60,11 +60,12 @@ def test_rows_survive_packing():
 
 def test_the_processor_in_sparks_tester():
     tws = pytest.importorskip("pyspark.sql.streaming.tws_tester")
-    from slidewise.spark.streams.processor import LATE, Processor
+    from slidewise.spark.streams.processor import LATE, Processor, stateful
 
     packing = Packing(SCHEMA, bucket_labels(1))
     task = task_of(OVER)
-    tester = tws.TwsTester(Processor(task, packing, "ts"), timeMode="EventTime", eventTimeExtractor=lambda row: 2**62)
+    processor = stateful(Processor(task, packing, "ts"), None)
+    tester = tws.TwsTester(processor, timeMode="EventTime", eventTimeExtractor=lambda row: 2**62)
 
     def push(table):
         whole = table.append_column(KEY_HASH, pa.array(hashes_of(table, ["k"])))

@@ -10,6 +10,7 @@ import pyarrow as pa
 from slidewise.aggregations.over import Over
 from slidewise.columns.order import OrderColumn
 from slidewise.errors import InvalidInput
+from slidewise.spark.reach import counts_rows
 from slidewise.state.definition import Definition, of_aggregation, words
 from slidewise.windows.definitions import Between, Column, PunctuationWindow, Unbounded, WindowDefinition
 from slidewise.windows.order import require_results_that_stay
@@ -73,7 +74,19 @@ class StreamTask:
     @cached_property
     def history(self) -> pa.Schema:
         """The columns of rows that have come out, and that frames still reach; keys are kept apart."""
-        return self._without_keys(self.reads)
+        return self._without_keys([name for name in self.reads if name not in self._only_sorts])
+
+    @property
+    def _only_sorts(self) -> set[str]:
+        """The columns of the order, where rows that have come out do without: all others are after them."""
+        if not self.waits_for_watermark or self.slides or self.forget_after is not None:
+            return set()
+        if not all(counts_rows(window) for window in self.windows):
+            return set()
+        read: set[str | None] = set()
+        for over in self.expressions.values():
+            read |= {*over.aggregation.columns, over.aggregation.where, *over.window.columns}
+        return {by.name for by in self.order_by} - read
 
     @cached_property
     def waiting(self) -> pa.Schema:

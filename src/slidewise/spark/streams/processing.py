@@ -133,11 +133,14 @@ class Processing:
             new.schema,
         )
         column = {name: in_one_piece(table[name]) for name in table.column_names}
+        for by in task.order_by:
+            if by.name not in column:
+                column[by.name] = self._after_history(len(held.kept), whole[by.name])
         order = [numbers for by in task.order_by for numbers in sortable(column[by.name], by)]
         arranged = arrange(len(table), [column[name] for name in task.partition_by], order)
         permutation = np.arange(len(table)) if arranged.in_order else arranged.permutation
         assert permutation is not None
-        times = table[task.time].cast(pa.int64()).to_numpy()[permutation] if task.time is not None else None
+        times = column[task.time].cast(pa.int64()).to_numpy()[permutation] if task.time is not None else None
         return Joined(
             table if arranged.in_order else table.take(pa.array(permutation)),
             permutation - len(held.kept),
@@ -148,6 +151,14 @@ class Processing:
             arranged.offsets,
             times,
         )
+
+    def _after_history(self, kept: int, others: pa.ChunkedArray) -> pa.Array:
+        """A column of the order that history is kept without: its rows are before all others."""
+        before = pa.nulls(kept, others.type)
+        if pa.types.is_timestamp(others.type):
+            first = pc.min(others).cast(pa.int64()).as_py() or 0
+            before = pa.array(np.full(kept, first - 1)).cast(others.type)
+        return in_one_piece(pa.chunked_array([before, *others.chunks], others.type))
 
     def _results(self, joined: Joined, watermark: int | None, mark: int | None, fate: Fate) -> Results | None:
         """Compute the rows of keys that have news, and decide what becomes of all rows."""

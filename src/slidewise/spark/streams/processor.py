@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any
@@ -12,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql.streaming import StatefulProcessor
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
+from slidewise.spark.ship import arriving
 from slidewise.spark.streams.definition import StreamTask
 from slidewise.spark.streams.pack import BLOB, Packing
 from slidewise.spark.streams.processing import Processing
@@ -27,48 +27,77 @@ _PIECE, _DATA = StructType([StructField("piece", LongType())]), StructType([Stru
 _ROWS = 1 << 17
 
 
-class Processor(StatefulProcessor):  # type: ignore[misc]
-    """One task; Spark makes a copy for each of its partitions."""
+def stateful(processor: Processor, package: str | None) -> StatefulProcessor:
+    """What Spark calls: a class that travels by value, and with it a copy of the processor for each partition.
+
+    Spark asks for the schemas of state in a process on the driver's side, in which a package that was shipped cannot be
+    imported: nothing of ours is, before there are rows.
+    """
+    from pyspark import cloudpickle
+
+    # Pickled here, in a form of our own choice: Spark sends all of it along with every batch.
+    pickled, arrive, piece, data = cloudpickle.dumps(processor), arriving(package), _PIECE, _DATA
+
+    class Slidewise(StatefulProcessor):  # type: ignore[misc]
+        def init(self, handle: Any) -> None:
+            self._handle = handle
+            self._states = handle.getValueState("meta", data), handle.getMapState("pieces", piece, data)
+            self._processor: Any = None
+
+        def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:  # noqa: N802, N803
+            yield from self._made().rows(rows, timerValues)
+
+        def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Any:  # noqa: N802, N803
+            yield from self._made().timer(timerValues, expiredTimerInfo.getExpiryTimeInMs())
+
+        def close(self) -> None:
+            pass
+
+        def _made(self) -> Any:
+            import pickle
+
+            if self._processor is None:
+                arrive()
+                self._processor = pickle.loads(pickled)
+                self._processor.bind(self._handle, *self._states)
+            return self._processor
+
+    return Slidewise()
+
+
+class Processor:
+    """One task over the buckets of a partition."""
 
     def __init__(self, task: StreamTask, packing: Packing, event_time: str | None) -> None:
-        # Pickled here, in a form of our own choice: Spark sends the processor along with every batch.
-        self._pickled = pickle.dumps((packing, event_time))
-        self._task = _dumped(task)
+        self._task, self._packing, self._event_time = task, packing, event_time
 
     @cached_property
-    def _made(self) -> tuple[Processing, Packing, str | None]:
-        packing, event_time = pickle.loads(self._pickled)
-        return processing_of(pickle.loads(self._task)), packing, event_time
+    def _processing(self) -> Processing:
+        return processing_of(self._task)
 
-    def init(self, handle: Any) -> None:
-        """Declare the state: the driver does so too, where it asks for the schemas alone."""
-        self._handle = handle
-        self._meta = handle.getValueState("meta", _DATA)
-        self._pieces = handle.getMapState("pieces", _PIECE, _DATA)
+    def bind(self, handle: Any, meta: Any, pieces: Any) -> None:
+        """Take Spark's handle of timers, and the state of the bucket at hand."""
+        self._handle, self._states = handle, _States(meta, pieces)
 
-    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
+    def rows(self, frames: Iterable[Any], timers: Any) -> Iterator[Any]:
         """New rows of a bucket."""
-        blobs = [blob for frame in rows for blob in frame[BLOB]]
-        yield from self._advance(blobs, timerValues)
+        yield from self._advance([blob for frame in frames for blob in frame[BLOB]], timers)
 
-    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:  # noqa: N802, N803
+    def timer(self, timers: Any, fired: int) -> Iterator[Any]:
         """The watermark has come to where rows of a bucket are due."""
-        yield from self._advance([], timerValues, expiredTimerInfo.getExpiryTimeInMs())
-
-    def close(self) -> None:
-        """Nothing is held open."""
+        yield from self._advance([], timers, fired)
 
     def _advance(self, blobs: Iterable[bytes], timers: Any, fired: int | None = None) -> Iterator[Any]:
-        processing, packing, event_time = self._made
-        new, pieces = packing.unpacked(blobs)
+        processing = self._processing
+        new, pieces = self._packing.unpacked(blobs)
         milliseconds = timers.getCurrentWatermarkInMs()
         watermark = milliseconds * 1000 if processing.task.time is not None else None
-        step = processing.advance(_States(self._meta, self._pieces), new, pieces, watermark)
+        step = processing.advance(self._states, new, pieces, watermark)
         self._set_timer(step, fired)
         for first in range(0, len(step.rows), _ROWS):
             yield _frame(_marked(step.rows[first : first + _ROWS]))
         if step.late or step.untimed:
-            yield _frame(_marker(step, event_time, milliseconds))
+            yield _frame(_marker(step, self._event_time, milliseconds))
 
     def _set_timer(self, step: Step, fired: int | None) -> None:
         """One timer per bucket, at its next deadline: the first millisecond at or after it."""
@@ -103,13 +132,6 @@ class _States:
 
     def remove(self, piece: int) -> None:
         self._pieces.removeKey((piece,))
-
-
-def _dumped(task: StreamTask) -> bytes:
-    """Aggregations of a notebook travel by value."""
-    from pyspark import cloudpickle
-
-    return bytes(cloudpickle.dumps(task))
 
 
 # ---- rows that go out

@@ -238,10 +238,12 @@ def require_settings(spark: Any) -> None:
 # ---- the plan
 def planned(call: Call) -> Any:
     """Pack, the stateful operator, and the counts of rows left out."""
+    from pyspark import cloudpickle
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.types import LongType, StructField, StructType
 
-    from slidewise.spark.streams.processor import LATE, UNTIMED, Processor
+    from slidewise.spark.ship import on_executor, ship
+    from slidewise.spark.streams.processor import LATE, UNTIMED, Processor, stateful
 
     df, task, output, event_time = call.df, call.task, call.output, call.event_time
     packing = Packing(task.rows, bucket_labels(task.buckets))
@@ -250,7 +252,8 @@ def planned(call: Call) -> Any:
     rows = df.select(*(column(name) for name in task.rows.names), hashed)
     # Under plain names: mapInArrow cannot find columns whose names have dots.
     plain = rows.toDF(*map(str, range(len(task.rows) + 1)))
-    packed = plain.mapInArrow(_packer(packing), f"{BUCKET} int, {BLOB} binary")
+    package = ship(df.sparkSession)
+    packed = plain.mapInArrow(on_executor(cloudpickle.dumps(packing), package), f"{BUCKET} int, {BLOB} binary")
     for field in output.fields:
         if field.name == event_time and task.emit != "arrival":
             field.metadata = {**field.metadata, RELEASED: True}
@@ -259,7 +262,7 @@ def planned(call: Call) -> Any:
     counted = StructType([*output.fields, StructField(LATE, LongType()), StructField(UNTIMED, LongType())])
     timed = task.time is not None
     out = packed.groupBy(BUCKET).transformWithStateInPandas(
-        Processor(task, packing, event_time),
+        stateful(Processor(task, packing, event_time), package),
         outputStructType=counted,
         outputMode="Append",
         timeMode="EventTime" if timed else "None",
@@ -269,13 +272,6 @@ def planned(call: Call) -> Any:
         return out.drop(LATE, UNTIMED)
     total = [F.coalesce(F.sum(name), F.lit(0)).alias(as_) for name, as_ in ((LATE, "late"), (UNTIMED, "untimed"))]
     return out.observe(call.metrics, *total).where(column(LATE).isNull()).drop(LATE, UNTIMED)
-
-
-def _packer(packing: Packing) -> Any:
-    def pack(batches: Any) -> Any:
-        return packing.run(batches)
-
-    return pack
 
 
 def _output(df: Any, results: dict[str, Any]) -> Any:
