@@ -215,10 +215,12 @@ def rows_table(bench: Bench, rows: int) -> None:
     """The last 1,000 rows of each key, for every row."""
     table = Table("last 1,000 rows for every row, max", "ns per row", "ratio", "of", "")
     feed, many = Feed(1_000, rows, 100), Feed(100_000, rows, 1)
-    passed = bench.per_row(stateless, feed)
+    ways = (("as they come", last_rows_as_they_come), ("by time, at the watermark", last_rows))
+    # Twice, and the better one counts: the first query of a session is slower than those after it.
+    times = [[bench.per_row(make, feed) for make in (stateless, *(make for _, make in ways))] for _ in range(2)]
+    passed, *ours = map(min, zip(*times, strict=True))
     table.add_row("rows through Python, stateless", f"{passed:,.0f}", "", "", "")
-    for name, make in (("as they come", last_rows_as_they_come), ("by time, at the watermark", last_rows)):
-        mine = bench.per_row(make, feed)
+    for (name, make), mine in zip(ways, ours, strict=True):
         ratio, limit = verdict(mine / passed, 1.8, most=True)
         table.add_row(f"ours, {name}", f"{mine:,.0f}", ratio, "ours to stateless", limit)
         spread = bench.per_row(make, many)

@@ -104,23 +104,27 @@ class WaitingRoom:
         return rows.filter(pa.array(known)), rows.filter(pa.array(~known))
 
     def _written(self, store: Entries, stays: list[Entry | pa.Table]) -> list[Entry]:
-        """Write the rows that are no entry yet; they are joined with an entry before them that is small."""
+        """Write the rows that are no entry yet, together with a small entry before them."""
+        joined: list[Entry | pa.Table] = []
+        for each in stays:
+            last = joined[-1] if joined else None
+            if isinstance(each, pa.Table) and isinstance(last, Entry) and len(each) and last.bytes < SMALL:
+                joined[-1] = pa.concat_tables([self._read(store, last), each])
+                store.remove_entry(last.number)
+            elif isinstance(each, pa.Table) and isinstance(last, pa.Table):
+                joined[-1] = pa.concat_tables([last, each])
+            else:
+                joined.append(each)
         number = min((entry.number for entry in self._entries), default=0)
         entries: list[Entry] = []
-        for each in stays:
+        for each in joined:
+            if isinstance(each, pa.Table) and len(each):
+                number -= 1
+                tables = [_serialized(table) for table in self._apart(each)]
+                store.write_entry(number, tables)
+                each = Entry(number, self._first(each), len(each), sum(map(len, tables)))
             if isinstance(each, Entry):
                 entries.append(each)
-                continue
-            if not len(each):
-                continue
-            if entries and entries[-1].bytes < SMALL:
-                before = entries.pop()
-                each = pa.concat_tables([self._read(store, before), each])
-                store.remove_entry(before.number)
-            number -= 1
-            tables = [_serialized(table) for table in self._apart(each)]
-            store.write_entry(number, tables)
-            entries.append(Entry(number, self._first(each), len(each), sum(map(len, tables))))
         return entries
 
     def _apart(self, rows: pa.Table) -> tuple[pa.Table, pa.Table]:
