@@ -57,11 +57,14 @@ def hashes(keys):
 
 
 def resident(process="self"):
-    """The bytes of memory that a process has; of this one, what cannot be given back."""
+    """The bytes of memory that a process has, none if it has ended; of this one, what cannot be given back."""
     if process == "self":
         gc.collect()
         pa.default_memory_pool().release_unused()
-    return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    try:
+        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
 
 
 def flat(values, share):
