@@ -185,11 +185,18 @@ def check(bench: Bench) -> None:
 
 
 def hops(bench: Bench, rows: int, most_seconds: float) -> None:
-    """Hopping windows, where Spark copies each row once per window that it is in."""
-    table = Table("hopping windows, 1,000 keys", "ours, ns per row", "Spark's window()", "its rows", "ratio", "")
+    """Hopping windows, where Spark copies each row once per window that it is in.
+
+    The fewer rows of a key fall into a window, the more windows there are for each row, and results of ours.
+    """
+    table = Table(
+        "hopping windows, 1,000 keys, rows per key", "ours, ns per row", "Spark's window()", "its rows", "ratio", ""
+    )
     eight = {name: ours for name, (ours, _) in EIGHT.items()}
     for size, slide, aggregates, texts, rate, fewer, least in (
+        ("1s", "10ms", {"peak": sw.max("x")}, ["max(x)"], 10, rows // 20, 50),
         ("1s", "10ms", {"peak": sw.max("x")}, ["max(x)"], 100, rows // 10, 50),
+        ("1s", "100ms", {"peak": sw.max("x")}, ["max(x)"], 10, rows // 4, 10),
         ("1s", "100ms", {"peak": sw.max("x")}, ["max(x)"], 100, rows // 4, 10),
         ("1h", "1s", eight, [text for _, text in EIGHT.values()], 1, rows // 4_000, 100),
     ):
@@ -201,13 +208,13 @@ def hops(bench: Bench, rows: int, most_seconds: float) -> None:
         spark = bench.per_row(spark_hopping(words[0], words[1], *texts), small, most_seconds)
         many = f"{len(aggregates)} aggregates" if len(aggregates) > 1 else "max"
         table.add_row(
-            f"{size} every {slide}, {many}",
+            f"{size} every {slide}, {many}, {rate} a second",
             f"{mine:,.0f}",
             f"{spark:,.0f}",
             f"{fewer:,}",
             *verdict(spark / mine, least),
         )  # fmt: skip
-        console.print(f"{size} every {slide}: ours {mine:,.0f} ns per row, Spark {spark:,.0f}")
+        console.print(f"{size} every {slide}, {rate} a second: ours {mine:,.0f} ns per row, Spark {spark:,.0f}")
     console.print(table)
 
 
