@@ -82,16 +82,18 @@ class Bench:
         return reader.parquet(str(feed.write(self.folder)))
 
     def per_row(self, make: Callable[[Any], Any], feed: Feed, most_seconds: float = 600.0) -> float:
-        """Nanoseconds per row at steady state."""
+        """Nanoseconds per row at steady state; of all rows begun by then, where the time is over before that."""
         self._queries += 1
         writer = make(self.stream(feed)).writeStream.format("noop").trigger(availableNow=True)
         query = writer.option("checkpointLocation", str(self.folder / f"checkpoint-{self._queries}")).start()
         if not query.awaitTermination(most_seconds):
             query.stop()
-        done = [batch for batch in query.recentProgress if batch["numInputRows"]][WARM:]
-        rows = sum(batch["numInputRows"] for batch in done)
-        seconds = sum(batch["durationMs"]["triggerExecution"] for batch in done) / 1e3
-        return seconds * 1e9 / rows if rows else float("nan")
+        done = [batch for batch in query.recentProgress if batch["numInputRows"]]
+        steady = done[WARM:]
+        if not steady:
+            return most_seconds * 1e9 / (feed.rows * (len(done) + 1))
+        rows = sum(batch["numInputRows"] for batch in steady)
+        return sum(batch["durationMs"]["triggerExecution"] for batch in steady) * 1e6 / rows
 
     def rows_of(self, make: Callable[[Any], Any], feed: Feed) -> list[tuple[Any, ...]]:
         """All rows that a query gives, in order."""
