@@ -57,6 +57,27 @@ def test_rows_equal_those_of_a_batch_across_restarts(folder):
         folder.run(sws.with_columns(folder.stream(), changed, partition_by="k", order_by="ts", max_delay="2s"))
 
 
+def test_slices_across_a_restart(folder):
+    parts = events()
+    results = {"n": sw.count(), "peak": sw.max("x.y"), "mean": sw.avg("seq"), "note": sw.min("note")}
+    window = sw.time("10s", every="4s")
+
+    def out():
+        return sw.aggregate(
+            folder.stream(), partition_by="k", order_by="ts", max_delay="2s", window=window, slices=True, **results
+        )
+
+    folder.add(*parts[:2])
+    folder.run(out())
+    folder.add(*parts[2:], last_row(1000), last_row(2000))
+    progress = folder.run(out())
+    kept = on_time(parts, DELAY)
+    assert sws.dropped_rows(progress)["late"] > 0
+    expected = utc(sw.aggregate(kept, partition_by="k", order_by="ts", window=window, **results)).to_pylist()
+    got = [row for row in utc(folder.result()).to_pylist() if row["k"] != "end"]
+    assert sorted(map(repr, got)) == sorted(map(repr, expected))
+
+
 def test_slides_come_when_they_close_and_can_be_used_on(folder):
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -218,6 +239,17 @@ def test_what_is_refused_before_a_query_starts(spark):
         sw.aggregate(
             df, order_by="timestamp", max_delay="1s", emit="arrival", window=sw.time("2s", every="1s"), n=sw.count()
         )
+    hop = {"order_by": "timestamp", "max_delay": "1s", "window": sw.time("2s", every="1s")}
+    for message, call in {
+        r"typical: median\('value'\) has no partials": {"typical": sw.median("value")},
+        "takes late rows into account": {"n": sw.count(), "late": "revise", "keep": "1m"},
+        "not a hopping window": {"n": sw.count(), "window": sw.rows(3, every="1s")},
+        "is one for rows": {"n": sw.sum("value"), "algorithm": "daba"},
+    }.items():
+        with pytest.raises(InvalidInput, match=message):
+            sw.aggregate(df, **{**hop, **call}, slices=True)
+    with pytest.raises(InvalidInput, match="slices= is True or False"):
+        sw.aggregate(df, **hop, n=sw.count(), slices=8)
     spark.conf.set(PARTITIONS, "200")
     try:
         with pytest.warns(UserWarning, match="frozen in the checkpoint"):

@@ -167,6 +167,7 @@ def noted_streams():
         "changes": task_of({**OVER, "kinds": sw.collect_list("odo").over(sw.rows(2))}, emit="changes"),
         "revised rows": task_of(OVER, keep=20 * SECOND),
         "revised slides": task_of(some, window=hopping, keep=20 * SECOND),
+        "slices": task_of({"low": sw.min("odo"), "mean": sw.avg("odo")}, window=hopping, slices=True),
         "results that came": task_of({**OVER, "more": sw.max("odo").over(sw.rows(2))}),
     }
     for name, task in tasks.items():

@@ -206,6 +206,18 @@ def test_a_slide_comes_again_when_it_only_loses_rows_or_moves():
     assert slides(sw.range_between("-4s", "-2s", every=sw.rows(2))) == ([(21, 0, 0)], [(20, 0, 1)])
 
 
+def test_a_slide_that_moves_to_a_row_of_the_same_order_does_not_come_again():
+    window = sw.range_between("-3s", "2s", every=sw.rows(2))
+    stream = Stream(task_of({"n": sw.count()}, window=window, keep=15 * SECOND), 0)
+    stream.push(pa.Table.from_pylist([row("a", s) for s in (0, 4, 4, 4, 9)], SCHEMA))
+    stream.push(SCHEMA.empty_table())
+    stream.out.clear()
+    stream.push(pa.Table.from_pylist([row("a", 0), row("a", 9)], SCHEMA))
+    stream.push(SCHEMA.empty_table())
+    # The second row is another one now; the fourth one is another of those at 4 s, with the same frame.
+    assert [(r["row"], r["ts"].second, r["n"], r["revision"]) for r in stream.result().to_pylist()] == [(2, 0, 2, 1)]
+
+
 def test_a_late_row_joins_what_was_forgotten():
     stream = Stream(task_of({"n": sw.count().over(sw.rows(10))}, keep=600 * SECOND, forget_after=60 * SECOND), 0)
     push(stream, row("a", 0), row("a", 100), row("b", 200))

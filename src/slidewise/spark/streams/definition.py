@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from slidewise.aggregations.over import Over
 from slidewise.columns.order import OrderColumn
+from slidewise.columns.partials import Division, division
 from slidewise.errors import InvalidInput
 from slidewise.spark.reach import counts_rows
 from slidewise.state.definition import Definition, of_aggregation, words
@@ -51,6 +52,8 @@ class StreamTask:
     forget_after: int | None = None
     #: one row per slide, and not per row
     slides: bool = False
+    #: of hopping windows, whether partials of slices are kept, and not rows
+    slices: bool = False
     #: whether rows come from a call of ours that has let them go with the watermark: none of them is late any more
     released: bool = False
     #: among how many buckets keys are divided
@@ -69,11 +72,26 @@ class StreamTask:
     @property
     def waits_for_watermark(self) -> bool:
         """Whether nothing becomes of a row before the watermark has passed it."""
-        return self.time is not None and self.emit != "arrival" and self.keep is None
+        return self.time is not None and self.emit != "arrival" and self.keep is None and not self.slices
+
+    @cached_property
+    def divisions(self) -> dict[str, Division]:
+        """How results are computed from partials, where all of them can be."""
+        found = {name: self._division(over) for name, over in self.expressions.items()}
+        return {name: made for name, made in found.items() if made is not None}
+
+    def _division(self, over: Over) -> Division | None:
+        made = division(over.aggregation, [self.rows.field(name).type for name in over.aggregation.columns])
+        taken = made is not None and not made.columns.keys().isdisjoint(self.rows.names)
+        return None if taken else made
 
     @cached_property
     def history(self) -> pa.Schema:
-        """The columns of rows that have come out, and that frames still reach; keys are kept apart."""
+        """The columns of rows that have come out, and that frames still reach, or of slices; keys are kept apart."""
+        if self.slices:
+            assert self.time is not None
+            parts = [pa.field(*column) for made in self.divisions.values() for column in made.columns.items()]
+            return pa.schema(dict.fromkeys([self.rows.field(self.time), *parts]))
         return self._without_keys([name for name in self.reads if name not in self._only_sorts])
 
     @property
@@ -126,6 +144,8 @@ class StreamTask:
             "result": "slides" if self.slides else "rows",
             "buckets": str(self.buckets),
         }
+        if self.slices:
+            said["kept"] = "slices"
         if self.keep is not None:
             said |= {"late": "revise", "keep": words(self.keep)}
         for name, over in self.expressions.items():

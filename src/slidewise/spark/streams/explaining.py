@@ -10,6 +10,7 @@ import pyarrow as pa
 from slidewise.display import Table
 from slidewise.planner.explain import shared
 from slidewise.spark.streams.definition import StreamTask
+from slidewise.spark.streams.grid import Grid
 from slidewise.spark.streams.restart import reach
 from slidewise.windows.definitions import RowsWindow, TimeWindow, WindowDefinition
 from slidewise.windows.durations import Duration
@@ -82,7 +83,7 @@ def explained(task: StreamTask) -> Table:
             "kept per key": " or ".join(together) + (", whichever are more" if len(together) > 1 else ""),
             "bytes per key": _total(task, list(needs.values())),
             "comes out": "when all of it has" if len({line["comes out"] for line in lines}) > 1 else "-",
-            "shares": f"rows with {', '.join(task.history.names)}",
+            "shares": f"{_unit(task)}s with {', '.join(task.history.names)}",
         }
     )
     return Table.of(f"{'aggregate' if task.slides else 'with_columns'} on a stream", lines, _note(task))
@@ -98,8 +99,8 @@ def _total(task: StreamTask, needs: list[_Need]) -> str:
         known += Width.of([*keys, *(field.type for field in task.notes)], HASH)
     parts = [str(known)]
     if any(need.more for need in needs):
-        parts.append(f"{width} for each further row")
-    if task.emit != "arrival":
+        parts.append(f"{width} for each further {_unit(task)}")
+    if task.emit != "arrival" and not task.slices:
         since = "" if task.keep is None else f" less {Duration(task.keep * 1000)}"
         ahead = waiting + Width(NUMBER, True) if task.waits_for_watermark else waiting
         parts.append(f"{ahead} for each row after the watermark{since}")
@@ -123,6 +124,9 @@ class _Need:
     def of(cls, window: WindowDefinition, task: StreamTask) -> _Need:
         kind, back, ahead = reach(window, task)
         every = window.every
+        if task.slices:
+            many = Grid.of(task).slices
+            return cls(f"{many:,} slice{'s' * (many != 1)}, and those after the watermark", "hopping", 0, many)
         if isinstance(window, TimeWindow) and isinstance(every, TimeWindow):
             return cls(f"the rows of windows that are open, of the last {window.size} at most", "hopping", 0)
         waits = f", and {ahead:,} that wait" if ahead else ""
@@ -143,8 +147,12 @@ class _Need:
         """The bytes of these rows."""
         width, waiting = Width.of(task.history.types), Width.of(task.waiting.types)
         known = width * self.rows + waiting * self.waiting
-        parts = [str(known)] * (known.bytes > 0 or not self.more) + [f"{width} a row"] * self.more
+        parts = [str(known)] * (known.bytes > 0 or not self.more) + [f"{width} a {_unit(task)}"] * self.more
         return " + ".join(parts)
+
+
+def _unit(task: StreamTask) -> str:
+    return "slice" if task.slices else "row"
 
 
 def _comes_out(window: WindowDefinition, task: StreamTask) -> str:

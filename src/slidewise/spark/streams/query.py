@@ -6,7 +6,7 @@ df -> watermark -> pack (mapInArrow) -> one stateful operator over buckets -> ro
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from slidewise.aggregations.over import Over
@@ -16,6 +16,7 @@ from slidewise.spark.checks import require_packages
 from slidewise.spark.native import quoted
 from slidewise.spark.session import PARTITIONS, PROVIDER, ROCKSDB
 from slidewise.spark.streams.definition import EMITS, REVISION, ROW, StreamTask, check_windows, reaches_ahead
+from slidewise.spark.streams.kept import keeps_slices
 from slidewise.spark.streams.pack import BLOB, BUCKET, KEY_HASH, Packing, bucket_labels
 from slidewise.spark.with_columns import Group, Schema, _result_types, column, groups_of
 from slidewise.windows.durations import Duration, length
@@ -40,6 +41,8 @@ class Options:
     keep: Any = None
     forget_after: Any = None
     buckets: int = BUCKETS
+    #: of aggregate
+    slices: bool | None = None
     metrics: str = "slidewise"
 
 
@@ -121,6 +124,7 @@ def slides_call(df: Any, expressions: dict[str, Over], partition_by: Any, order_
     kinds = tuple(arrow_type(output[name].dataType, schema.zone, name) for name in expressions)
     task = StreamTask(rows, group.partition_by, group.order_by, expressions, kinds, reads, slides=True, **told)
     check_windows(task)
+    task = replace(task, slices=keeps_slices(task, chosen.slices))
     if task.keep is not None:
         labels, results = output.fields[: -len(expressions)], output.fields[-len(expressions) :]
         row = [StructField(ROW, LongType())] if task.windows[0].slide_kind == "count" else []

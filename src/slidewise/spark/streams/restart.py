@@ -1,7 +1,8 @@
 """What may change when a query starts again from its checkpoint: its results, as far as the state has what they need.
 
-State is rows, and not aggregates. A new result is sound where the columns that it reads are kept, and where its frames
-reach no further than those of another result of the same kind, so that all rows of its first frames are there.
+State is rows, or partials of slices. A new result is sound where the columns that it reads, or its partials, are kept,
+and where its frames reach no further than those of another result of the same kind, so that all rows of its first
+frames are there.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def _unsound(task: StreamTask, kept: pa.Schema | None, had: Reach) -> str | None
         return 'with emit="changes" the last results of each key are state'
     missing = [field.name for field in task.history if field not in kept]
     if missing:
-        return f"no rows are kept with {', '.join(map(repr, missing))}"
+        return f"no {'slices' if task.slices else 'rows'} are kept with {', '.join(map(repr, missing))}"
     ours = reach_of(task)
     for kind, (back, ahead) in ours.items():
         if kind not in had:

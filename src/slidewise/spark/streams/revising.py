@@ -55,6 +55,10 @@ class Before:
         #: how many of the first k rows of now were there
         self.rank = np.concatenate(([0], np.cumsum(seen)))
 
+    def now(self, rows: np.ndarray) -> np.ndarray:
+        """Where rows of then are now."""
+        return np.flatnonzero(self.seen)[rows]
+
     def differ(self, now: Frames, then: Frames) -> np.ndarray:
         """Which frames have gained or lost a row."""
         out = np.zeros(len(now), bool)
@@ -128,8 +132,10 @@ class RevisedSlides(Revising, SlideProcessing):
         if mark is not None and len(before.places):
             then, were = self._complete(before.rows, mark)
             found, at = _found(keys, ids, joined.key_of(rows_of(then, before.rows, before.places)), were)
-            frames = zip(self._depends_on(slides), self._depends_on(then), strict=True)
-            changed[found] = np.any([before.differ(now.take(found), was.take(at)) for now, was in frames], axis=0)
+            changed[found] = before.differ(slides.frames.take(found), then.frames.take(at))
+            if slides.rows is not None and then.rows is not None:  # what comes out has the order of its row
+                group = rows.groups()
+                changed[found] |= group[slides.rows[found]] != group[before.now(then.rows[at])]
             revisions[found] = 1
         notes, key = fate.notes, key_numbers(fate.notes, joined, self.task.partition_by)
         again = np.flatnonzero(changed & (revisions > 0))
@@ -145,10 +151,6 @@ class RevisedSlides(Revising, SlideProcessing):
         return Results(
             self._table(rows, slides).append_column(REVISION, pa.array(revisions)), joined.begin[keys], times
         )
-
-    def _depends_on(self, slides: Slides) -> list[Frames]:
-        """The rows that tell each slide."""
-        return [slides.frames]
 
     def _times(self, joined: Joined, places: np.ndarray, slides: Slides) -> np.ndarray:
         """The time of each slide."""
@@ -217,10 +219,6 @@ class RevisedRowSlides(RevisedSlides, RowSlides):
         complete = slides.rows < np.repeat(first, np.diff(slides.offsets))
         slides = slides.those(complete)
         return slides, rows.places[slides.rows] + 1
-
-    def _depends_on(self, slides: Slides) -> list[Frames]:
-        assert slides.rows is not None
-        return [slides.frames, Frames(slides.rows, slides.rows + 1)]  # what comes out has the time of its row
 
     def _times(self, joined: Joined, places: np.ndarray, slides: Slides) -> np.ndarray:
         assert joined.times is not None and slides.rows is not None

@@ -1,10 +1,11 @@
-"""What runs a task: rows or slides, revised or not."""
+"""What runs a task: rows or slides, of rows or of slices, revised or not."""
 
 from __future__ import annotations
 
 from slidewise.spark.streams.definition import StreamTask
 from slidewise.spark.streams.processing import Processing
 from slidewise.spark.streams.revising import RevisedRows, RevisedRowSlides, RevisedTimeSlides
+from slidewise.spark.streams.slices import SlicedSlides
 from slidewise.spark.streams.slides import RowSlides, TimeSlides
 
 
@@ -13,6 +14,8 @@ def processing_of(task: StreamTask) -> Processing:
     revises = task.keep is not None
     if not task.slides:
         return RevisedRows(task) if revises else Processing(task)
+    if task.slices:
+        return SlicedSlides(task)
     [window] = task.windows
     if window.slide_kind == "time":
         return RevisedTimeSlides(task) if revises else TimeSlides(task)

@@ -7,17 +7,15 @@ that an open slide needs, are the history, and slides that end after the mark, u
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pyarrow as pa
 
 from slidewise.columns.aggregate import slide_labels
-from slidewise.columns.deltas import units
 from slidewise.columns.plan import Evaluation
 from slidewise.columns.slides import Slides, slides_of
 from slidewise.errors import InvalidInput
 from slidewise.spark.streams.definition import NEVER, StreamTask
+from slidewise.spark.streams.grid import Grid
 from slidewise.spark.streams.horizon import Arrived, first_needed
 from slidewise.spark.streams.processing import Processing, of_type
 from slidewise.spark.streams.step import Fate, Joined, Part, Results, Sessions
@@ -35,14 +33,20 @@ class SlideProcessing(Processing):
         [self.window] = task.windows
         assert self.window.every is not None
         self.every = self.window.every
+        #: over the rows at hand
+        self.expressions = task.expressions
 
     def _nothing(self) -> pa.Table:
-        empty = Arrived(self.task.rows.empty_table(), self.task.partition_by, self.task.order_by, np.zeros(1, np.int64))
+        return self._empty(self.task.rows)
+
+    def _empty(self, rows: pa.Schema) -> pa.Table:
+        """No slides of rows with these columns."""
+        empty = Arrived(rows.empty_table(), self.task.partition_by, self.task.order_by, np.zeros(1, np.int64))
         return self._table(empty, slides_of(self.window, empty))
 
     def _table(self, rows: Arrived, slides: Slides) -> pa.Table:
         """Slides as rows: the keys, which slide it is, and the results."""
-        expressions = self.task.expressions
+        expressions = self.expressions
         rows.set_frames(self.window, slides.frames)
         out = self._labels(rows, slides)
         results = Evaluation(rows, expressions.values(), 1, slides.offsets).columns(expressions)
@@ -89,13 +93,10 @@ class TimeSlides(SlideProcessing):
     def __init__(self, task: StreamTask) -> None:
         super().__init__(task)
         assert isinstance(self.every, TimeWindow) and task.time is not None
-        kind = task.rows.field(task.time).type
-        every = units(self.every.size, kind, task.time)
-        offset = 0 if self.window.offset is None else units(self.window.offset, kind, task.time)
-        size = units(self.window.size, kind, task.time) if isinstance(self.window, TimeWindow) else None
-        self.grid = Grid(every, offset, size)
-        self._lookback = None if size is not None or self._lookback is None else self._lookback + every
-        if size is None and task.forget_after is not None and task.forget_after < every:
+        self.grid = Grid.of(task)
+        every, hopping = self.grid.every, self.grid.size is not None
+        self._lookback = None if hopping or self._lookback is None else self._lookback + every
+        if not hopping and task.forget_after is not None and task.forget_after < every:
             raise InvalidInput(
                 f"aggregate: forget_after is at least as long as the slide, {self.every.size!r}: a key would be "
                 "forgotten before its slide is complete"
@@ -168,23 +169,3 @@ def last_times(slides: Slides) -> np.ndarray:
     """The last time that belongs to each slide by time."""
     ends: np.ndarray = slides.labels["window_end"].cast(pa.int64()).to_numpy()
     return ends - 1
-
-
-@dataclass(frozen=True)
-class Grid:
-    """The boundaries of slides; with a size, windows begin there and are so long, without one they end there."""
-
-    every: int
-    offset: int
-    size: int | None
-
-    def closes(self, times: np.ndarray, mark: int) -> np.ndarray:
-        """The time after the mark with which the next slide of each row is complete; NEVER: there is none."""
-        if self.size is None:
-            last = self._at_or_after(times + 1) - 1
-            return np.where(last > mark, last, NEVER)
-        start = self._at_or_after(np.maximum(times - self.size + 1, mark + 2 - self.size))
-        return np.where(start <= times, start + self.size - 1, NEVER)
-
-    def _at_or_after(self, times: np.ndarray) -> np.ndarray:
-        return times + (self.offset - times) % self.every

@@ -1,0 +1,145 @@
+"""Hopping windows by slices: the results are those of rows, and what is kept does not grow with rows."""
+
+import datetime as dt
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from microbatches import SCHEMA, SECOND, START, Stream, batch, batches, on_time, row, run, same, task_of
+from microbatches import small_pieces as small_pieces
+from test_processing import Spread
+
+import slidewise as sw
+from slidewise.errors import StateError
+
+WINDOWS = {
+    "whole slides": sw.time("12s", every="4s"),
+    "two cuts to a slide": sw.time("10s", every="3s", offset="1s"),
+    "tumbling": sw.time("5s", every="5s", offset="2s"),
+}
+DIVISIBLE = {
+    "n": sw.count(),
+    "known": sw.count("note"),
+    "chosen": sw.count("x", where="mark"),
+    "peak": sw.max("x"),
+    "low": sw.min("x", where="mark"),
+    "last_note": sw.max("note"),
+    "odo": sw.min("odo"),
+    "total": sw.sum("x"),
+    "driven": sw.sum("odo"),
+    "mean": sw.avg("x"),
+    "mean_odo": sw.avg("odo"),
+    "spread": sw.stddev("x"),
+    "variance": sw.var_pop("x"),
+    "skewed": sw.skewness("odo"),
+    "tailed": sw.kurtosis("odo"),
+    "together": sw.covar_samp("x", "odo"),
+    "linear": sw.corr("odo", "seq"),
+    "times": sw.product("odo"),
+    "geo": sw.geomean("odo"),
+    "all": sw.bool_and("mark"),
+    "any": sw.bool_or("mark"),
+    "bits": sw.bit_or("odo"),
+    "own": Spread("odo"),
+}
+
+
+@pytest.mark.parametrize("window", WINDOWS.values(), ids=list(WINDOWS))
+@settings(deadline=None, max_examples=25)
+@given(batches(), st.sampled_from([0, 2, 10, 1000]))
+def test_slices_give_what_a_batch_gives(window, parts, delay):
+    task = task_of(DIVISIBLE, window=window, slices=True)
+    assert task.divisions.keys() == DIVISIBLE.keys()
+    stream = run(task, parts, delay)
+    same(stream.result(), batch(task, on_time(parts, delay * SECOND)), by=("k", "window_end"))
+    assert not stream.memory.pieces
+
+
+@settings(deadline=None, max_examples=25)
+@given(batches(), st.sampled_from([0, 2, 10]))
+def test_changes_only(parts, delay):
+    aggregates = {"peak": sw.max("odo"), "any": sw.bool_or("mark")}
+    window = WINDOWS["two cuts to a slide"]
+    by_slices, by_rows = (
+        run(task_of(aggregates, window=window, slices=slices, emit="changes"), parts, delay) for slices in (True, False)
+    )
+    same(by_slices.result(), by_rows.result(), by=("k", "window_end"))
+
+
+@settings(deadline=None, max_examples=25)
+@given(batches())
+def test_without_keys(parts):
+    task = task_of(
+        {"n": sw.count(), "mean": sw.avg("x")}, window=WINDOWS["whole slides"], partition_by=None, slices=True
+    )
+    stream = run(task, parts, 2)
+    same(stream.result(), batch(task, on_time(parts, 2 * SECOND)), by=("window_end",))
+
+
+def test_what_is_kept_does_not_grow_with_rows():
+    task = task_of({"peak": sw.max("x"), "mean": sw.avg("x")}, window=sw.time("60s", every="60s"), slices=True)
+    sizes = []
+    for each in (10, 1000):
+        stream = Stream(task, SECOND)
+        for second in range(50):
+            rows = [row(key, second, x=float(n)) for key in "ab" for n in range(each)]
+            stream.push(pa.Table.from_pylist(rows, schema=SCHEMA))
+        sizes.append(stream.state_rows)
+        assert stream.late == 0
+    assert sizes[1] == sizes[0]
+
+
+TYPES = {
+    "float": (pa.float32(), [1.5, None, -2.0]),
+    "byte": (pa.int8(), [127, None, -128]),
+    "long": (pa.int64(), [2**62, None, 2**62]),
+    "decimal": (pa.decimal128(9, 2), [Decimal("1.25"), None, Decimal("9999999.99")]),
+    "wide": (pa.decimal128(28, 0), [Decimal(10**27), None, Decimal(-(10**27))]),
+    "duration": (pa.duration("us"), [dt.timedelta(seconds=3), None, dt.timedelta(days=1)]),
+}
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_sums_of_all_types_are_exact(name):
+    kind, values = TYPES[name]
+    schema = pa.schema([("k", pa.string()), ("ts", pa.timestamp("us", "UTC")), ("v", kind)])
+    value = dict(enumerate(values))
+    rows = [{"k": "a", "ts": START + dt.timedelta(seconds=n), "v": value[n % 3]} for n in range(3)]
+    parts = [pa.Table.from_pylist([one], schema=schema) for one in rows]
+    aggregates = {"total": sw.sum("v"), "peak": sw.max("v")}
+    window = sw.time("2s", every="1s")
+    task = task_of(aggregates, window=window, schema=schema, slices=True)
+    same(run(task, parts, 0).result(), batch(task, pa.concat_tables(parts)), by=("k", "window_end"))
+
+
+def test_a_sum_that_leaves_64_bits_is_an_error():
+    schema = pa.schema([("k", pa.string()), ("ts", pa.timestamp("us", "UTC")), ("v", pa.int64())])
+    rows = [{"k": "a", "ts": START, "v": 2**62} for _ in range(2)]
+    task = task_of({"total": sw.sum("v")}, window=sw.time("2s", every="1s"), schema=schema, slices=True)
+    with pytest.raises(OverflowError, match="64-bit"):
+        run(task, [pa.Table.from_pylist(rows, schema=schema)], 0)
+
+
+def test_another_result_of_the_same_partials_can_be_added_at_a_restart():
+    window, rows = sw.time("10s", every="5s"), pa.Table.from_pylist([row("a", s, x=float(s)) for s in range(4)], SCHEMA)
+    stream = Stream(task_of({"spread": sw.stddev("x"), "peak": sw.max("x")}, window=window, slices=True), 0)
+    stream.push(rows)
+    more = {"spread": sw.stddev("x"), "variance": sw.var_pop("x")}
+    stream.task, stream.out = task_of(more, window=window, slices=True), []
+    stream.flush()
+    same(stream.result(), batch(stream.task, rows), by=("k", "window_end"))
+
+
+@pytest.mark.parametrize(("aggregates", "slices", "message"), [
+    ({"peak": sw.max("x"), "mean": sw.avg("x")}, True, r"no slices are kept with \"avg\('x'\) 0\""),
+    ({"peak": sw.max("x")}, False, "kept"),
+])  # fmt: skip
+def test_what_slices_do_not_have_is_refused_at_a_restart(aggregates, slices, message):
+    window = sw.time("10s", every="5s")
+    stream = Stream(task_of({"peak": sw.max("x")}, window=window, slices=True), 0)
+    stream.push(pa.Table.from_pylist([row("a", 1)], SCHEMA))
+    stream.task = task_of(aggregates, window=window, slices=slices)
+    with pytest.raises(StateError, match=message):
+        stream.flush()
