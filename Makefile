@@ -65,6 +65,7 @@ bench: $(READY)  ## the benchmarks, with peers in the same run
 	@$(PY) -m benchmarks.swag
 	@$(PY) -m benchmarks.columns
 	@$(PY) -m benchmarks.spark_batch
+	@$(PY) -m benchmarks.spark_streaming
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) demo-output .pytest_cache .hypothesis .mypy_cache .ruff_cache

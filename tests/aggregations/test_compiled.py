@@ -39,7 +39,10 @@ def test_one_column(name, kind, fold, compiled_fold):
     assert alike(compiled_fold(aggregation, (column,)), fold(aggregation, column.tolist()))
 
 
-@pytest.mark.parametrize("name", ["sum", "avg", "max", "min", "stddev", "first", "bit_or", "max_count", "bloom_filter"])
+SKETCH = pytest.param("bloom_filter", marks=pytest.mark.soak)
+
+
+@pytest.mark.parametrize("name", ["sum", "avg", "max", "min", "stddev", "first", "bit_or", "max_count", SKETCH])
 @pytest.mark.parametrize("dtype", ["i1", "u4", "u8", "f4"])
 def test_narrow_types(name, dtype, fold, compiled_fold):
     column = np.abs(INTEGERS).astype(dtype)
