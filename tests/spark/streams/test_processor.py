@@ -60,7 +60,7 @@ def test_rows_survive_packing():
 
 def test_the_processor_in_sparks_tester():
     tws = pytest.importorskip("pyspark.sql.streaming.tws_tester")
-    from slidewise.spark.streams.processor import LATE, Processor, stateful
+    from slidewise.spark.streams.processor import LEFT_OUT, Processor, stateful
 
     packing = Packing(SCHEMA, bucket_labels(1))
     task = task_of(OVER)
@@ -75,7 +75,7 @@ def test_the_processor_in_sparks_tester():
     first = tester.setWatermark(milliseconds(5))
     assert sorted(first["seq"]) == [0, 1, 2, 3, 4, 5]
     late = push(rows(4, 7))
-    assert late[LATE].tolist() == [2]
+    assert late[LEFT_OUT].tolist() == [2]
     assert list(tester.handle.listTimers()) == [milliseconds(6)]  # one timer, at the next row that is due
     rest = tester.setWatermark(milliseconds(60))
     got = pd.concat([first, rest]).drop(columns=[c for c in rest if c.startswith("__")])

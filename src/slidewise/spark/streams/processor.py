@@ -19,8 +19,9 @@ from slidewise.spark.streams.run import processing_of
 from slidewise.spark.streams.step import Step
 from slidewise.spark.streams.text import from_text, to_text
 
-#: columns of marker rows, which tell how many rows were left out: null in all others
-LATE, UNTIMED = "__slidewise_late", "__slidewise_untimed"
+#: the column of marker rows, which tell how many rows were left out: late ones, or, below zero, those without a time;
+#: null in all others. Every column costs every row.
+LEFT_OUT = "__slidewise_left_out"
 #: the types of state; Spark would parse their names anew in every micro-batch
 _PIECE, _DATA = StructType([StructField("piece", LongType())]), StructType([StructField("data", StringType())])
 #: rows of one DataFrame that goes to Spark
@@ -96,8 +97,9 @@ class Processor:
         self._set_timer(step, fired)
         for first in range(0, len(step.rows), _ROWS):
             yield _frame(_marked(step.rows[first : first + _ROWS]))
-        if step.late or step.untimed:
-            yield _frame(_marker(step, self._event_time, milliseconds))
+        left_out = [count for count in (step.late, -step.untimed) if count]
+        if left_out:
+            yield _frame(_markers(step.rows.schema, left_out, self._event_time, milliseconds))
 
     def _set_timer(self, step: Step, fired: int | None) -> None:
         """One timer per bucket, at its next deadline: the first millisecond at or after it."""
@@ -136,18 +138,17 @@ class _States:
 
 # ---- rows that go out
 def _marked(rows: pa.Table) -> pa.Table:
-    nothing = pa.nulls(len(rows), pa.int64())
-    return rows.append_column(LATE, nothing).append_column(UNTIMED, nothing)
+    return rows.append_column(LEFT_OUT, pa.nulls(len(rows), pa.int64()))
 
 
-def _marker(step: Step, event_time: str | None, watermark: int) -> pa.Table:
-    """A row that counts, and is taken out again. It has a time, since Spark looks for rows that are too old."""
-    row: dict[str, Any] = {LATE: pa.array([step.late]), UNTIMED: pa.array([step.untimed])}
+def _markers(rows: pa.Schema, counts: list[int], event_time: str | None, watermark: int) -> pa.Table:
+    """Rows that count, and are taken out again. They have a time, since Spark looks for rows that are too old."""
+    made = {LEFT_OUT: pa.array(counts)}
     if event_time is not None:
-        kind = step.rows.schema.field(event_time).type
-        row[event_time] = pa.array([watermark * 1000 + 1000], pa.int64()).cast(pa.timestamp("us")).cast(kind)
-    schema = _marked(step.rows).schema
-    return pa.table([row.get(field.name, pa.nulls(1, field.type)) for field in schema], schema=schema)
+        times = pa.array([watermark * 1000 + 1000] * len(counts), pa.int64())
+        made[event_time] = times.cast(pa.timestamp("us")).cast(rows.field(event_time).type)
+    schema = _marked(rows.empty_table()).schema
+    return pa.table([made.get(field.name, pa.nulls(len(counts), field.type)) for field in schema], schema=schema)
 
 
 def _frame(table: pa.Table) -> Any:

@@ -247,7 +247,7 @@ def planned(call: Call) -> Any:
     from pyspark.sql.types import LongType, StructField, StructType
 
     from slidewise.spark.ship import on_executor, ship
-    from slidewise.spark.streams.processor import LATE, UNTIMED, Processor, stateful
+    from slidewise.spark.streams.processor import LEFT_OUT, Processor, stateful
 
     df, task, output, event_time = call.df, call.task, call.output, call.event_time
     packing = Packing(task.rows, bucket_labels(task.buckets))
@@ -263,7 +263,7 @@ def planned(call: Call) -> Any:
             field.metadata = {**field.metadata, RELEASED: True}
         if field.dataType.typeName() == "timestamp" and event_time is None and task.time is not None:
             field.metadata = {**field.metadata, BEHIND: True}
-    counted = StructType([*output.fields, StructField(LATE, LongType()), StructField(UNTIMED, LongType())])
+    counted = StructType([*output.fields, StructField(LEFT_OUT, LongType())])
     timed = task.time is not None
     out = packed.groupBy(BUCKET).transformWithStateInPandas(
         stateful(Processor(task, packing, event_time), package),
@@ -273,9 +273,13 @@ def planned(call: Call) -> Any:
         eventTimeColumnName=event_time or "",
     )
     if not timed:
-        return out.drop(LATE, UNTIMED)
-    total = [F.coalesce(F.sum(name), F.lit(0)).alias(as_) for name, as_ in ((LATE, "late"), (UNTIMED, "untimed"))]
-    return out.observe(call.metrics, *total).where(column(LATE).isNull()).drop(LATE, UNTIMED)
+        return out.drop(LEFT_OUT)
+    left_out, none = column(LEFT_OUT), F.lit(0)
+    total = [
+        F.coalesce(F.sum(F.greatest(count, none)), none).alias(name)
+        for name, count in (("late", left_out), ("untimed", -left_out))
+    ]
+    return out.observe(call.metrics, *total).where(left_out.isNull()).drop(LEFT_OUT)
 
 
 def _output(df: Any, results: dict[str, Any]) -> Any:
