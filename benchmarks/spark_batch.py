@@ -303,7 +303,8 @@ out = sw.with_columns(df, partition_by="k", order_by="id", hot_keys=False, m=sw.
 print(out.agg(sf.count("m"), sf.min("m")).collect())
 """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    done = ran.stdout.strip() or ran.stderr.strip()[-400:]
+    errors = [line for line in ran.stderr.splitlines() if "Error" in line]
+    done = ran.stdout.strip() or f"[red]failed[/red], {errors[0] if errors else ran.stderr[-400:]}"
     console.print(f"{rows:,} rows of one key, Python limited to 512 MB: {done}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from decimal import Decimal
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import slidewise as sw
 from slidewise.columns.with_columns import names, ordering
 from slidewise.spark import worker as module
+from slidewise.spark.chunk import Chunk
 from slidewise.spark.worker import Task, Worker
 
 RNG = np.random.default_rng(4)
@@ -232,10 +234,17 @@ def test_a_worker_keeps_the_window_and_not_the_key(monkeypatch, window, most):
             yield tuple(batch.columns)
 
     given = 0
-    for part in worker.run(batches()):
-        given += len(part)
-        longest = max(longest, len(worker._tail.table))
-        behind = max(behind, come - given)
+    gc.collect()
+    gc.disable()
+    try:
+        for part in worker.run(batches()):
+            given += len(part)
+            longest = max(longest, len(worker._tail.table))
+            behind = max(behind, come - given)
+        chunks = [each for each in gc.get_objects() if isinstance(each, Chunk)]
+    finally:
+        gc.enable()
+    assert not chunks  # chunks that are done do not wait for the collector
     assert given == 20_000
     assert longest <= most
     assert behind <= most  # no more rows are held back than needed

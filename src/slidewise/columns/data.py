@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import weakref
 from functools import cached_property
 from typing import Any
 
@@ -21,7 +22,10 @@ from slidewise.windows.definitions import Between, DeltaWindow, PunctuationWindo
 
 
 class Data:
-    """The rows of one call."""
+    """The rows of one call.
+
+    What it holds refers to it weakly: rows are many bytes, and must not wait for the collector of cycles.
+    """
 
     def __init__(
         self,
@@ -84,7 +88,8 @@ class Data:
         """An arranged column as numbers; "row" is the number of the arranged row."""
         if (name, how) not in self._encoded:
             if how == "row":
-                made = Encoded(np.arange(len(self.source)), lambda rows, valid: self.taken(name, rows, valid))
+                me = weakref.proxy(self)
+                made = Encoded(np.arange(len(self.source)), lambda rows, valid: me.taken(name, rows, valid))
             else:
                 values, decode = encode(self.array(name), how)
                 if values.flags.owndata:
@@ -116,7 +121,8 @@ class Data:
         if self._in_order is None:
             columns = [self.arrangement.arrange(column) for by in self.order_by for column in self._sortable(by)]
             kind = self.array(self.order_by[0].name).type if self.order_by else None
-            self._in_order = Arranged(self.offsets, self.order_by, columns, kind, self.arranged)
+            me = weakref.proxy(self)
+            self._in_order = Arranged(self.offsets, self.order_by, columns, kind, lambda name: me.arranged(name))
         return self._in_order
 
     def _sortable(self, by: OrderColumn) -> list[np.ndarray]:
@@ -223,7 +229,7 @@ class View:
     """Some of the arranged rows, one after the other, and frames over them."""
 
     def __init__(self, data: Data, with_nulls: frozenset[str], where: str | None) -> None:
-        self.data = data
+        self.data: Data = weakref.proxy(data)
         self.key = (with_nulls, where)
         #: values that are left, by the place of all
         self._values: dict[Any, np.ndarray] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from functools import cached_property
 from typing import Any
 
@@ -53,7 +54,7 @@ class Chunk(Data):
         if not self.ends and window not in self.seen:
             from slidewise.spark.frontier import frontier
 
-            self.seen[window] = frontier(window, made, self)
+            self.seen[window] = frontier(window, made, weakref.proxy(self))
         return made
 
 

@@ -159,7 +159,7 @@ def same(a, b, by=("k", "ts", "seq")):
 
 def equal(a, b):
     if isinstance(a, float) and isinstance(b, float):
-        return a == b or (a != a and b != b) or abs(a - b) <= 1e-9 * max(abs(a), abs(b))
+        return a == b or (a != a and b != b) or abs(a - b) <= 1e-12 + 1e-9 * max(abs(a), abs(b))
     return a == b
 
 

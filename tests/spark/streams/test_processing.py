@@ -1,5 +1,7 @@
 """The stateful logic without Spark: whatever way a stream is cut into batches, it gives what a batch gives."""
 
+import gc
+
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -21,7 +23,9 @@ from microbatches import (
 from microbatches import small_pieces as small_pieces
 
 import slidewise as sw
+from slidewise.columns.data import Data
 from slidewise.spark.streams.run import processing_of
+from slidewise.spark.streams.step import Joined
 
 
 class Spread(sw.Aggregation):
@@ -198,6 +202,25 @@ def test_rows_come_out_with_the_watermark_and_silent_keys_too():
     assert push(stream, row("b", 8), row("b", 2), row("b", None)) == []
     assert (stream.late, stream.untimed) == (1, 1)
     assert push(stream) == [("b", 3)]
+
+
+@pytest.mark.parametrize("task", [
+    task_of(TRAILING), task_of(FOLLOWING), task_of({"n": sw.count()}, window=SLIDES["hopping"]),
+    task_of({"n": sw.count()}, window=SLIDES["hopping"], slices=True),
+    task_of({"n": sw.count()}, window=SLIDES["rows"]),
+    task_of(FOLLOWING, keep=60 * SECOND),
+], ids=["trailing", "following", "hopping", "slices", "rows", "revised"])  # fmt: skip
+def test_rows_of_a_step_do_not_wait_for_the_collector(task):
+    stream = Stream(task, SECOND)
+    gc.collect()
+    gc.disable()
+    try:
+        for second in range(0, 40, 4):
+            stream.push(pa.Table.from_pylist([row("ab"[n % 2], second + n) for n in range(4)], SCHEMA))
+        left = [each for each in gc.get_objects() if isinstance(each, Data | Joined)]
+    finally:
+        gc.enable()
+    assert not left
 
 
 def test_rows_that_another_call_has_released_are_not_late():
