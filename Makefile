@@ -4,8 +4,8 @@ VENV   := .venv
 PY     := $(VENV)/bin/python
 READY  := $(VENV)/.ready
 
-# test-core and test-spark are parts of test.
-.PHONY: test-core test-spark help java demo tour test soak lint format bench clean
+# test-core, test-spark and test-processes are parts of test.
+.PHONY: test-core test-spark test-processes help java demo tour test soak lint format bench clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -40,14 +40,20 @@ tour: $(READY)  ## a tour of the core in the terminal
 
 # Side by side: the tests of Spark wait for Spark most of the time.
 test: $(READY) java  ## all tests
-	@$(MAKE) --no-print-directory --jobs=2 test-core test-spark
+	@$(MAKE) --no-print-directory --jobs=3 test-core test-spark test-processes
 
 test-core: $(READY)
 	@$(PY) -m pytest -n 2 --dist worksteal src tests --ignore=tests/spark
 	@NUMBA_DISABLE_JIT=1 $(PY) -m pytest -n 2 tests/compiled
 
+# Those that start a Spark of their own.
+PROCESSES := tests/spark/test_cluster.py tests/spark/streams/test_crash.py
+
 test-spark: $(READY) java
-	@$(PY) -m pytest tests/spark
+	@$(PY) -m pytest tests/spark $(addprefix --ignore=,$(PROCESSES))
+
+test-processes: $(READY) java
+	@$(PY) -m pytest $(PROCESSES)
 
 soak: $(READY) java  ## what takes minutes: a stream that is killed 20 times, and long ones
 	@$(PY) -m pytest -m soak -rP tests

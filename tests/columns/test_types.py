@@ -50,7 +50,12 @@ def column(array, aggregation, window=WINDOW, **call):
     return out.chunk(0) if isinstance(out, pa.ChunkedArray) else out
 
 
-@pytest.mark.parametrize("name", ORDERED)
+#: types of a width of their own, for which kernels are compiled anew
+NARROW = ("int8", "uint8", "uint64", "float16", "float32", "date32", "time32")
+OFTEN = [pytest.param(name, marks=pytest.mark.soak) if name in NARROW else name for name in ORDERED]
+
+
+@pytest.mark.parametrize("name", OFTEN)
 def test_every_ordered_type_keeps_its_type_and_its_values(name):
     array = ORDERED[name]
     kind = KEPT.get(name, array.type)

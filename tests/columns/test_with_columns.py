@@ -73,8 +73,8 @@ WINDOWS = [
     sw.rows_between(-3, 2),
     sw.rows_between(-sw.UNBOUNDED, 0),
     sw.rows_between(1, 3),
-    sw.rows_between(sw.col("back"), sw.col("ahead")),
-    sw.rows_between(-2, 2, exclude="current row"),
+    pytest.param(sw.rows_between(sw.col("back"), sw.col("ahead")), marks=pytest.mark.soak),
+    pytest.param(sw.rows_between(-2, 2, exclude="current row"), marks=pytest.mark.soak),
     sw.delta("km", 3),
 ]
 

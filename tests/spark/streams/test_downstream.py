@@ -75,7 +75,7 @@ def test_a_window_of_spark(folder, emit):
 @pytest.mark.parametrize(
     ("how", "emit"),
     [
-        ("dropDuplicates", "arrival"),
+        pytest.param("dropDuplicates", "arrival", marks=pytest.mark.soak),
         ("dropDuplicatesWithinWatermark", "watermark"),
         pytest.param("dropDuplicates", "watermark", marks=pytest.mark.soak),
         pytest.param("dropDuplicatesWithinWatermark", "arrival", marks=pytest.mark.soak),

@@ -161,6 +161,7 @@ def test_late_rows_revise_what_has_come_out_across_a_restart(folder):
     same(pa.Table.from_pylist(list(last.values()), schema=before.schema).select(columns), expected.select(columns))
 
 
+@pytest.mark.soak
 def test_only_changes_come_out_and_can_be_used_on(folder):
     from pyspark.sql import functions as F  # noqa: N812
 

@@ -27,8 +27,8 @@ SLIDES = [
     lambda: sw.rows(20, every=sw.rows(7)), lambda: sw.rows(5, every="3s"),
     lambda: sw.delta("seq", 50, every=sw.rows(5)),
 ]  # fmt: skip
-#: seeds of make test, and those that make soak adds
-SEEDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(2, 30))]
+#: the seed of make test, and those that make soak adds
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(1, 30))]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

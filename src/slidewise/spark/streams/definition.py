@@ -91,7 +91,7 @@ class StreamTask:
         if self.slices:
             assert self.time is not None
             parts = [pa.field(*column) for made in self.divisions.values() for column in made.columns.items()]
-            return pa.schema(dict.fromkeys([self.rows.field(self.time), *parts]))
+            return pa.schema(list(dict.fromkeys([self.rows.field(self.time), *parts])))
         return self._without_keys([name for name in self.reads if name not in self._only_sorts])
 
     @property
