@@ -88,7 +88,7 @@ def test_trailing_rows(monkeypatch, kind, rows):
     check(*both(monkeypatch, data, columns), columns, data)
 
 
-@pytest.mark.parametrize("kind", ["floats", "integers"])
+@pytest.mark.parametrize("kind", ["floats", pytest.param("integers", marks=pytest.mark.soak)])
 @pytest.mark.parametrize("number", [1, 2])
 def test_keys(monkeypatch, kind, number):
     monkeypatch.setattr(threads, "CHUNK", 500)

@@ -46,9 +46,11 @@ def expressions(columns=("x", "i")):
     return {f"{n} {c} {k}": getattr(sw, n)(c).over(w) for n in NAMES for c in columns for k, w in enumerate(WINDOWS)}
 
 
-def test_sharing_changes_no_result():
-    together = sw.with_columns(TABLE, **CALL, **expressions())
-    for name, over in expressions().items():
+@pytest.mark.parametrize("column", ["x", pytest.param("i", marks=pytest.mark.soak)])
+def test_sharing_changes_no_result(column):
+    given = expressions((column,))
+    together = sw.with_columns(TABLE, **CALL, **given)
+    for name, over in given.items():
         alone = sw.with_columns(TABLE, **CALL, r=over)["r"]
         shared = together[name]
         assert alone.type == shared.type

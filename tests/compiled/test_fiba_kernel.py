@@ -80,7 +80,7 @@ def expected(op, values):
     return op.lower(total)
 
 
-@pytest.mark.parametrize("op", [Total(), Ends()], ids=lambda op: op.name)
+@pytest.mark.parametrize("op", [pytest.param(Total(), marks=pytest.mark.soak), Ends()], ids=lambda op: op.name)
 @pytest.mark.parametrize("window", [1, 2, 15, 16, 40, 300])
 def test_a_sliding_window(op, window):
     x = np.random.default_rng(window).integers(0, 9, 900).astype(float)
@@ -93,7 +93,7 @@ def test_a_sliding_window(op, window):
     assert state.held == window
 
 
-@pytest.mark.parametrize("op", [Total(), Ends()], ids=lambda op: op.name)
+@pytest.mark.parametrize("op", [pytest.param(Total(), marks=pytest.mark.soak), Ends()], ids=lambda op: op.name)
 def test_irregular_frames(op):
     r = np.random.default_rng(3)
     x = r.integers(0, 9, 500).astype(float)
@@ -106,7 +106,7 @@ def test_irregular_frames(op):
             assert out[i] == expected(op, x[start[i] : end[i]])
 
 
-@pytest.mark.parametrize("op", [Total(), Ends()], ids=lambda op: op.name)
+@pytest.mark.parametrize("op", [pytest.param(Total(), marks=pytest.mark.soak), Ends()], ids=lambda op: op.name)
 @pytest.mark.parametrize("delay", [3, 50, 100_000])
 def test_values_in_any_order(op, delay):
     r = np.random.default_rng(delay)

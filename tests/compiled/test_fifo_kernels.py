@@ -174,7 +174,7 @@ def test_integers_stay_integers(name):
     assert run(name, Total(), (x,), start, end) == [2**53 + 1, 2**53 + 2, 2**53 + 2, 1, 3 - 2**53]
 
 
-@pytest.mark.parametrize("dtype", ["f4", "i8", "u1"])
+@pytest.mark.parametrize("dtype", [*(pytest.param(name, marks=pytest.mark.soak) for name in ("f4", "i8")), "u1"])
 def test_types_read_only_and_strided_input(dtype):
     n = 200
     x = np.random.default_rng(3).integers(0, 9, 2 * n).astype(dtype)
