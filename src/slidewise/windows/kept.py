@@ -122,11 +122,12 @@ class Kept(Engine):
         due, where = self.slots.where(self, slot)
         out.append((due, self.plan.result(values, self.key, revision=self.slots.count(slot), **where)))
 
-    def _signature(self, slot: Any) -> list[tuple[int, int, int]]:
-        """The rows of a result. A stretch with the same ends and the same length has the same rows."""
-        return [
-            (self.rows[lo].number, self.rows[hi - 1].number, hi - lo) for lo, hi in self.slots.stretches(self, slot)
-        ]
+    def _signature(self, slot: Any) -> tuple[Any, list[tuple[int, int, int]]]:
+        """The time and the rows of a result. A stretch with the same ends and the same length has the same rows."""
+        rows = self.rows
+        stretches = self.slots.stretches(self, slot)
+        time, _ = self.slots.where(self, slot)
+        return time, [(rows[lo].number, rows[hi - 1].number, hi - lo) for lo, hi in stretches]
 
     # ---- frames of rows
     def bounds(self, row: Row, index: int) -> tuple[int, int]:

@@ -218,6 +218,15 @@ def test_a_slide_that_moves_to_a_row_of_the_same_order_does_not_come_again():
     assert [(r["row"], r["ts"].second, r["n"], r["revision"]) for r in stream.result().to_pylist()] == [(2, 0, 2, 1)]
 
 
+def test_a_slide_of_the_same_rows_at_another_time_comes_again_in_process_too():
+    window = sw.range_between("-3s", "2s", every=sw.rows(2))
+    in_process = sw.Window(sw.count(), window, partition_by="k", max_delay="0s", late="revise", keep="60s")
+    for second in (10, 11, 12, 20):
+        in_process.push(row("a", second), time=row("a", second)["ts"])
+    again = in_process.push(row("a", 0), time=row("a", 0)["ts"])
+    assert [(r.row, r.time.second, r.value, r.revision) for r in again] == [(2, 10, 3, 1), (4, 12, 3, 0)]
+
+
 def test_a_late_row_joins_what_was_forgotten():
     stream = Stream(task_of({"n": sw.count().over(sw.rows(10))}, keep=600 * SECOND, forget_after=60 * SECOND), 0)
     push(stream, row("a", 0), row("a", 100), row("b", 200))
