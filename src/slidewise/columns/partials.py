@@ -23,6 +23,7 @@ from slidewise.aggregations.moments import SquaredDeviations
 from slidewise.aggregations.sums import Count, Sum
 from slidewise.columns.types import decimal_sum_type, family
 from slidewise.planner.sharing import VARIANCES
+from slidewise.state.definition import fingerprint, of_aggregation
 from slidewise.templates.compile import partial_dtype
 
 if TYPE_CHECKING:
@@ -60,6 +61,12 @@ def division(aggregation: Aggregation, kinds: Sequence[pa.DataType]) -> Division
     return _of_numbers(aggregation, kinds)
 
 
+def _name(aggregation: Aggregation) -> str:
+    """What partials are told apart by: those of your own also by their code, which says what they mean."""
+    built_in = type(aggregation).__module__.startswith("slidewise.aggregations.")
+    return repr(aggregation) if built_in else f"{aggregation!r} {fingerprint(of_aggregation(aggregation)).hex()}"
+
+
 def _of_results(part: Aggregation, kind: pa.DataType, again: type[Aggregation]) -> Division:
     column = repr(part)
     return Division(part, {column: kind}, again(column), again(column))
@@ -84,7 +91,7 @@ def _of_numbers(aggregation: Aggregation, kinds: Sequence[pa.DataType]) -> Divis
         shared: type[Aggregation] = SquaredDeviations
         base = shared(*aggregation.columns, where=aggregation.where)
     several = isinstance(op.identity, tuple)
-    names = [f"{base!r} {k}" for k in range(len(fields))] if several else [repr(base)]
+    names = [f"{_name(base)} {k}" for k in range(len(fields))] if several else [_name(base)]
     tuples = tuple(f"f{k}" for k in range(len(fields))) if several else ()
     return Division(
         Part(base, op, tuples),

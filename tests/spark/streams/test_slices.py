@@ -149,3 +149,33 @@ def test_what_slices_do_not_have_is_refused_at_a_restart(aggregates, slices, mes
     stream.task = task_of(aggregates, window=window, slices=slices)
     with pytest.raises(StateError, match=message):
         stream.flush()
+
+
+def own(factor):
+    class Own(sw.Aggregation):
+        identity = 0
+        commutative = True
+        lift = (lambda x: x * 10) if factor == 10 else (lambda x: x)
+
+        def combine(a, b):
+            return a + b
+
+    return Own("odo")
+
+
+def test_partials_of_code_that_has_changed_are_refused():
+    window, rows = sw.time("10s", every="5s"), pa.Table.from_pylist([row("a", s, odo=s) for s in range(4)], SCHEMA)
+    stream = Stream(task_of({"total": own(1)}, window=window, slices=True), 0)
+    stream.push(rows)
+    stream.task = task_of({"total": own(10)}, window=window, slices=True)
+    with pytest.raises(StateError, match="no slices are kept with"):
+        stream.flush()
+    stream.task = task_of({"total": own(1)}, window=window, slices=True)
+    stream.flush()
+    same(stream.result(), batch(stream.task, rows), by=("k", "window_end"))
+
+
+def test_two_aggregations_of_one_name_do_not_mix():
+    rows = pa.Table.from_pylist([row("a", s, odo=s) for s in range(4)], SCHEMA)
+    task = task_of({"one": own(1), "ten": own(10)}, window=sw.time("10s", every="5s"), slices=True)
+    same(run(task, [rows], 0).result(), batch(task, rows), by=("k", "window_end"))
