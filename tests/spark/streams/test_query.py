@@ -69,10 +69,15 @@ def test_slices_across_a_restart(folder):
 
     folder.add(*parts[:2])
     folder.run(out())
-    folder.add(*parts[2:], last_row(1000), last_row(2000))
+    some = parts[0][:3]
+    place = some.column_names.index("ts")
+    untimed = some.set_column(place, some.field("ts"), pa.nulls(3, some.field("ts").type))
+    folder.add(*parts[2:], untimed, last_row(1000), last_row(2000))
     progress = folder.run(out())
     kept = on_time(parts, DELAY)
-    assert sws.dropped_rows(progress)["late"] > 0
+    dropped = sws.dropped_rows(progress)
+    assert dropped["late"] > 0
+    assert dropped["untimed"] == 3
     expected = utc(sw.aggregate(kept, partition_by="k", order_by="ts", window=window, **results)).to_pylist()
     got = [row for row in utc(folder.result()).to_pylist() if row["k"] != "end"]
     assert sorted(map(repr, got)) == sorted(map(repr, expected))
