@@ -136,10 +136,13 @@ def test_an_error_is_a_failure_too():
 def test_the_command(capsys, monkeypatch):
     assert main(["--cases", "2", "--seed", "3"]) == 0
     assert capsys.readouterr().out == "2 cases, 0 failed\n"
+    assert main(["--cases", "2", "columns", "--rows", "12"]) == 0
+    assert capsys.readouterr().out == "2 cases, 0 failed\n"
     monkeypatch.setitem(check.ORACLES, "hand", lambda case: [[0.5] * case.rows for _ in case.aggregates])
     assert main(["--cases", "20", "--oracle", "hand"]) == 1
     printed = capsys.readouterr().out
-    assert "python -m slidewise.fuzz --seed 0 --first" in printed
+    assert "python -m slidewise.fuzz columns --seed 0 --first" in printed
+    assert "--cases 1 --oracle hand\n" in printed
     assert "import pyarrow as pa, slidewise as sw" in printed
     with pytest.raises(SystemExit) as ended:
         main(["--help"])

@@ -1,53 +1,86 @@
-"""The command: as many random cases as one likes, from a seed."""
+"""The command: as many random cases as one likes, from a seed.
+
+Each target is a module: TARGETS names it, and Target says what it has.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from importlib import import_module
+from typing import Any, Protocol, cast
 
-from slidewise.fuzz.check import ORACLES, case_of, difference, shrunk
+#: what can be tried, and the module that does so, which is imported where it is asked for
+TARGETS = {
+    "columns": "slidewise.fuzz.columns",
+}
+
+
+class Target(Protocol):
+    """What the module of a target has."""
+
+    #: one sentence for --help: what is drawn, and what it is held against
+    ABOUT: str
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        """Add what it takes beside --cases, --seed, --first and --keep-going, each with a default."""
+
+    def opened(self, given: argparse.Namespace) -> AbstractContextManager[Callable[[int], str | None]]:
+        """A function that runs the case of a number in the run of given.seed, for as long as the context is open.
+
+        It gives what is wrong, after a "#", and a program that shows it; None where all is right.
+        """
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run cases; 1 where one fails."""
+    words = sys.argv[1:] if arguments is None else arguments
+    name = next((word for word in words if word in TARGETS), "columns")
+    target = cast(Target, import_module(TARGETS[name]))
     parser = argparse.ArgumentParser(
-        prog="python -m slidewise.fuzz",
-        description="Random tables and windows: with_columns against SQLite, plain Python and recalculation.",
+        prog="python -m slidewise.fuzz", description=f"Random cases from a seed. {name}: {target.ABOUT}"
     )
+    parser.add_argument("target", nargs="?", choices=TARGETS, default=name, help="what to try (default columns)")
     parser.add_argument("--cases", type=int, default=1000, help="how many cases to run (default 1000)")
     parser.add_argument("--seed", type=int, default=0, help="what the cases are drawn from (default 0)")
     parser.add_argument("--first", type=int, default=0, metavar="N", help="the number of the first case (default 0)")
-    parser.add_argument("--rows", type=int, default=30, help="the most rows of a table (default 30)")
-    parser.add_argument("--oracle", choices=sorted(ORACLES), help="ask only this one (default: all)")
     parser.add_argument("--keep-going", action="store_true", help="report every failing case, not only the first")
-    given = parser.parse_args(arguments)
+    target.add_options(parser)
+    given = parser.parse_args(words)
 
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     failed = done = 0
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[failed]} failed"), TimeRemainingColumn())
-    with Progress(*columns, disable=not sys.stderr.isatty(), transient=True) as progress:
+    with (
+        Progress(*columns, disable=not sys.stderr.isatty(), transient=True) as progress,
+        target.opened(given) as wrong_with,
+    ):
         task = progress.add_task("", total=given.cases, failed=0)
         for number in range(given.first, given.first + given.cases):
-            case = case_of(given.seed, number, given.rows, given.oracle)
             done += 1
-            if difference(case, given.oracle) is not None:
+            wrong = wrong_with(number)
+            if wrong is not None:
                 failed += 1
-                small = shrunk(case, lambda c: difference(c, given.oracle) is not None)
-                options = f"--seed {given.seed} --first {number} --cases 1 --rows {given.rows}"
-                options += f" --oracle {given.oracle}" if given.oracle else ""
-                progress.console.print(
-                    f"# case {number}: python -m slidewise.fuzz {options}\n"
-                    f"# {difference(small, given.oracle)}\n{small.snippet}",
-                    markup=False,
-                    highlight=False,
-                    soft_wrap=True,
-                )
+                line = f"# case {number}: {_again(parser, given, number)}\n{wrong}"
+                progress.console.print(line, markup=False, highlight=False, soft_wrap=True)
                 if not given.keep_going:
                     break
             progress.update(task, advance=1, failed=failed)
     print(f"{done} cases, {failed} failed")
     return 1 if failed else 0
+
+
+def _again(parser: argparse.ArgumentParser, given: argparse.Namespace, number: int) -> str:
+    """The command that runs one case again."""
+    changed: dict[str, Any] = {"seed": given.seed, "first": number, "cases": 1}
+    for option, value in vars(given).items():
+        if option not in (*changed, "target", "keep_going") and value != parser.get_default(option):
+            changed[option] = value
+    options = (f"--{option.replace('_', '-')}{'' if v is True else f' {v}'}" for option, v in changed.items())
+    return f"{parser.prog} {given.target} {' '.join(options)}"
 
 
 if __name__ == "__main__":
