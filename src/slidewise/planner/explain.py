@@ -171,9 +171,7 @@ def _explain_call(columns: dict[str, Any], integers: bool | None) -> Table:
         shares = shared(name, over, columns)
         lines.append({"column": name, "computes": repr(over), "algorithm": by, "decided by": decided, "shares": shares})
     note = "all columns share the order of the rows; those of one column of data its codes and its null mask"
-    together = Counter(
-        (o.aggregation.columns, o.aggregation.where, repr(o.window)) for o in columns.values() if may_join(o)
-    )
+    together = Counter((o.aggregation.columns, o.aggregation.where, o.window) for o in columns.values() if may_join(o))
     if any(number > 1 for number in together.values()):
         note += "; and of many rows, those that also share frames one pass"
     return Table.of("with_columns", lines, note)

@@ -9,7 +9,7 @@ of a slide by time.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import total_ordering
 from typing import Any, ClassVar, Literal
 
@@ -217,6 +217,15 @@ class Frames(WindowDefinition):
 
     def __repr__(self) -> str:
         return f"frames(<start of {len(self.start)} rows>, <end of {len(self.end)} rows>)"
+
+
+def canonical(value: Any) -> Any:
+    """A window or a length in the spelling that all equal ones share, "1w" for "7d"; anything else as it is."""
+    if isinstance(value, Duration | CalendarDuration):
+        return value.canonical()
+    if isinstance(value, WindowDefinition) and is_dataclass(value):
+        return replace(value, **{f.name: canonical(getattr(value, f.name)) for f in fields(value)})
+    return value
 
 
 # ---- the public functions

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from typing import Any, NoReturn
 
 from slidewise.errors import InvalidInput
 
@@ -34,25 +34,37 @@ _LONG_NAMES = {
     "y": ("year", "years"),
 }
 _UNIT_OF = {name: unit for unit, names in _LONG_NAMES.items() for name in (unit, *names)}
+#: Capitals change the meaning of these: "M" is a month to pandas and numpy, "MS" the start of one to pandas. All other
+#: units mean the same in capitals ("1H", "1D", "5 MINUTES"), there and here.
+_AMBIGUOUS = ("m", "ms")
 _PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zµμ]+)\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, order=True, repr=False)
 class Duration:
-    """A fixed length of time; negative means before."""
+    """A fixed length of time; negative means before. It is shown as the user wrote it."""
 
     nanoseconds: int
+    text: str = field(default="", compare=False)
 
     def __neg__(self) -> Duration:
-        return Duration(-self.nanoseconds)
+        return Duration(-self.nanoseconds, _negated(self.text))
 
-    def __str__(self) -> str:
+    def canonical(self) -> Duration:
+        """The same in the spelling that all equal durations share: in definitions that are compared as text."""
+        return Duration(self.nanoseconds, self._in(UNITS))
+
+    def _in(self, units: dict[str, int]) -> str:
         parts, rest = [], abs(self.nanoseconds)
-        for unit, length in UNITS.items():
+        for unit, length in units.items():
             if rest >= length:
                 parts.append(f"{rest // length}{unit}")
                 rest %= length
         return "-" * (self.nanoseconds < 0) + ("".join(parts) or "0s")
+
+    def __str__(self) -> str:
+        # Weeks are for those who wrote them: timedelta(days=7) is "7d".
+        return self.text or self._in({unit: length for unit, length in UNITS.items() if unit != "w"})
 
     def __repr__(self) -> str:
         return f'"{self}"'
@@ -63,17 +75,26 @@ class CalendarDuration:
     """A number of months: a length that depends on where it is measured. 12 months are a year."""
 
     months: int
+    text: str = field(default="", compare=False)
 
     def __neg__(self) -> CalendarDuration:
-        return CalendarDuration(-self.months)
+        return CalendarDuration(-self.months, _negated(self.text))
+
+    def canonical(self) -> CalendarDuration:
+        """The same in the spelling that all equal durations share: in definitions that are compared as text."""
+        return CalendarDuration(self.months)
 
     def __str__(self) -> str:
         years, months = divmod(abs(self.months), 12)
         parts = f"{years}y" * (years > 0) + f"{months}mo" * (months > 0)
-        return "-" * (self.months < 0) + (parts or "0mo")
+        return self.text or "-" * (self.months < 0) + (parts or "0mo")
 
     def __repr__(self) -> str:
         return f'"{self}"'
+
+
+def _negated(text: str) -> str:
+    return text[1:].lstrip() if text.startswith("-") else text and f"-{text}"
 
 
 #: A length along the order column: fixed, by the calendar, or a number in the column's own unit.
@@ -88,7 +109,7 @@ def duration(text: str) -> Duration | CalendarDuration:
     >>> duration("90s").nanoseconds
     90000000000
     >>> duration("-2 days"), duration("3 months")
-    ("-2d", "3mo")
+    ("-2 days", "3 months")
     """
     stripped = text.strip()
     negative = stripped.startswith("-")
@@ -100,9 +121,9 @@ def duration(text: str) -> Duration | CalendarDuration:
             '"90s", "1h30m", "500ms", "2d", "1w", "3 months"'
         )
     if any(unit in _MONTHS for _, unit in parts):
-        return _months(text, parts, negative)
+        return _months(stripped, parts, negative)
     total = sum(_exact(text, number, UNITS[unit]) for number, unit in parts)
-    return Duration(-total if negative else total)
+    return Duration(-total if negative else total, stripped)
 
 
 def _parts(body: str) -> list[tuple[str, str]] | None:
@@ -113,9 +134,18 @@ def _parts(body: str) -> list[tuple[str, str]] | None:
         unit = match and _UNIT_OF.get(match[2] if match[2] in _UNIT_OF else match[2].lower())
         if match is None or unit is None:
             return None
+        if unit in _AMBIGUOUS and match[2] != unit and match[2].lower() == unit:
+            _refuse_capitals(match[1], match[2], unit)
         parts.append((match[1], unit))
         position = match.end()
     return parts or None
+
+
+def _refuse_capitals(number: str, given: str, unit: str) -> NoReturn:
+    raise InvalidInput(
+        f'the unit {given!r} of "{number}{given}" is a month to some and a {_LONG_NAMES[unit][0]} to others. '
+        f'Write "{number}{unit}" for {_LONG_NAMES[unit][1]}, "{number}mo" for months'
+    )
 
 
 def _exact(text: str, number: str, unit: int) -> int:
@@ -135,7 +165,7 @@ def _months(text: str, parts: list[tuple[str, str]], negative: bool) -> Calendar
             'Use whole months and years only ("1y6mo"), or days'
         )
     months = sum(int(number) * _MONTHS[unit] for number, unit in parts)
-    return CalendarDuration(-months if negative else months)
+    return CalendarDuration(-months if negative else months, text)
 
 
 def length(value: Any, what: str) -> Length:
@@ -159,11 +189,18 @@ def length(value: Any, what: str) -> Length:
     return value
 
 
-def _numpy_duration(value: Any, what: str) -> Duration:
-    nanoseconds = value.astype("timedelta64[ns]").astype(int)
-    if value != value:  # NaT
+def _numpy_duration(value: Any, what: str) -> Duration | CalendarDuration:
+    import numpy as np
+
+    if np.isnat(value):
         raise InvalidInput(f"{what} must be a length of time, got {value!r}")
-    return Duration(int(nanoseconds))
+    unit, many = np.datetime_data(value.dtype)
+    number = int(value.astype(int)) * many  # as Python's integer: numpy's casts to nanoseconds wrap around
+    if unit in ("Y", "M"):
+        return CalendarDuration(number * (12 if unit == "Y" else 1))
+    if unit.lower() not in UNITS:
+        raise InvalidInput(f'{what}: {value!r} has no unit from weeks to nanoseconds. Give it one, as in "10s"')
+    return Duration(number * UNITS[unit.lower()])
 
 
 def sign(value: Length) -> int:

@@ -18,7 +18,7 @@ from slidewise.templates.interpret import Swag
 from slidewise.windows import holders, kept, sliced, slides, sliding, slots, trailing
 from slidewise.windows.agenda import Agenda
 from slidewise.windows.clock import Clock
-from slidewise.windows.definitions import PunctuationWindow
+from slidewise.windows.definitions import PunctuationWindow, canonical
 from slidewise.windows.durations import CalendarDuration, Duration
 from slidewise.windows.plan import Plan
 from slidewise.windows.result import Result
@@ -85,7 +85,7 @@ def _owed(window: Window) -> list[tuple[Any, tuple[Any, ...]]]:
 
 def _definition(window: Window) -> dict[str, str]:
     """What the state belongs to, in words."""
-    found = {"window": repr(window.window)}
+    found = {"window": repr(canonical(window.window))}
     for part in (window.window, window.window.every):
         if isinstance(part, PunctuationWindow):
             found["predicate"] = found.get("predicate", "") + definitions.words(part.predicate)
@@ -95,9 +95,9 @@ def _definition(window: Window) -> dict[str, str]:
     return found | {
         "partition_by": definitions.words(window._plan.reader.partition_by),
         "emit": window.emit,
-        "max_delay": definitions.words(window._order.max_delay),
+        "max_delay": definitions.words(canonical(window._order.max_delay)),
         "late": window._order.late,
-        "keep": definitions.words(window._order.keep),
+        "keep": definitions.words(canonical(window._order.keep)),
     }
 
 

@@ -13,7 +13,7 @@ from slidewise.columns.partials import Division, division
 from slidewise.errors import InvalidInput
 from slidewise.spark.reach import counts_rows
 from slidewise.state.definition import Definition, of_aggregation, words
-from slidewise.windows.definitions import Between, Column, PunctuationWindow, Unbounded, WindowDefinition
+from slidewise.windows.definitions import Between, Column, PunctuationWindow, Unbounded, WindowDefinition, canonical
 from slidewise.windows.order import require_results_that_stay
 
 EMITS = ("watermark", "changes", "arrival")
@@ -157,7 +157,7 @@ class StreamTask:
 def window_words(window: WindowDefinition) -> list[str]:
     """A window in words, its predicates by their code."""
     punctuations = [w for w in (window, window.every) if isinstance(w, PunctuationWindow)]
-    return [repr(window), *(words(w.predicate) for w in punctuations)]
+    return [repr(canonical(window)), *(words(w.predicate) for w in punctuations)]
 
 
 def check_windows(task: StreamTask) -> None:
