@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import slidewise as sw
+from slidewise.columns.order import OrderColumn
 from slidewise.windows import bounds
 from slidewise.windows import bounds_kernels as kernels
 
@@ -276,7 +277,6 @@ def test_search_from_anywhere_to_anywhere():
 def test_frames_that_move_on_with_the_rows_are_known_to():
     """Empty frames at the ends of a key must not look like frames that move back: monotone ones are far quicker."""
     from slidewise.columns.frames import Arranged, frames_of
-    from slidewise.columns.order import OrderColumn
 
     order = np.array([1, 1, 2, 5, 1, 2, 2, 9])
     rows = Arranged(np.array([0, 4, 8]), [OrderColumn("t")], [order], pa.int64(), lambda name: None)
@@ -296,3 +296,26 @@ def test_huge_numbers_of_rows():
     windows = {"a": sw.rows(2**70), "b": sw.rows_between(-(2**80), 0), "c": sw.rows_between(-sw.UNBOUNDED, 2**80)}
     out = sw.with_columns(table, partition_by="k", **{n: sw.sum("x").over(w) for n, w in windows.items()})
     assert [out[n].tolist() for n in "abc"] == [[0, 1, 2, 4], [0, 1, 2, 4], [2, 4, 2, 4]]
+
+
+@pytest.mark.parametrize("kind", [pa.float16(), pa.float32(), pa.float64()])
+@pytest.mark.parametrize("descending", [False, True])
+def test_offsets_on_floats_have_the_digits_of_their_type(kind, descending):
+    """A frame is what `order - 0.1` gives in the order's own type, as in Spark and DuckDB, and not in doubles."""
+    own = np.dtype(kind.to_pandas_dtype()).type
+    values = [own(k / 10) for k in (0, 1, 11, 12, 50, 51, 70)]
+    table = pa.table({"t": pa.array(values, kind)})
+    got = sw.with_columns(
+        table,
+        order_by=OrderColumn("t", descending),
+        n=sw.count().over(sw.range_between(-0.1, 0)),
+        m=sw.count().over(sw.range_between(-1.1, 0.1)),
+    )
+    step = [own(-v) if descending else own(v) for v in (0.1, 1.1)]
+
+    def between(low, high):
+        low, high = min(low, high), max(low, high)
+        return sum(low <= v <= high for v in values)
+
+    assert got["n"].to_pylist() == [between(v - step[0], v) for v in values]
+    assert got["m"].to_pylist() == [between(v - step[1], v + step[0]) for v in values]

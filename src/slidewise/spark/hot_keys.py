@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as sf
+from pyspark.sql.types import FloatType
 
 from slidewise.columns.order import OrderColumn
 from slidewise.spark.native import interval, quoted
@@ -77,11 +78,12 @@ def _buckets(df: DataFrame, partition_by: Sequence[str], by: OrderColumn, reach:
     )
     earlier, later = (sf.greatest, sf.least) if by.descending else (sf.least, sf.greatest)
     begin, end = sf.get(values, number * each), sf.get(values, (number + 1) * each)
-    low = earlier(
-        sf.get(values, sf.greatest(number * each - back, sf.lit(0))), _moved(begin, reach.before, by.descending)
-    )
+    # Frames over floats reach as far as their own digits tell, and so do halos (see columns/frames.py).
+    is_float = isinstance(sampled.schema["order"].dataType, FloatType)
+    before, after = (_step(length, is_float) for length in (reach.before, reach.after))
+    low = earlier(sf.get(values, sf.greatest(number * each - back, sf.lit(0))), _moved(begin, before, by.descending))
     high = later(
-        sf.get(values, sf.least((number + 1) * each + ahead, count - 1)), _moved(end, reach.after, not by.descending)
+        sf.get(values, sf.least((number + 1) * each + ahead, count - 1)), _moved(end, after, not by.descending)
     )
     first, last = number == 0, number == sf.col("last")
     bounds = {
@@ -95,14 +97,19 @@ def _buckets(df: DataFrame, partition_by: Sequence[str], by: OrderColumn, reach:
     return numbered.select(*keys, *(column.alias(PREFIX + name) for name, column in bounds.items()))
 
 
-def _moved(value: Column, length: Any, forward: bool) -> Column:
-    """A bound moved by what frames reach."""
+def _step(length: Any, is_float: bool) -> Column | None:
+    """What frames reach, in the unit of the order."""
     if length is None:
-        return value
+        return None
     if isinstance(length, Duration):
-        step = sf.expr(interval(length))
-    else:
-        step = sf.lit(length)
+        return sf.expr(interval(length))
+    return sf.lit(length).cast("float") if is_float else sf.lit(length)
+
+
+def _moved(value: Column, step: Column | None, forward: bool) -> Column:
+    """A bound moved by what frames reach."""
+    if step is None:
+        return value
     return value + step if forward else value - step
 
 
