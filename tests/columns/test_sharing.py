@@ -1,11 +1,13 @@
 """What columns of a call share, that sharing changes no result, and that threads do not either."""
 
+import decimal
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import slidewise as sw
-from slidewise.columns import plan, threads
+from slidewise.columns import order, plan, threads
 
 RNG = np.random.default_rng(11)
 COUNT = 3000
@@ -95,8 +97,8 @@ def test_frames_and_codes_are_made_once(monkeypatch):
         monkeypatch.setattr(data, name, lambda *a, f=function, n=name: made.append(n) or f(*a))
     columns = {f"{n}{w}": getattr(sw, n)("x").over(sw.rows(w)) for n in ("max", "min", "median") for w in (3, 4)}
     sw.with_columns(TABLE, **CALL, **columns)
-    # number for the median, order for the others
-    assert sorted(made) == ["arrange", "encode", "encode", "frames_of", "frames_of"]
+    # the numbers of the median are in order for the others
+    assert sorted(made) == ["arrange", "encode", "frames_of", "frames_of"]
 
 
 @pytest.mark.parametrize("chunk", [64, 1000])
@@ -150,3 +152,60 @@ def test_explain_of_a_whole_call():
     assert "mean" in str(table)
     with pytest.raises(sw.InvalidInput, match="dict of expressions"):
         sw.explain({"peak": sw.max("x")})
+
+
+# ---- columns of one call are told apart
+def columns_that_are_recoded(count, rng):
+    """Columns that are given to kernels as numbers made for the call: memory that is free again after it."""
+    decimals = [decimal.Decimal(int(k)).scaleb(-2) for k in rng.integers(-900, 900, count)]
+    texts = {f"text{k}": pa.array([f"{v:03}" for v in rng.integers(0, k, count)]) for k in (3, 40, 900)}
+    return {
+        **texts,
+        "bytes": texts["text40"].cast(pa.binary()).take(pa.array(rng.permutation(count))),
+        "category": texts["text900"].dictionary_encode().take(pa.array(rng.permutation(count))),
+        "price": pa.array(decimals, pa.decimal128(9, 2)),
+        "cost": pa.array(decimals[::-1], pa.decimal128(9, 2)),
+        "list": pa.array([[int(v)] for v in rng.integers(0, 7, count)]),
+        "half": pa.array(rng.integers(-99, 99, count).astype(np.float16)),
+        "other half": pa.array(rng.integers(-99, 99, count).astype(np.float16)),
+    }
+
+
+@pytest.mark.parametrize("count", [10, 1000, pytest.param(100_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("nulls", [0.0, 0.1])
+def test_columns_of_one_call_do_not_get_each_others_answer(count, nulls):
+    rng = np.random.default_rng(count)
+    columns = columns_that_are_recoded(count, rng)
+    if nulls:
+        for name in columns:
+            rows = [None if rng.random() < nulls else k for k in range(count)]
+            columns[name] = columns[name].take(pa.array(rows, pa.int64()))
+    table = pa.table({"at": rng.permutation(count), **columns})
+    for window in (sw.rows(count), sw.rows_between(-20, 20), sw.range_between(-30, 5, exclude="current row")):
+        given = {f"distinct {name}": sw.count_distinct(name).over(window) for name in columns}
+        for name in ("price", "cost", "half", "other half"):
+            given[f"median {name}"] = sw.median(name).over(window)
+            given[f"spread {name}"] = sw.stddev(name).over(window)
+        together = sw.with_columns(table, order_by="at", **given)
+        for name, over in given.items():
+            assert together[name].equals(sw.with_columns(table, order_by="at", r=over)["r"]), (name, window)
+    hops = {name: over.aggregation for name, over in given.items()}
+    call = {"order_by": "at", "window": sw.time(count, every=max(1, count // 7))}
+    together = sw.aggregate(table, **call, **hops)
+    for name, aggregation in hops.items():
+        assert together[name].equals(sw.aggregate(table, **call, r=aggregation)["r"]), name
+
+
+def test_what_reads_a_column_alike_is_arranged_once(monkeypatch):
+    arranged = []
+    arrange = order.Arrangement.arrange
+
+    def counting(self, values):
+        arranged.append(values)
+        return arrange(self, values)
+
+    monkeypatch.setattr(order.Arrangement, "arrange", counting)
+    table = {"at": RNG.permutation(50), "x": RNG.integers(0, 9, 50).astype(np.uint64)}
+    names = ("sum", "max", "median", "count_distinct", "mode")
+    sw.with_columns(table, order_by="at", **{n: getattr(sw, n)("x").over(sw.rows(5)) for n in names})
+    assert len(arranged) == 1

@@ -15,10 +15,13 @@ from slidewise.aggregations.base import Aggregation
 from slidewise.columns.frames import Arranged, frames_of
 from slidewise.columns.interchange import Source
 from slidewise.columns.order import Arrangement, OrderColumn, arrange, sortable
-from slidewise.columns.types import Encoded, encode, encoding_for, mask_of, whole_numbers
+from slidewise.columns.types import Encoded, canonical, encode, encoding_for, mask_of, whole_numbers
 from slidewise.errors import InvalidInput
 from slidewise.windows.bounds import Frames
 from slidewise.windows.definitions import Between, DeltaWindow, PunctuationWindow, RowsWindow, WindowDefinition
+
+#: what tells a column as numbers from all others: its name and its encoding. Never where it lies: memory is used again.
+Encoding = tuple[str, str]
 
 
 class Data:
@@ -39,10 +42,8 @@ class Data:
         self.source, self.partition_by, self.order_by = source, partition_by, order_by
         self._arrays: dict[str, pa.Array] = {}
         self._masks: dict[str, np.ndarray | None] = {}
-        self._encoded: dict[tuple[str, str], Encoded] = {}
-        #: arranged values, by the place of those that came in
-        self._moved: dict[Any, np.ndarray] = {}
-        self._nan: dict[Any, bool] = {}
+        self._encoded: dict[Encoding, Encoded] = {}
+        self._canonical: dict[Encoding, str] = {}
         self._frames: dict[WindowDefinition, Frames] = {}
         self._views: dict[Any, View] = {}
         self._in_order: Arranged | None = None
@@ -84,29 +85,24 @@ class Data:
             self._masks[name] = None if mask is None else self.arrangement.arrange(mask)
         return self._masks[name]
 
-    def encoded(self, name: str, how: str) -> Encoded:
+    def encoding(self, name: str, how: str) -> Encoding:
+        """What tells a column as numbers from all others: its name, and the encoding that this one comes down to."""
+        if (name, how) not in self._canonical:
+            self._canonical[name, how] = how if how == "row" else canonical(self.array(name), how)
+        return name, self._canonical[name, how]
+
+    def encoded(self, encoding: Encoding) -> Encoded:
         """An arranged column as numbers; "row" is the number of the arranged row."""
-        if (name, how) not in self._encoded:
+        if encoding not in self._encoded:
+            name, how = encoding
             if how == "row":
                 me = weakref.proxy(self)
                 made = Encoded(np.arange(len(self.source)), lambda rows, valid: me.taken(name, rows, valid))
             else:
                 values, decode = encode(self.array(name), how)
-                if values.flags.owndata:
-                    made = Encoded(self.arrangement.arrange(values), decode)
-                else:  # the memory of the column, which other encodings may leave as it is too
-                    if place(values) not in self._moved:
-                        self._moved[place(values)] = self.arrangement.arrange(values)
-                    made = Encoded(self._moved[place(values)], decode)
-            self._encoded[name, how] = made
-        return self._encoded[name, how]
-
-    def has_nan(self, values: np.ndarray) -> bool:
-        """Whether one of these floats is NaN; a column is looked through once."""
-        key = place(values)
-        if key not in self._nan:
-            self._nan[key] = bool(np.isnan(values.min(initial=0.0)))
-        return self._nan[key]
+                made = Encoded(self.arrangement.arrange(values), decode)
+            self._encoded[encoding] = made
+        return self._encoded[encoding]
 
     def taken(self, name: str, rows: np.ndarray, valid: np.ndarray) -> pa.Array:
         """The values of a column at arranged rows."""
@@ -220,19 +216,15 @@ class Data:
         return self.arrangement.arrange(pc.fill_null(array, False).to_numpy(zero_copy_only=False))
 
 
-def place(values: np.ndarray) -> tuple[Any, ...]:
-    """Which memory an array is, read as what: the same for two encodings that leave a column as it is."""
-    return values.__array_interface__["data"][0], values.dtype, len(values), values.strides
-
-
 class View:
     """Some of the arranged rows, one after the other, and frames over them."""
 
     def __init__(self, data: Data, with_nulls: frozenset[str], where: str | None) -> None:
         self.data: Data = weakref.proxy(data)
         self.key = (with_nulls, where)
-        #: values that are left, by the place of all
-        self._values: dict[Any, np.ndarray] = {}
+        #: values that are left
+        self._values: dict[Encoding, np.ndarray] = {}
+        self._nan: dict[Encoding, bool] = {}
         self._frames: dict[WindowDefinition, Frames] = {}
         left_out = None
         for name in with_nulls:
@@ -268,26 +260,35 @@ class View:
         """Let the frames of a window go."""
         self._frames.pop(window, None)
 
-    def encoded(self, name: str, how: str) -> Encoded:
+    def encoded(self, encoding: Encoding) -> Encoded:
         """A column over the rows that are left."""
-        whole = self.data.encoded(name, how)
+        whole = self.data.encoded(encoding)
         if self.left_out is None:
             return whole
-        same = place(whole.values)
-        if same not in self._values:
-            self._values[same] = whole.values[self._kept]
-        return Encoded(self._values[same], whole.decode)
+        if encoding not in self._values:
+            self._values[encoding] = whole.values[self._kept]
+        return Encoded(self._values[encoding], whole.decode)
 
-    def arguments(self, aggregation: Aggregation) -> list[Encoded]:
-        """What the aggregation is given."""
+    def has_nan(self, encoding: Encoding) -> bool:
+        """Whether one of these floats is NaN; a column is looked through once."""
+        if encoding not in self._nan:
+            self._nan[encoding] = bool(np.isnan(self.encoded(encoding).values.min(initial=0.0)))
+        return self._nan[encoding]
+
+    def encodings(self, aggregation: Aggregation) -> tuple[Encoding, ...]:
+        """Which columns the aggregation is given, and how."""
         if not aggregation.columns:
-            return [self.encoded("", "row")]
+            return (("", "row"),)
         made = []
         for k, name in enumerate(aggregation.columns):
             how = encoding_for(aggregation, k, name, self.data.array(name).type)
             seen = how != "row" and name not in self.key[0] and self.data.mask(name) is not None
-            made.append(self.encoded(name, "object" if seen else how))  # lift sees nulls as None
-        return made
+            made.append(self.data.encoding(name, "object" if seen else how))  # lift sees nulls as None
+        return tuple(made)
+
+    def arguments(self, aggregation: Aggregation) -> list[Encoded]:
+        """What the aggregation is given."""
+        return [self.encoded(encoding) for encoding in self.encodings(aggregation)]
 
     def row(self, kept: np.ndarray) -> np.ndarray:
         """The arranged rows that rows of this view are."""

@@ -20,7 +20,7 @@ from slidewise.aggregations.over import Over
 from slidewise.aggregations.positions import Last, NthValue
 from slidewise.aggregations.sums import Avg, Count, Sum
 from slidewise.columns import joint, types
-from slidewise.columns.data import Data, View, place
+from slidewise.columns.data import Data, View
 from slidewise.columns.threads import compute_keys
 from slidewise.columns.valid import every
 from slidewise.planner.choose import Situation, choose
@@ -121,7 +121,7 @@ class Evaluation:
                 op = aggregation.compiled(columns, frames.longest)
                 counted = frames.longest if algorithm == "sba" and frames.trailing is not None else 0
                 if algorithm in joint.ALGORITHMS and op is not None and joint.joinable(op, counted):
-                    groups.setdefault((view.key, tuple(map(place, columns)), algorithm), []).append(over)
+                    groups.setdefault((view.key, view.encodings(aggregation), algorithm), []).append(over)
         for (*_, algorithm), group in groups.items():
             for first in range(0, len(group) - 1, joint.MOST):
                 self._run_jointly(group[first : first + joint.MOST], algorithm)
@@ -129,13 +129,10 @@ class Evaluation:
     def _run_jointly(self, group: list[Over], algorithm: str) -> None:
         view = self.data.view(group[0].aggregation)
         frames = view.frames(group[0].window)
-        columns = tuple(e.values for e in view.arguments(group[0].aggregation))
+        encodings = view.encodings(group[0].aggregation)
+        columns = tuple(view.encoded(encoding).values for encoding in encodings)
         aggregations = [over.aggregation for over in group]
-        if (
-            any(map(joint.minds_nan, aggregations))
-            and columns[0].dtype.kind == "f"
-            and not self.data.has_nan(columns[0])
-        ):
+        if any(map(joint.minds_nan, aggregations)) and columns[0].dtype.kind == "f" and not view.has_nan(encodings[0]):
             aggregations = list(map(joint.of_numbers, aggregations))
         found = compute_keys(aggregations, columns, frames, algorithm, self._keys(view), self.threads)
         for over, result in zip(group, found or [], strict=found is not None):
@@ -193,7 +190,7 @@ class Evaluation:
     def _decimals(self, over: Over, view: View, frames: Frames, due: np.ndarray | None, kind: pa.DataType) -> pa.Array:
         """Decimals that are too wide for 64 bits, as Python's, with as many digits as it takes."""
         aggregation = over.aggregation
-        values = view.encoded(aggregation.columns[0], "object").values
+        values = view.encoded((aggregation.columns[0], "object")).values
         mean = isinstance(aggregation, Avg)
         result = types.decimal_avg_type(kind) if mean else types.decimal_sum_type(kind)
         with decimal.localcontext(prec=100):
@@ -214,7 +211,7 @@ class Evaluation:
         return values if self.slides is not None else self.data.arrangement.restore(values)
 
     def _carried(self, aggregation: Aggregation) -> types.Decode:
-        return self.data.encoded(aggregation.columns[0], "row").decode
+        return self.data.encoded((aggregation.columns[0], "row")).decode
 
     def _decoder(self, aggregation: Aggregation, view: View) -> types.Decode:
         first = view.arguments(aggregation)[0]

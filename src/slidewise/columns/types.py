@@ -114,7 +114,21 @@ def encode(array: pa.Array, how: str) -> Encoded:
     """A column in one of the encodings: "number", "double", "unscaled", "order", "equal" or "object"."""
     if pa.types.is_null(array.type):
         return Encoded(np.zeros(len(array), np.int64), lambda values, valid: pa.nulls(len(values), array.type))
-    return _ENCODINGS[how](array)
+    return _ENCODINGS[canonical(array, how)](array)
+
+
+def canonical(array: pa.Array, how: str) -> str:
+    """The encoding that one comes down to for a column: numbers are ordered, and equal, as they are.
+
+    With the column's name it says what was made, so that all who read a column alike share it.
+    """
+    kind, of = array.type, family(array.type)
+    if how == "equal" and (pa.types.is_dictionary(kind) or of not in ("other", "string", "binary", "decimal")):
+        how = "order"
+    if how == "order" and of in ("integer", "float", "boolean") and not pa.types.is_dictionary(kind):
+        beyond = pa.types.is_uint64(kind) and words(array, np.uint64).max(initial=0) >= 2**63
+        return "order" if beyond else "number"
+    return how
 
 
 def _number(array: pa.Array) -> Encoded:
@@ -150,15 +164,12 @@ def _order(array: pa.Array) -> Encoded:
     if pa.types.is_dictionary(kind):
         if of != "float":
             return _sorted_dictionary(array)
-        values, back = _order(array.cast(kind.value_type))  # two zeros or two NaNs may be two entries
+        values, back = _number(array.cast(kind.value_type))  # two zeros or two NaNs may be two entries
         return Encoded(values, lambda out, valid: back(out, valid).dictionary_encode().cast(kind))
-    if pa.types.is_uint64(kind):
-        values = words(array, np.uint64)
-        top = np.uint64(0 if values.max(initial=0) < 2**63 else 1 << 63)
-        flipped = (values ^ top).view(np.int64) if top else values.view(np.int64)
+    if pa.types.is_uint64(kind):  # with values from 2**63 on
+        top = np.uint64(1 << 63)
+        flipped = (words(array, np.uint64) ^ top).view(np.int64)
         return Encoded(flipped, lambda out, valid: arrow(out.astype(np.int64).view(np.uint64) ^ top, valid, kind))
-    if of in ("integer", "float", "boolean"):
-        return _number(array)
     if of == "decimal":
         digits = unscaled_digits(array)
         if digits is not None:
@@ -170,15 +181,11 @@ def _order(array: pa.Array) -> Encoded:
 
 def _equal(array: pa.Array) -> Encoded:
     """Numbers that are equal where values are; only their number is asked for."""
-    if family(array.type) in ("other", "string", "binary", "decimal"):
-        if pa.types.is_dictionary(array.type):  # two of its entries may be equal
-            return _sorted_dictionary(array)
-        try:
-            codes = array.dictionary_encode().indices
-        except pa.ArrowNotImplementedError:
-            codes = _codes_of_nested(array)
-        return _number(codes)
-    return _order(array)
+    try:
+        codes = array.dictionary_encode().indices
+    except pa.ArrowNotImplementedError:
+        codes = _codes_of_nested(array)
+    return _number(codes)
 
 
 def _codes_of_nested(array: pa.Array) -> pa.Array:

@@ -7,6 +7,7 @@ it in milliseconds and compiles nothing, for aggregations from any module, a not
 from __future__ import annotations
 
 import functools
+import itertools
 import threading
 import types
 import warnings
@@ -25,6 +26,8 @@ from slidewise.templates.names import Array, IntArray, IntQueue, Partial, Queue
 
 _kernels: dict[tuple[Any, ...], Any] = {}
 _lock = threading.Lock()
+#: numbers for kernels that have no digest: an id would come again once its object is gone
+_serial = itertools.count(1)
 
 
 # ---- partials and state as arrays
@@ -197,7 +200,7 @@ def _build(
     import numba
 
     # Two kernels whose helpers have equal names would mix up their machine code: every clone has the whole tag.
-    tag = "_" + "_".join(str(part).rpartition(".")[2] for part in (*who, code or id(op)) if part)
+    tag = "_" + "_".join(str(part).rpartition(".")[2] for part in (*who, code or next(_serial)) if part)
     clones: dict[Any, Any] = {}
     names = {n: _jitable(getattr(op, n), tag, clones) for n in ("lift", "combine", "lower", "defined", "inverse")}
     names |= {n: _jitable(f, tag, clones) for n, f in more.items()}
