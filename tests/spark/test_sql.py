@@ -207,6 +207,76 @@ def test_what_spark_refuses(spark, rows):
     assert found["l"].min() == 1
 
 
+FRAMELESS = (
+    "rank()",
+    "dense_rank()",
+    "percent_rank()",
+    "row_number()",
+    "lag(n)",
+    "lead(n, 2, -1)",
+    "ntile(3)",
+    "cume_dist()",
+)
+MEANINGLESS = (
+    "ROWS BETWEEN 2 PRECEDING AND CURRENT ROW",
+    "RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE GROUP",
+    "GROUPS BETWEEN 3 PRECEDING AND 1 PRECEDING EXCLUDE TIES",
+    "ROWS BETWEEN 4 PRECEDING AND 6 PRECEDING",
+)
+
+
+def test_a_frame_means_nothing_to_ranks_and_neighbours(spark, rows):
+    """PostgreSQL and DuckDB ignore it; Spark refuses it. Alone, beside our windows, by name, and refined."""
+    window = "PARTITION BY k ORDER BY u"
+
+    def items(over):
+        return ", ".join(f"{call} OVER {over} AS c{i}" for i, call in enumerate(FRAMELESS))
+
+    bare = spark.sql(f"SELECT id, {items(f'({window})')} FROM rows ORDER BY id").collect()
+    queries = [f"SELECT id, {items(f'({window} {frame})')} FROM rows ORDER BY id" for frame in MEANINGLESS] + [
+        f"SELECT id, {items('w')} FROM rows WINDOW w AS ({window} {MEANINGLESS[2]}) ORDER BY id",
+        f"SELECT id, {items(f'(w {MEANINGLESS[0]})')} FROM rows WINDOW w AS ({window}) ORDER BY id",
+    ]
+    for query in queries:
+        assert sql(spark, query).collect() == bare, query
+    shared = sql(
+        spark,
+        f"""SELECT id, {items("w")}, median(n) OVER w AS m, 1 + rank() OVER w AS more FROM rows
+            QUALIFY row_number() OVER w > 0 WINDOW w AS ({window} {MEANINGLESS[2]}) ORDER BY id""",
+    ).collect()
+    assert [tuple(r)[: len(FRAMELESS) + 1] for r in shared] == [tuple(r) for r in bare]
+    assert all(r.more == r.c0 + 1 for r in shared)
+    assert any(r.m is not None for r in shared)
+
+
+def test_bounds_that_cross_give_empty_frames(spark):
+    """Where Spark takes them, its answer, which has rows of null order among their peers; else PostgreSQL's."""
+    spark.sql(
+        "SELECT * FROM VALUES (1, 1, 0D), (2, 1, 0D), (3, 2, double('inf')), (4, NULL, NULL), (5, 3, double('nan')), "
+        "(6, NULL, 7D) AS t(id, u, f)"
+    ).createOrReplaceTempView("few")
+    bounds = {"2 PRECEDING": -2, "1 PRECEDING": -1, "CURRENT ROW": 0, "-1 FOLLOWING": -1, "1 FOLLOWING": 1}
+    pairs = [(a, b) for a in bounds for b in bounds if bounds[a] <= bounds[b] or not ("FOL" in a and "PREC" in b)]
+    by_spark = [(a, b) for a, b in pairs if bounds[a] <= bounds[b] or "CURRENT ROW" in (a, b)]
+    assert len(by_spark) < len(pairs)
+    for unit, order in (("ROWS", "u, id"), ("RANGE", "u"), ("RANGE", "f DESC"), ("GROUPS", "u")):
+
+        def counts(run, pairs, frame=f"ORDER BY {order} {unit}"):
+            items = ", ".join(f"count(*) OVER ({frame} BETWEEN {a} AND {b}) AS `{a} {b}`" for a, b in pairs)
+            return [r.asDict() for r in run(f"SELECT id, {items} FROM few ORDER BY id").collect()]
+
+        found = counts(lambda query: sql(spark, query), pairs)
+        expected = counts(spark.sql, by_spark) if unit != "GROUPS" else []
+        for ours, theirs in zip(found, expected, strict=unit != "GROUPS"):
+            assert {name: ours[name] for name in theirs} == theirs, (unit, order)
+        # Null, infinity and NaN plus an offset are what they were: they find their peers.
+        apart = {"u": (4, 6), "f DESC": (3, 4, 5)}.get(order, ())
+        for a, b in set(pairs) - set(by_spark):
+            for row in found:
+                wanted = row["CURRENT ROW CURRENT ROW"] if unit == "RANGE" and row["id"] in apart else 0
+                assert row[f"{a} {b}"] == wanted, (unit, order, a, b, row["id"])
+
+
 def test_arguments_and_views(spark, rows):
     query = """
         SELECT id, sum(n) OVER (ORDER BY u ROWS :back PRECEDING) AS a, '{{}}' AS b, max(n) OVER () AS c
@@ -281,8 +351,14 @@ REFUSED = [
     ("SELECT sum(x) OVER (ORDER BY u ROWS 1 PRECEDING EXCLUDE ME) FROM t", "EXCLUDE ME", "EXCLUDE takes"),
     ("SELECT sum(x) OVER (ORDER BY u PARTITION BY y) FROM t", "PARTITION BY y", "none of it"),
     ("SELECT percentile(x, 95) OVER () FROM t", "percentile(x, 95) OVER ()", r"Did you mean 0\.95"),
-    ("SELECT rank() OVER (ORDER BY u GROUPS 1 PRECEDING), sum(x) OVER () FROM t", "GROUPS", "which has no GROUPS"),
-    ("SELECT rank() OVER (ORDER BY u ROWS 1 PRECEDING EXCLUDE TIES) FROM t", "EXCLUDE TIES", "has no EXCLUDE"),
+    ("SELECT histogram_numeric(x, 3) OVER (ORDER BY u GROUPS 1 PRECEDING), sum(x) OVER () FROM t",
+     "GROUPS", "which has no GROUPS"),
+    ("SELECT histogram_numeric(x, 3) OVER (ORDER BY u ROWS 1 PRECEDING EXCLUDE TIES) FROM t",
+     "EXCLUDE TIES", "has no EXCLUDE"),
+    ("SELECT sum(x) OVER (ORDER BY u RANGE BETWEEN 2 FOLLOWING AND 0 PRECEDING) FROM t",
+     "RANGE BETWEEN 2 FOLLOWING AND 0 PRECEDING", "start 2 is after the end 0"),
+    ("SELECT sum(x) OVER (ORDER BY u ROWS BETWEEN UNBOUNDED FOLLOWING AND CURRENT ROW) FROM t",
+     "ROWS BETWEEN UNBOUNDED FOLLOWING AND CURRENT ROW", "no row is in a frame"),
     ("SELECT max(min(x) OVER ()) OVER () FROM t", "min(x) OVER ()", "a window inside of a window"),
     ("SELECT x FROM t WHERE sum(x) OVER () > 1", "sum(x) OVER ()", "a window in WHERE.*QUALIFY"),
     ("SELECT x FROM t GROUP BY sum(x) OVER ()", "sum(x) OVER ()", "a window in GROUP BY"),

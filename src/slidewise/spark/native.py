@@ -24,6 +24,7 @@ from slidewise.windows.definitions import (
     TimeWindow,
     Unbounded,
     WindowDefinition,
+    crosses,
 )
 from slidewise.windows.durations import CalendarDuration, Duration
 
@@ -93,6 +94,8 @@ def refusal(over: Over) -> str | None:
         return "Spark has no EXCLUDE"
     if any(isinstance(bound, Column) for bound in (window.start, window.end)):
         return "Spark's bounds are constants"
+    if crosses(window.start, window.end):
+        return "Spark refuses bounds that cross, but for some"
     return None
 
 

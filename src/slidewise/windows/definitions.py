@@ -476,15 +476,23 @@ def _between(
 
 
 def _check_order(first: Length, last: Length, what: str) -> None:
-    """Refuse constant bounds of which the start is after the end; a plain 0 goes with every kind."""
-    both = sign(first) and sign(last)
-    if both and not same_kind(first, last):
+    """Refuse constant bounds of which the start is after the end."""
+    if sign(first) and sign(last) and not same_kind(first, last):
         raise InvalidInput(f"{what}: both bounds must be of one kind, got {first!r} and {last!r}")
-    if first > last if both else sign(first) > sign(last):  # type: ignore[operator]
+    if crosses(first, last):
         raise InvalidInput(
             f"{what}: the start {first!r} is after the end {last!r}, so that every frame is empty. "
             "Negative is preceding, positive is following"
         )
+
+
+def crosses(first: Bound, last: Bound) -> bool:
+    """Whether the start is after the end, where both are constants of one kind; a plain 0 goes with every kind."""
+    if isinstance(first, Unbounded | Column) or isinstance(last, Unbounded | Column):
+        return False
+    if not (sign(first) and sign(last)):
+        return sign(first) > sign(last)
+    return same_kind(first, last) and first > last  # type: ignore[operator]
 
 
 def _bound(value: Any, unit: str, what: str) -> Bound:

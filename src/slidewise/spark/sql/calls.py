@@ -31,6 +31,10 @@ class Bound:
     offset: Span | None = None
     following: bool = False
 
+    @property
+    def preceding(self) -> bool:
+        return self.offset is not None and not self.following
+
 
 @dataclass(frozen=True)
 class Frame:

@@ -18,7 +18,7 @@ from slidewise.spark.sql.blocks import Block, begins_query
 from slidewise.spark.sql.calls import Call, Spec, named_windows, resolved
 from slidewise.spark.sql.expressions import ColumnUse, is_aggregate, parsed
 from slidewise.spark.sql.source import Edit, Source, Span
-from slidewise.spark.sql.translate import aggregation, beyond_spark, frame
+from slidewise.spark.sql.translate import aggregation, beyond_spark, frame, without_frame
 from slidewise.spark.window import SpecifiedOver
 
 #: how the names begin that are made here
@@ -88,6 +88,7 @@ class Select:
         #: calls of slidewise's with their columns, and calls of Spark's with their windows
         self.ours: dict[Call, str] = {}
         self._theirs: dict[Call, Spec] = {}
+        self._unframed: set[Call] = set()
         self._inlined: list[Edit] = []
         #: items of the outer SELECT by their aliases
         self._aliases: dict[str, str] = {}
@@ -95,7 +96,11 @@ class Select:
         self._named = {} if clause is None else named_windows(source, clause)
         for call in calls:
             self._sort_out(call, calls)
-        self._inlined = [self._written_out(call, spec) for call, spec in self._theirs.items() if call.spec.base]
+        self._inlined = [
+            self._written_out(call, spec)
+            for call, spec in self._theirs.items()
+            if call.spec.base or call in self._unframed
+        ]
         if self.ours:
             self._refuse_group_by_all()
             self._items = [self._item(span) for span in block.items]
@@ -109,11 +114,14 @@ class Select:
         spec = resolved(source, call.spec, self._named)
         made = aggregation(source, call, self._hoist)
         if made is None:
-            beyond = beyond_spark(spec)
+            unframed = without_frame(call, spec)
+            if unframed is not spec:
+                self._unframed.add(call)
+            beyond = beyond_spark(unframed)
             if beyond is not None:
                 where, what = beyond
                 raise source.error(where, f"{call.name} over a window is left to Spark, which has no {what}")
-            self._theirs[call] = spec
+            self._theirs[call] = unframed
             return
         self._refuse_misplaced(call, calls)
         over = made.over(frame(source, spec, self._hoist))
@@ -142,17 +150,20 @@ class Select:
             )
 
     def _written_out(self, call: Call, spec: Spec) -> Edit:
-        """The window of a call without its name: the WINDOW clause goes, and Spark cannot refine one."""
+        """The window of a call without its name, since the WINDOW clause goes and Spark cannot refine one, and without
+        a frame that means nothing."""
         words = " ".join(self.source.text(part) for part in spec.words)
         return Edit(*self.source.offsets(call.spec.span), f"({words})")
 
     def refined(self) -> list[Edit]:
-        """Where all calls are Spark's, but refine named windows: the edits that write them out."""
+        """Where all calls are Spark's, but refine named windows or have frames that mean nothing: the edits that write
+        them out."""
         specs = [*self._named.values(), *(call.spec for call in self._theirs)]
         clause = self.block.clauses.get("WINDOW")
-        if clause is None or not any(spec.base is not None and spec.words for spec in specs):
+        refines = clause is not None and any(spec.base is not None and spec.words for spec in specs)
+        if not refines and not self._unframed:
             return []
-        return [*self._inlined, Edit(*self.source.offsets(clause), "")]
+        return [*self._inlined, *([Edit(*self.source.offsets(clause), "")] if clause is not None else [])]
 
     # ---- items
     def _item(self, span: Span) -> _Item:

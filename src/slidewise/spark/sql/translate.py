@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import slidewise as sw
@@ -17,7 +18,7 @@ from slidewise.aggregations.moment_sketch import MomentSketch
 from slidewise.errors import InvalidInput
 from slidewise.spark.sql.calls import Bound, Call, Frame, Spec
 from slidewise.spark.sql.source import Source, Span
-from slidewise.windows.definitions import Between
+from slidewise.windows.definitions import Between, crosses
 from slidewise.windows.durations import CalendarDuration, Duration, duration
 
 #: the name of the column that an expression becomes: a part of the query, or text made from it
@@ -91,6 +92,8 @@ _WITH_PARAMETERS: dict[str, tuple[Make, tuple[str, ...]]] = {
 }
 _WITH_PARAMETERS["percentile_approx"] = _WITH_PARAMETERS["approx_percentile"]
 
+#: Spark's functions of a row's place among all rows of its partition
+_FRAMELESS = {"cume_dist", "dense_rank", "lag", "lead", "ntile", "percent_rank", "rank", "row_number"}
 #: DISTINCT changes nothing for these
 _SAME_IF_DISTINCT = {"any", "bit_or", "bool_and", "bool_or", "collect_set", "every", "max", "min", "some"}
 
@@ -221,7 +224,12 @@ def literal(source: Source, span: Span) -> int | float | str | bool | None:
 
 # ---- frames
 def frame(source: Source, spec: Spec, column: Column) -> Between:
-    """The frame of a spec; SQL's default where it has none."""
+    """The frame of a spec; SQL's default where it has none.
+
+    Constant bounds that cross give empty frames, as in PostgreSQL: 2 PRECEDING to 4 PRECEDING; and as in Spark, which
+    refuses these, where one of them is CURRENT ROW. From FOLLOWING to PRECEDING is an error in both. (By RANGE, a row
+    whose order is null has its peers as its frame even then.)
+    """
     given = spec.frame
     if given is None:
         return sw.range_between(-sw.UNBOUNDED, 0) if spec.order else sw.rows_between(-sw.UNBOUNDED, sw.UNBOUNDED)
@@ -234,11 +242,22 @@ def frame(source: Source, spec: Spec, column: Column) -> Between:
     between = {"ROWS": sw.rows_between, "RANGE": sw.range_between, "GROUPS": sw.groups_between}[given.unit]
     try:
         start, end = (_offset(source, given, bound, column) for bound in (given.start, given.end))
+        if crosses(start, end) and not (given.start.following and given.end.preceding):
+            turned = between(end, start, exclude=given.exclude)  # type: ignore[arg-type]
+            return replace(turned, start=turned.end, end=turned.start)
         return between(start, end, exclude=given.exclude)  # type: ignore[arg-type]
     except InvalidInput as error:
         if "\n" in str(error):  # it has its place already
             raise
         raise source.error(given.span, str(error)) from None
+
+
+def without_frame(call: Call, spec: Spec) -> Spec:
+    """The window of a function by rank or position, to which a frame means nothing: PostgreSQL and DuckDB ignore it,
+    and Spark takes no other than its own."""
+    if call.name not in _FRAMELESS or spec.frame is None:
+        return spec
+    return replace(spec, frame=None, words=tuple(part for part in spec.words if part != spec.frame.span))
 
 
 def beyond_spark(spec: Spec) -> tuple[Span, str] | None:
