@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 
 from slidewise.algorithms import holistic_frames as hf
+from slidewise.algorithms.incremental_quantile import QuantileIndex
 from slidewise.errors import InvalidInput
 
 NAN = math.nan
@@ -205,7 +206,59 @@ def test_replacement_spares_about_half_of_the_selections():
     assert work["naive"].selects == work["reuse"].selects == n - w
     assert work["naive"].avoided == work["reuse"].avoided == 0
     assert 0.4 < work["replace"].avoided / (n - w) < 0.6
-    assert work["replace"].selects + work["replace"].avoided == n - w
+    assert work["replace"].selects + work["replace"].scans + work["replace"].avoided == n - w
+    assert work["replace"].selects < (n - w) / 50  # the row of the answer itself has left
+
+
+class Lookups(list):
+    """Values that count how often one is looked at."""
+
+    count = 0
+
+    def __getitem__(self, row):
+        self.count += 1
+        return super().__getitem__(row)
+
+
+@pytest.mark.parametrize(
+    ("kind", "most"),
+    [
+        ("random", {"naive": 2.9, "reuse": 1.35, "replace": 0.35}),
+        ("rising", {"naive": 2.9, "reuse": 1.6, "replace": 0.6}),
+        ("falling", {"naive": 2.9, "reuse": 1.6, "replace": 0.6}),
+        ("few", {"naive": 2.0, "reuse": 1.1, "replace": 0.3}),
+        ("equal", {"naive": 1.1, "reuse": 1.1, "replace": 0.1}),
+        ("waves", {"naive": 2.9, "reuse": 1.6, "replace": 0.6}),
+    ],
+)
+def test_reuse_and_replacement_look_at_fewer_values(kind, most):
+    n, w, rng = 600, 201, random.Random(2)
+    values = {
+        "random": [rng.random() for _ in range(n)],
+        "rising": range(n),
+        "falling": range(n, 0, -1),
+        "few": [rng.randrange(4) for _ in range(n)],
+        "equal": [7] * n,
+        "waves": [math.sin(i / 20) for i in range(n)],
+    }[kind]
+    looks, work = {}, {}
+    for variant in most:
+        index = QuantileIndex(Lookups(values), variant)
+        for start in range(n - w):
+            index.move(start, start + w)
+            index.kth(w // 2)
+        looks[variant] = index.values.count / (n - w) / w
+        work[variant] = index.visits / (n - w) / w
+    assert all(looks[variant] <= most[variant] for variant in most), looks
+    assert all(work[variant] <= looks[variant] <= work[variant] + 0.3 for variant in most), (work, looks)  # and pivots
+    if kind == "random":
+        assert looks["naive"] > 2 * looks["reuse"] > 6 * looks["replace"]
+
+
+def test_pivots_are_drawn_the_same_way_in_every_run():
+    values = [random.Random(4).random() for _ in range(300)]
+    runs = [hf.quantile(values, range(200), range(100, 300), 0.5, variant="reuse")[1] for _ in range(2)]
+    assert runs[0] == runs[1]
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,8 @@ class Work:
     selects: int = 0
     scans: int = 0
     avoided: int = 0
+    #: values that selections and scans looked at
+    visits: int = 0
 
 
 # ---- count distinct and mode: a table of counts
@@ -174,7 +176,7 @@ def quantile(
     for (first, last), q in zip(frames, fractions, strict=True):
         index.move(first, last)
         results.append(rule.select(last - first, kth, q))
-    return results, Work(selects=index.selects, scans=index.scans, avoided=index.avoided)
+    return results, Work(selects=index.selects, scans=index.scans, avoided=index.avoided, visits=index.visits)
 
 
 # ---- input
