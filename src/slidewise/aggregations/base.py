@@ -279,7 +279,15 @@ class Aggregation(metaclass=_Filtering):
             type(self) is type(other)
             and isinstance(other, Aggregation)
             and (self.columns, self.parameters, self.where) == (other.columns, other.parameters, other.where)
+            and (type(self).__module__.startswith("slidewise.") or self._made() == other._made())
         )
+
+    def _made(self) -> dict[str, str]:
+        """The functions that __init__ made, by their code: parameters that it kept to itself are in them."""
+        from slidewise.templates.digest import content_digest
+
+        made = {name: value for name, value in vars(self).items() if inspect.isfunction(value)}
+        return {name: content_digest(function, unknown=[]) for name, function in made.items()}
 
     def __hash__(self) -> int:
         return hash((type(self), self.columns, repr(self.parameters), self.where))

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
 
 from slidewise.aggregations.base import FUNCTIONS, Aggregation
 from slidewise.registry.entries import AlgorithmEntry
 from slidewise.state import codec
-from slidewise.templates.digest import Undigestible, content_digest
+from slidewise.templates.digest import content_digest
 
 #: What is defined, and how; in the order in which differences are told.
 Definition = dict[str, str]
@@ -64,10 +65,15 @@ def words(value: Any) -> str:
 
 
 def _code(*functions: Any) -> str:
-    try:
-        return content_digest(*functions)
-    except Undigestible:  # something without bytecode: a name is the best there is
-        return ", ".join(f"{f.__module__}.{f.__qualname__}" for f in functions)
+    """The code of functions, with the values that they read; what has no content counts by its name."""
+    unknown: list[Any] = []
+    code = content_digest(*functions, unknown=unknown)
+    return content_digest(code, *map(_name, unknown)) if unknown else code
+
+
+def _name(x: Any) -> str:
+    named = x if hasattr(x, "__qualname__") else x if isinstance(x, ModuleType) else type(x)
+    return f"{named.__module__}.{named.__qualname__}" if hasattr(named, "__qualname__") else named.__name__
 
 
 def fingerprint(definition: Definition) -> bytes:

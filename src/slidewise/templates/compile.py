@@ -12,7 +12,7 @@ import threading
 import types
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,13 +20,13 @@ from slidewise.aggregations.base import Aggregation
 from slidewise.errors import CompileFallback
 from slidewise.templates import cache, ring, storage
 from slidewise.templates.bind import bind, functions_of, global_names
-from slidewise.templates.digest import Undigestible, digest
+from slidewise.templates.digest import Undigestible, digest, is_dispatcher
 from slidewise.templates.interpret import state_fields
 from slidewise.templates.names import Array, IntArray, IntQueue, Partial, Queue
 
 _kernels: dict[tuple[Any, ...], Any] = {}
 _lock = threading.Lock()
-#: numbers for kernels that have no digest: an id would come again once its object is gone
+#: numbers for kernels that a digest does not tell apart; an id would come again once its object is gone
 _serial = itertools.count(1)
 
 
@@ -135,29 +135,51 @@ def kernel(
     code = _code_of(driver, module, parts, f"({typed_identity(op, partial)!r}, {_shown(partial)})")
     who = (driver.__module__, driver.__name__, module and module.__name__, op.name, _type_key(args))
     with _lock:
-        key = (*who, code) if code else (*who, parts)  # functions in the key stay alive, and so their ids
+        key = (*who, code)
         if key not in _kernels:
             functions = functions_of(module) if module else []
             _kernels[key] = _build(driver, functions, op, partial, args, who, code, more)
         return _kernels[key]
 
 
+class Code(NamedTuple):
+    """What tells the code of kernels apart."""
+
+    digest: str
+    #: what has no digest: kernels are kept in this process only, and are good for these very objects
+    unknown: tuple[Same, ...] = ()
+
+
+class Same:
+    """An object that equals itself alone; it lives as long as this does."""
+
+    def __init__(self, it: Any) -> None:
+        self.it = it
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.it is other.it
+
+    def __hash__(self) -> int:
+        return hash(type(self.it))
+
+
 def _code_of(
     driver: types.FunctionType, module: types.ModuleType | None, parts: tuple[Any, ...], constants: str
-) -> str | None:
-    """The digest of a kernel's code, or None.
+) -> Code:
+    """What a kernel is made from.
 
     Ours is remembered, since digesting takes longer than a small array; a user's functions are digested at every call,
-    since a global that they read may have changed.
+    since what they read may have changed: a global, or an attribute of a module.
     """
-    return (_our_kernel_digest if _from_here(*parts) else _kernel_digest)(driver, module, parts, constants)
+    return (_our_kernel_code if _from_here(*parts) else _kernel_code)(driver, module, parts, constants)
 
 
-def _kernel_digest(
+def _kernel_code(
     driver: types.FunctionType, module: types.ModuleType | None, parts: tuple[Any, ...], constants: str
-) -> str | None:
-    code = _digest(*parts)
-    return code and digest(_template_digest(driver, module), code, constants)
+) -> Code:
+    unknown: list[Any] = []
+    code = digest(_template_digest(driver, module), digest(*parts, unknown=unknown), constants)
+    return Code(code, tuple(map(Same, unknown)))
 
 
 def _digest(*things: Any) -> str | None:
@@ -167,7 +189,7 @@ def _digest(*things: Any) -> str | None:
         return None
 
 
-_our_kernel_digest = functools.lru_cache(maxsize=1024)(_kernel_digest)
+_our_kernel_code = functools.lru_cache(maxsize=1024)(_kernel_code)
 #: the digest of our own functions, or None
 code_digest = functools.lru_cache(maxsize=1024)(_digest)
 
@@ -194,13 +216,15 @@ def _build(
     partial: np.dtype,
     args: tuple[Any, ...],
     who: tuple[Any, ...],
-    code: str | None,
+    code: Code,
     more: Mapping[str, types.FunctionType],
 ) -> Any:
     import numba
 
     # Two kernels whose helpers have equal names would mix up their machine code: every clone has the whole tag.
-    tag = "_" + "_".join(str(part).rpartition(".")[2] for part in (*who, code or next(_serial)) if part)
+    tag = "_" + "_".join(
+        str(part).rpartition(".")[2] for part in (*who, code.digest, code.unknown and next(_serial)) if part
+    )
     clones: dict[Any, Any] = {}
     names = {n: _jitable(getattr(op, n), tag, clones) for n in ("lift", "combine", "lower", "defined", "inverse")}
     names |= {n: _jitable(f, tag, clones) for n, f in more.items()}
@@ -218,7 +242,7 @@ def _build(
     if numba.config.DISABLE_JIT:
         return bind([driver], names, tag)[driver.__name__]
     signature = tuple(numba.typeof(a) for a in args)
-    attempts = ([cache.cached_njit] if code else []) + [numba.njit(nogil=True)]
+    attempts = ([] if code.unknown else [cache.cached_njit]) + [numba.njit(nogil=True)]
     for make in attempts:
         compiled = bind([driver], names, tag, make)[driver.__name__]
         try:  # only compiling may fail here, never running; what numba raises is not always its own error
@@ -258,19 +282,35 @@ def _struct_names() -> dict[str, Any]:
 
 
 def _jitable(function: Any, tag: str, clones: dict[Any, Any]) -> Any:
-    """A clone for kernels, with clones of the plain functions that it calls."""
-    if not isinstance(function, types.FunctionType):
+    """A clone for kernels, with clones of the functions that it calls; of the user's own @njit as well, since numba
+    keeps the globals that it first compiled them with."""
+    plain = function.py_func if is_dispatcher(function) else function
+    if not isinstance(plain, types.FunctionType):
         return function
     if function not in clones:
         clones[function] = None  # numba resolves a function's call of itself
-        called = {n: function.__globals__.get(n) for n in global_names(function.__code__)}
+        called = {n: plain.__globals__.get(n) for n in global_names(plain.__code__)}
         names = {
             n: _jitable(f, tag, clones)
             for n, f in called.items()
-            if isinstance(f, types.FunctionType) and f is not function and not hasattr(f, "_intrinsic_")
+            if (isinstance(f, types.FunctionType) or is_dispatcher(f)) and f is not function and not _is_extension(f)
         }
-        clones[function] = bind([function], names, tag, _register)[function.__name__]
+        again = _register if plain is function else functools.partial(_jitted_as, function)
+        clones[function] = bind([plain], names, tag, again)[plain.__name__]
     return clones[function]
+
+
+def _is_extension(function: Any) -> bool:
+    """Whether numba is told elsewhere what this means to it."""
+    return hasattr(function, "_intrinsic_")
+
+
+def _jitted_as(dispatcher: Any, function: Any) -> Any:
+    """A function by the options, and for the signatures, of the user's own @njit."""
+    import numba
+
+    signatures = None if dispatcher._can_compile else dispatcher.nopython_signatures
+    return numba.jit(signatures, **dispatcher.targetoptions)(function)
 
 
 def _type_key(a: Any) -> str:

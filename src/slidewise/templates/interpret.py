@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from types import FunctionType, ModuleType
 from typing import Any, ClassVar, Self
 
-from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.base import FUNCTIONS, Aggregation
 from slidewise.errors import IllegalPair, InvalidInput, Refused, StateError
 from slidewise.registry.entries import AlgorithmEntry
 from slidewise.templates import storage
@@ -253,9 +253,15 @@ def state_fields(module: ModuleType) -> dict[str, Any]:
     return typing.get_type_hints(module.State)
 
 
-@functools.lru_cache(maxsize=512)
 def swag_class(entry: AlgorithmEntry, aggregation: Aggregation) -> type[Swag]:
     """The class of one algorithm for one aggregation: the template's clones as the methods' bodies."""
+    cls = type(aggregation)
+    return _swag_class(entry, aggregation, (*(getattr(cls, name) for name in FUNCTIONS), cls.nulls, repr(cls.empty)))
+
+
+@functools.lru_cache(maxsize=512)
+def _swag_class(entry: AlgorithmEntry, aggregation: Aggregation, now: tuple[Any, ...]) -> type[Swag]:
+    """With what its class has now: in a notebook, a function of it may be replaced."""
     module = entry.module
     names = optional_names(aggregation)
     fields = state_fields(module)
