@@ -140,7 +140,8 @@ def test_no_rows():
 
 REFUSED = {
     "no slide": (lambda: sw.aggregate(TABLE, window=sw.rows(3), s=sw.sum("x")), "Use sw.with_columns"),
-    "no window": (lambda: sw.aggregate(TABLE, window=3, s=sw.sum("x")), "window= is a window"),
+    "a number of rows": (lambda: sw.aggregate(TABLE, window=3, s=sw.sum("x")), "gives a result for every row"),
+    "no window": (lambda: sw.aggregate(TABLE, window="3", s=sw.sum("x")), "window= takes a window"),
     "nothing": (lambda: sw.aggregate(TABLE, window=sw.rows(3, every=2)), "at least one"),
     "an own window": (
         lambda: sw.aggregate(TABLE, window=sw.rows(3, every=2), s=sw.sum("x").over(sw.rows(2))),

@@ -3,6 +3,7 @@
 import math
 from datetime import date, datetime, timedelta
 
+import numpy as np
 import pytest
 
 import slidewise as sw
@@ -57,7 +58,12 @@ def test_definitions(make, message):
     [
         ((5, sw.rows(2)), {}, "takes an aggregation"),
         (({}, sw.rows(2)), {}, "no aggregation"),
-        ((sw.max(), 5), {}, "takes a window"),
+        ((sw.max(), 2.5), {}, "takes a window .*, or a number of rows, got 2.5"),
+        ((sw.max(), "1h"), {}, "takes a window .*, got '1h'"),
+        ((sw.max(), True), {}, "takes a window .*, got True"),
+        ((sw.max(), None), {}, "takes a window .*, got None"),
+        ((sw.max(), 0), {}, "at least 1, got 0"),
+        ((sw.max(), -2), {}, "Window: a window of rows must be at least 1, got -2"),
         ((sw.max(), sw.frames([0], [1])), {}, "rolling"),
         ((sw.max("x").over(sw.rows(2)), sw.rows(2)), {}, "brings its own window"),
         (({"a": sw.max("x"), "b": sw.min()}, sw.rows(2)), {}, "Name the columns of both"),
@@ -93,6 +99,32 @@ def test_windows(arguments, options, message):
 def test_algorithms(arguments, options, message):
     with pytest.raises(sw.IllegalPair, match=message):
         sw.Window(*arguments, **options)
+
+
+TABLE = {"x": [3, 1, 2]}
+CALLS = {
+    "over": lambda window: sw.with_columns(TABLE, y=sw.max("x").over(window))["y"].tolist(),
+    "rolling": lambda window: sw.rolling([3, 1, 2], sw.max(), window).tolist(),
+    "Window": lambda window: [r.value for w in [sw.Window(sw.max(), window)] for x in [3, 1, 2] for r in w.push(x)],
+    "explain": lambda window: str(sw.explain(sw.max(), window)),
+    "explain over": lambda window: str(sw.explain({"y": sw.max("x").over(window)})),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_number_is_a_window_of_so_many_rows(call):
+    for number in (1, 2, np.int32(2), 5):
+        assert CALLS[call](number) == CALLS[call](sw.rows(int(number)))
+    for wrong, why in ((0, "at least 1"), (-2, "at least 1"), (True, "got True"), (2.0, "a number of rows")):
+        with pytest.raises(sw.InvalidInput, match=why):
+            CALLS[call](wrong)
+
+
+def test_a_number_has_no_slide_to_aggregate_at():
+    with pytest.raises(sw.InvalidInput, match=r"rows\(5\) gives a result for every row"):
+        sw.aggregate(TABLE, window=5, y=sw.max("x"))
+    with pytest.raises(sw.InvalidInput, match=r"window= takes a window .*got 'x'"):
+        sw.aggregate(TABLE, window="x", y=sw.max("x"))
 
 
 def test_a_bad_row_changes_nothing():

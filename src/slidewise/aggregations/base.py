@@ -220,9 +220,12 @@ class Aggregation(metaclass=_Filtering):
     def over(self, window: Any, *, algorithm: str = "auto") -> Any:
         """This aggregation over a window, for `with_columns`: `sw.max("temp").over(sw.time("1h"))`.
 
+        A number is one of rows: `.over(5)` is `.over(sw.rows(5))`.
+
         A spec in PySpark's spelling (`slidewise.spark.Window`) also says how rows are partitioned and ordered.
         """
         from slidewise.aggregations.over import Over
+        from slidewise.windows.definitions import window_of
 
         if hasattr(window, "specify"):
             return window.specify(self, algorithm)
@@ -231,7 +234,7 @@ class Aggregation(metaclass=_Filtering):
                 f"{self.name}: over() got a {type(window).__name__} of pyspark, which cannot be looked into. Write the "
                 "same words with slidewise's Window: from slidewise.spark import Window"
             )
-        return Over(self, window, algorithm)
+        return Over(self, window_of(window, f"{self.name}: over()"), algorithm)
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
         """The aggregation to compile for these columns and frames of at most `longest` rows; None: interpret.

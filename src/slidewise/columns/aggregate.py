@@ -17,7 +17,7 @@ from slidewise.columns.slides import Slides, slides_of
 from slidewise.columns.threads import thread_count
 from slidewise.columns.with_columns import check_columns, names, ordering
 from slidewise.errors import InvalidInput
-from slidewise.windows.definitions import Frames, WindowDefinition
+from slidewise.windows.definitions import Frames, WindowDefinition, window_of
 
 
 def aggregate(
@@ -25,7 +25,7 @@ def aggregate(
     *,
     partition_by: str | Iterable[str] | None = None,
     order_by: Any = None,
-    window: WindowDefinition,
+    window: WindowDefinition | int,
     threads: int | None = None,
     algorithm: str = "auto",
     **columns: Aggregation,
@@ -62,6 +62,7 @@ def aggregate(
 
 def slide_expressions(window: Any, columns: Mapping[str, Any], algorithm: str) -> dict[str, Over]:
     """The results of a call over their window, checked."""
+    window = window_of(window, "aggregate: window=")
     _check(window, columns)
     return {name: Over(aggregation, window, algorithm) for name, aggregation in columns.items()}
 
@@ -89,8 +90,8 @@ def slide_labels(rows: Data, slides: Slides) -> dict[str, pa.Array]:
     return keys | {name: label for name, label in slides.labels.items() if name not in keys}
 
 
-def _check(window: Any, columns: Mapping[str, Any]) -> None:
-    if not isinstance(window, WindowDefinition) or isinstance(window, Frames):
+def _check(window: WindowDefinition, columns: Mapping[str, Any]) -> None:
+    if isinstance(window, Frames):
         raise InvalidInput(
             f'aggregate: window= is a window with a slide such as sw.time("1h", every="1m"), got {window!r}'
         )

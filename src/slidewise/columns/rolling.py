@@ -12,11 +12,11 @@ from slidewise.columns.valid import every
 from slidewise.errors import InvalidInput
 from slidewise.planner.choose import Situation, choose
 from slidewise.windows import bounds
-from slidewise.windows.definitions import Between, Column, Frames, RowsWindow, Unbounded, WindowDefinition
+from slidewise.windows.definitions import Between, Column, Frames, RowsWindow, Unbounded, WindowDefinition, window_of
 
 
 def rolling(
-    x: Any, aggregation: Aggregation | type[Aggregation], window: WindowDefinition, *, algorithm: str = "auto"
+    x: Any, aggregation: Aggregation | type[Aggregation], window: WindowDefinition | int, *, algorithm: str = "auto"
 ) -> np.ndarray:
     """An aggregation over a window of rows, for every row of an array.
 
@@ -40,6 +40,7 @@ def rolling(
         raise InvalidInput(
             f"rolling has arrays and no column {aggregation.where!r}: mask the rows, or use with_columns"
         )
+    window = window_of(window, "rolling")
     columns, nulls = _columns(x, aggregation)
     frames, due = _frames(window, len(columns[0]))
     if nulls is not None:

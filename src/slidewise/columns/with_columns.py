@@ -15,7 +15,7 @@ from slidewise.columns.order import OrderColumn
 from slidewise.columns.plan import Evaluation
 from slidewise.columns.threads import thread_count
 from slidewise.errors import InvalidInput
-from slidewise.windows.definitions import Frames, WindowDefinition
+from slidewise.windows.definitions import Frames
 
 
 def with_columns(
@@ -128,8 +128,6 @@ def expression(name: str, over: Any, algorithm: str) -> Over:
         )
     check_columns(over.aggregation, f"with_columns: {name}")
     window = over.window
-    if not isinstance(window, WindowDefinition):
-        raise InvalidInput(f'with_columns: {name} needs a window such as sw.rows(100) or sw.time("1h"), got {window!r}')
     if window.every is not None:
         raise InvalidInput(
             f"with_columns: {name} has the window {window!r}, which gives one result per slide and not per row. "

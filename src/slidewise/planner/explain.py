@@ -15,7 +15,7 @@ from slidewise.errors import InvalidInput
 from slidewise.planner.choose import Choice, choose, situation_of
 from slidewise.planner.sharing import base_of, may_join, read_off
 from slidewise.registry import algorithm
-from slidewise.windows.definitions import WindowDefinition
+from slidewise.windows.definitions import WindowDefinition, window_of
 
 _PLACES = {"columns": "over columns", "events": "event by event"}
 
@@ -71,7 +71,7 @@ def explain(aggregation: Any, *, partition_by: Any = None, order_by: Any = None,
 @overload
 def explain(
     aggregation: Aggregation | type[Aggregation] | Over,
-    window: WindowDefinition | None = None,
+    window: WindowDefinition | int | None = None,
     *,
     late: str = "error",
     windows: int = 1,
@@ -81,7 +81,7 @@ def explain(
 
 def explain(
     aggregation: Any,
-    window: WindowDefinition | None = None,
+    window: WindowDefinition | int | None = None,
     *,
     late: str = "error",
     windows: int = 1,
@@ -121,11 +121,12 @@ def explain(
         window, aggregation = aggregation.window, aggregation.aggregation
     if isinstance(aggregation, type) and issubclass(aggregation, Aggregation):
         aggregation = aggregation()
-    if not isinstance(aggregation, Aggregation) or not isinstance(window, WindowDefinition):
+    if not isinstance(aggregation, Aggregation) or window is None:
         raise InvalidInput(
             "explain takes an aggregation and a window, such as explain(max(), rows(1000)), "
             f"got {aggregation!r} and {window!r}"
         )
+    window = window_of(window, "explain")
     if late not in ("error", "drop", "revise"):
         raise InvalidInput(f'explain: late is "error", "drop" or "revise", got {late!r}')
     if not isinstance(windows, int) or windows < 1:

@@ -27,7 +27,7 @@ def aggregate(
     *,
     partition_by: str | Iterable[str] | None = None,
     order_by: Any = None,
-    window: WindowDefinition,
+    window: WindowDefinition | int,
     algorithm: str = "auto",
     **columns: Aggregation,
 ) -> Any:

@@ -387,6 +387,22 @@ def frames(start: Sequence[int], end: Sequence[int]) -> Frames:
 
 
 # ---- checks
+def window_of(given: Any, what: str) -> WindowDefinition:
+    """A window as the user gave it: a definition, or a number of rows.
+
+    >>> window_of(5, "rolling")
+    rows(5)
+    """
+    if isinstance(given, WindowDefinition):
+        return given
+    number = given.item() if hasattr(given, "item") else given
+    if isinstance(number, int) and not isinstance(number, bool):
+        return RowsWindow(_count(number, f"{what}: a window of rows"))
+    raise InvalidInput(
+        f'{what} takes a window such as sw.rows(100) or sw.time("1h"), or a number of rows, got {given!r}'
+    )
+
+
 def _count(value: Any, what: str) -> int:
     if hasattr(value, "item") and not isinstance(value, int):
         value = value.item()

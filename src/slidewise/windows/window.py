@@ -10,7 +10,7 @@ from slidewise.errors import InvalidInput
 from slidewise.windows.agenda import Agenda
 from slidewise.windows.changes import alike
 from slidewise.windows.clock import Clock
-from slidewise.windows.definitions import Between, Frames, WindowDefinition
+from slidewise.windows.definitions import Between, Frames, WindowDefinition, window_of
 from slidewise.windows.engine import Engine
 from slidewise.windows.order import Late, Order, checked_length, require_results_that_stay
 from slidewise.windows.plan import Due, Plan
@@ -50,7 +50,7 @@ class Window:
     def __init__(
         self,
         aggregation: Aggregation | type[Aggregation] | Mapping[str, Aggregation | type[Aggregation]],
-        window: WindowDefinition,
+        window: WindowDefinition | int,
         partition_by: str | Iterable[str] | None = None,
         emit: Literal["every", "changes"] = "every",
         max_delay: Any = None,
@@ -58,6 +58,7 @@ class Window:
         keep: Any = None,
         algorithm: str = "auto",
     ) -> None:
+        window = window_of(window, "Window")
         _check(window, emit, late, keep)
         delay, kept = checked_length(max_delay, "max_delay"), checked_length(keep, "keep")
         clock = Clock("the time", lengths_of(window, delay, kept))
@@ -307,10 +308,8 @@ def _needs_time(window: WindowDefinition) -> bool:
     return peers or window.size_kind in ("time", "range", "groups") or window.slide_kind == "time"
 
 
-def _check(window: Any, emit: Any, late: Any, keep: Any) -> None:
+def _check(window: WindowDefinition, emit: Any, late: Any, keep: Any) -> None:
     """Refuse what cannot be meant."""
-    if not isinstance(window, WindowDefinition):
-        raise InvalidInput(f'Window takes a window such as slidewise.rows(100) or time("1h"), got {window!r}')
     if isinstance(window, Frames):
         raise InvalidInput("Window: frames(start, end) are row numbers of a column. Use slidewise.rolling")
     if emit not in ("every", "changes"):
