@@ -42,16 +42,20 @@ def of_swag(
 
 def of_aggregation(aggregation: Aggregation) -> Definition:
     """The definition of an aggregation."""
-    built_in = type(aggregation).__module__.startswith(_BUILT_IN)
     definition = {
         "aggregation": aggregation.name,
         "columns": ", ".join(aggregation.columns),
         "parameters": words(aggregation.parameters),
         **({"where": aggregation.where} if aggregation.where is not None else {}),
     }
-    if built_in or aggregation.state_version is not None:
+    if is_built_in(aggregation) or aggregation.state_version is not None:
         return {**definition, "state version": str(aggregation.state_version or 1)}
     return {**definition, "functions": _code(*(getattr(aggregation, name) for name in FUNCTIONS))}
+
+
+def is_built_in(aggregation: Aggregation) -> bool:
+    """Whether an aggregation is one of ours."""
+    return type(aggregation).__module__.startswith(_BUILT_IN)
 
 
 def words(value: Any) -> str:

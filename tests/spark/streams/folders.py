@@ -8,12 +8,25 @@ import random
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from slidewise.spark.streams.definition import as_kept
+
 START = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
-COLUMNS = "k string, ts timestamp, seq long, `x.y` double, note string, tags array<long>"
+COLUMNS = (
+    "k string, ts timestamp, seq long, `x.y` double, note string, tags array<long>, "
+    "seen struct<first: timestamp, all: array<timestamp>>"
+)
 SCHEMA = pa.schema(
     [("k", pa.string()), ("ts", pa.timestamp("us", "UTC")), ("seq", pa.int64()), ("x.y", pa.float64()),
-     ("note", pa.string()), ("tags", pa.list_(pa.int64()))]
+     ("note", pa.string()), ("tags", pa.list_(pa.int64())),
+     ("seen", pa.struct([("first", pa.timestamp("us", "UTC")), ("all", pa.list_(pa.timestamp("us", "UTC")))]))]
 )  # fmt: skip
+#: what a restart may set anew without any result becoming another
+SETTINGS = {
+    "spark.sql.session.timeZone": ["Europe/Berlin", "America/New_York", "Asia/Kolkata", "UTC", "+13:45"],
+    "spark.sql.execution.arrow.maxRecordsPerBatch": ["300", "7", "65536"],
+    "spark.sql.ansi.enabled": ["true", "false"],
+    "spark.sql.shuffle.partitions": ["2", "3"],
+}
 DELAY = 2_000_000
 
 
@@ -29,7 +42,8 @@ def events(batches=4, each=150, seed=1):
             rows.append(
                 {"k": chance.choice(["a", "b", "c", "d", None]), "ts": time,
                  "seq": 2**53 + n, "x.y": chance.choice([None, math.nan, chance.random()]),
-                 "note": chance.choice(["p", "q", None]), "tags": chance.choice([None, [], [n, None]])}
+                 "note": chance.choice(["p", "q", None]), "tags": chance.choice([None, [], [2**53 + n, None]]),
+                 "seen": chance.choice([None, {"first": time, "all": [time, None]}, {"first": None, "all": None}])}
             )  # fmt: skip
         out.append(pa.Table.from_pylist(rows, schema=SCHEMA))
     return out
@@ -66,10 +80,8 @@ class Folder:
 
 def utc(table):
     """Times of the session's zone as UTC."""
-    for k, field in enumerate(table.schema):
-        if pa.types.is_timestamp(field.type):
-            table = table.set_column(k, field.name, table[field.name].cast(pa.timestamp("us", "UTC")))
-    return table.replace_schema_metadata()
+    kinds = {name: as_kept(column.type) for name, column in zip(table.column_names, table.columns, strict=True)}
+    return table.cast(pa.schema(list(kinds.items())))
 
 
 def last_row(seconds):

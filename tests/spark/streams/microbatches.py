@@ -160,6 +160,10 @@ def same(a, b, by=("k", "ts", "seq")):
 def equal(a, b):
     if isinstance(a, float) and isinstance(b, float):
         return a == b or (a != a and b != b) or abs(a - b) <= 1e-12 + 1e-9 * max(abs(a), abs(b))
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(equal, a, b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(equal(a[name], b[name]) for name in a)
     return a == b
 
 

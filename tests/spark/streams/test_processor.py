@@ -83,6 +83,43 @@ def test_the_processor_in_sparks_tester():
     same(pa.Table.from_pandas(got, preserve_index=False).cast(expected.schema), expected, by=("seq", "n"))
 
 
+ZONED = pa.timestamp("us", "UTC")
+NESTED = {
+    "times": pa.array([[1, None], [], None], pa.list_(ZONED)),
+    "long": pa.array([[2**53 + 1, None], [2**53 + 1], None], pa.list_(pa.int64())),
+    "nan": pa.array([[float("nan"), None, 1.5], [], None], pa.list_(pa.float64())),
+    "single": pa.array([[float("nan"), None, 1.5], [], None], pa.list_(pa.float32())),
+    "map": pa.array([[("a", float("nan")), ("b", None)], [], None], pa.map_(pa.string(), pa.float64())),
+    "deep": pa.array(
+        [[[{"at": 1, "n": 2**53 + 1}, {"at": None, "n": None}], None], [], None],
+        pa.list_(pa.list_(pa.struct([("at", ZONED), ("n", pa.int64())]))),
+    ),
+    "struct": pa.array([{"x": float("nan"), "all": [1, None]}, {"x": None, "all": None}, None],
+                       pa.struct([("x", pa.float64()), ("all", pa.list_(ZONED))])),
+    "plain": pa.array([2**53 + 1, None, 3], pa.int64()),
+    "float": pa.array([float("nan"), None, 1.0]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NESTED)
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/New_York"])
+def test_values_go_to_spark_as_they_are(name, zone):
+    """By the code of Spark that reads the frames in its worker."""
+    conversion = pytest.importorskip("pyspark.sql.conversion").PandasToArrowConversion
+    from pyspark.sql.pandas.types import from_arrow_type
+    from pyspark.sql.types import StructField, StructType
+
+    from slidewise.spark.streams.processor import _frame
+
+    column = NESTED[name]
+    schema = StructType([StructField("_0", StructType([StructField(name, from_arrow_type(column.type))]))])
+    options = {"timezone": zone, "safecheck": True, "arrow_cast": True, "assign_cols_by_name": True}
+    made = conversion.convert(
+        [_frame(pa.table({name: column}))], schema, int_to_decimal_coercion_enabled=False, **options
+    )
+    assert repr(made.column(0).flatten()[0].cast(column.type).to_pylist()) == repr(column.to_pylist())
+
+
 def saved_stream():
     """A stream whose rows 0 to 19 have come out, and rows 20 to 29 wait."""
     stream = Stream(task_of(OVER, forget_after=3600 * 10**6), 0)

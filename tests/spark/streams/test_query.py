@@ -5,7 +5,7 @@ from collections import Counter
 
 import pyarrow as pa
 import pytest
-from folders import DELAY, START, Folder, events, last_row, utc
+from folders import DELAY, SETTINGS, START, Folder, events, last_row, utc
 from microbatches import on_time, same
 
 import slidewise as sw
@@ -18,7 +18,11 @@ FEATURES = {
     "peak": sw.max("x.y").over(sw.time("10s")),
     "different": sw.count_distinct("note").over(sw.time("5s")),
     "last.three": sw.collect_list("seq").over(sw.rows(3)),
+    "times": sw.collect_list("ts").over(sw.rows(2)),
+    "values": sw.collect_list("x.y").over(sw.rows(4)),
+    "latest": sw.last("seen").over(sw.rows(2)),
 }
+ZONE = "spark.sql.session.timeZone"
 
 
 @pytest.fixture(params=["spark", pytest.param("connect", marks=pytest.mark.soak)])
@@ -31,7 +35,10 @@ def session(request):
 def folder(session, tmp_path):
     session.conf.set(PROVIDER, ROCKSDB)
     session.conf.set("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true")
-    return Folder(tmp_path, session)
+    settings = {name: session.conf.get(name) for name in SETTINGS}
+    yield Folder(tmp_path, session)
+    for name, value in settings.items():
+        session.conf.set(name, value)
 
 
 def test_rows_equal_those_of_a_batch_across_restarts(folder):
@@ -42,6 +49,9 @@ def test_rows_equal_those_of_a_batch_across_restarts(folder):
 
     folder.add(*parts[:2])
     progress = folder.run(out())
+    # A restart may set all of this anew: timestamps are instants, and state knows nothing of the rest.
+    for name, values in SETTINGS.items():
+        folder.session.conf.set(name, values[1])
     folder.add(*parts[2:], last_row(1000))
     progress += folder.run(out())
     expected = sw.with_columns(on_time(parts, DELAY), partition_by="k", order_by="ts", **FEATURES)

@@ -4,7 +4,7 @@ import datetime as dt
 import random
 
 import pytest
-from folders import COLUMNS, START, Folder, events, last_row, utc
+from folders import COLUMNS, SETTINGS, START, Folder, events, last_row, utc
 from microbatches import SECOND, on_time
 
 import slidewise as sw
@@ -14,6 +14,7 @@ AGGREGATES = [
     lambda: sw.count(), lambda: sw.max("x.y"), lambda: sw.min("note"), lambda: sw.median("seq"),
     lambda: sw.mode("note"), lambda: sw.count_distinct("note"), lambda: sw.first("seq"),
     lambda: sw.last("x.y", ignore_nulls=True), lambda: sw.collect_list("seq"), lambda: sw.max_by("note", "seq"),
+    lambda: sw.max("ts"), lambda: sw.collect_list("seen"),
     lambda: sw.percentile("x.y", 0.25), lambda: sw.string_agg("note"), lambda: sw.count("x.y"),
 ]  # fmt: skip
 WINDOWS = [
@@ -31,8 +32,17 @@ SLIDES = [
 SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(1, 30))]
 
 
+@pytest.fixture
+def settings(spark):
+    """Sets what a restart may set anew by chance; all is as before in the end."""
+    before = {name: spark.conf.get(name) for name in SETTINGS}
+    yield lambda chance: [spark.conf.set(name, chance.choice(values)) for name, values in SETTINGS.items()]
+    for name, value in before.items():
+        spark.conf.set(name, value)
+
+
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_stream_equals_its_batch(spark, tmp_path, seed):
+def test_a_stream_equals_its_batch(spark, tmp_path, settings, seed):
     spark.conf.set(PROVIDER, ROCKSDB)
     chance = random.Random(seed)
     parts = events(chance.randrange(2, 6), chance.choice([1, 20, 200]), seed)
@@ -53,6 +63,7 @@ def test_a_stream_equals_its_batch(spark, tmp_path, seed):
     stop = chance.randrange(1, len(parts) + 1)
     folder.add(*parts[:stop])
     folder.run(out())
+    settings(chance)
     # Later rows of their own key bring the watermark beyond all windows of the others.
     folder.add(*parts[stop:], last_row(10_000), last_row(20_000))
     folder.run(out())

@@ -12,15 +12,19 @@ from slidewise.columns.order import OrderColumn
 from slidewise.columns.partials import Division, division
 from slidewise.errors import InvalidInput
 from slidewise.spark.reach import counts_rows
-from slidewise.state.definition import Definition, of_aggregation, words
+from slidewise.state.definition import Definition, is_built_in, of_aggregation, words
 from slidewise.windows.definitions import Between, Column, PunctuationWindow, Unbounded, WindowDefinition, canonical
+from slidewise.windows.durations import CalendarDuration
 from slidewise.windows.order import require_results_that_stay
+from slidewise.windows.rows import lengths_of
 
 EMITS = ("watermark", "changes", "arrival")
 #: deadlines beyond all times
 NEVER = 2**63 - 1
 #: before the names of results in the definition
 RESULT = "result "
+#: in the definition of calls whose results depend on it
+ZONE = "time zone"
 #: what late="revise" adds to the output; the latter to slides at every so many rows, which late rows move
 REVISION, ROW = "revision", "row"
 #: in the state, how often a row has come out again; -1: it has not come out at all
@@ -35,7 +39,7 @@ NOTE_TIME, NOTE = "__slidewise_time", "__slidewise_note_"
 class StreamTask:
     """The columns of one call on a stream."""
 
-    #: incoming rows
+    #: incoming rows, as `as_kept` has their types
     rows: pa.Schema
     partition_by: tuple[str, ...]
     #: the first is the time of events; none: rows count in the order of their arrival
@@ -58,6 +62,9 @@ class StreamTask:
     released: bool = False
     #: among how many buckets keys are divided
     buckets: int = 1
+    #: the session's time zone, by whose clocks results are computed; None: timestamps are instants, and no result
+    #: depends on it
+    zone: str | None = None
 
     @property
     def time(self) -> str | None:
@@ -131,6 +138,12 @@ class StreamTask:
         chosen = [name for name in names if name in others] or others[:1]
         return pa.schema([self.rows.field(name) for name in chosen])
 
+    def as_computed(self, rows: pa.Table) -> pa.Table:
+        """Rows with their timestamps in the zone by whose clocks results are computed. O(columns)."""
+        if self.zone is None:
+            return rows
+        return rows.cast(pa.schema([(field.name, _in_zone(field.type, self.zone)) for field in rows.schema]))
+
     def words(self) -> Definition:
         """The definition in words: what saved state is compared with."""
         # Of slides, the others are those that results read.
@@ -148,10 +161,55 @@ class StreamTask:
             said["kept"] = "slices"
         if self.keep is not None:
             said |= {"late": "revise", "keep": words(self.keep)}
+        if self.zone is not None:
+            said[ZONE] = self.zone
         for name, over in self.expressions.items():
             parts = [*window_words(over.window), *of_aggregation(over.aggregation).values()]
             said[f"{RESULT}{name}"] = " | ".join(parts)
         return said
+
+
+# ---- types
+def as_kept(kind: pa.DataType) -> pa.DataType:
+    """A type as state has it, without what a session may set, or a plan infer, anew.
+
+    >>> as_kept(pa.timestamp("us", "Europe/Berlin"))
+    TimestampType(timestamp[us, tz=UTC])
+    >>> as_kept(pa.list_(pa.field("element", pa.int64(), nullable=False)))
+    ListType(list<element: int64>)
+
+    Timestamps are instants, in whatever zone they are shown, and any value of a list, map or struct may be null.
+    """
+    return _in_zone(kind, "UTC")
+
+
+def _in_zone(kind: pa.DataType, zone: str) -> pa.DataType:
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        return pa.timestamp(kind.unit, zone)
+    if pa.types.is_list(kind):
+        return pa.list_(pa.field(kind.value_field.name, _in_zone(kind.value_type, zone)))
+    if pa.types.is_map(kind):
+        return pa.map_(_in_zone(kind.key_type, zone), _in_zone(kind.item_type, zone))
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, _in_zone(field.type, zone)) for field in kind])
+    return kind
+
+
+def depends_on_zone(task: StreamTask) -> bool:
+    """Whether another session time zone would give other results.
+
+    Months are counted on the clocks of the zone, and your own functions see datetimes in it. All else is instants.
+    """
+    zoned = {field.name for field in task.rows if _in_zone(field.type, "+01:00") != _in_zone(field.type, "+02:00")}
+    for over in task.expressions.values():
+        windows = [window for window in (over.window, over.window.every) if window is not None]
+        if any(isinstance(length, CalendarDuration) for window in windows for length in lengths_of(window)):
+            return True
+        if zoned and any(isinstance(w, PunctuationWindow) and callable(w.predicate) for w in windows):
+            return True
+        if not is_built_in(over.aggregation) and not zoned.isdisjoint(over.aggregation.columns):
+            return True
+    return False
 
 
 def window_words(window: WindowDefinition) -> list[str]:

@@ -222,6 +222,7 @@ class Processing:
             before = np.where(begins == joined.offsets[key], joined.before[key], 0)
         table = joined.table if len(places) == len(joined.table) else joined.table.take(pa.array(places))
         offsets = np.append(firsts, len(places))
+        table = self.task.as_computed(table)
         return Arrived(table, self.task.partition_by, self.task.order_by, offsets, before), numbers
 
     def _output(self, joined: Joined, part: Part, out: np.ndarray) -> Results:

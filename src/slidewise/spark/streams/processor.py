@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 from pyspark.sql.streaming import StatefulProcessor
@@ -152,7 +153,29 @@ def _markers(rows: pa.Schema, counts: list[int], event_time: str | None, waterma
 
 
 def _frame(table: pa.Table) -> Any:
-    """For pandas without loss: by itself it turns NaN into null, and large integers with nulls into floats."""
-    return table.to_pandas(
-        types_mapper=lambda kind: None if pa.types.is_nested(kind) else pd.ArrowDtype(kind), maps_as_pydicts="strict"
-    )
+    """For pandas, and for Spark that reads it, without loss.
+
+    By itself pandas turns NaN into null, and large integers with nulls into floats. Within lists, maps and structs it
+    would do so whatever the types are, and leave the zone of timestamps out, which Spark then takes for the session's:
+    these go as Python objects.
+    """
+    return pd.DataFrame({name: _series(column) for name, column in zip(table.column_names, table.columns, strict=True)})
+
+
+def _series(column: pa.ChunkedArray) -> Any:
+    if not pa.types.is_nested(column.type):
+        return column.to_pandas(types_mapper=pd.ArrowDtype)
+    values = column.to_pylist(maps_as_pydicts="strict")
+    return pd.Series([_with_nans(value) for value in values], dtype=object)
+
+
+#: Spark takes Python's NaN within an object for null, and NumPy's of 32 bits for what it is.
+_NAN = np.float32("nan")
+
+
+def _with_nans(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_with_nans(each) for each in value]
+    if isinstance(value, dict):
+        return {name: _with_nans(each) for name, each in value.items()}
+    return _NAN if value != value else value

@@ -9,13 +9,24 @@ import warnings
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+import pyarrow as pa
+
 from slidewise.aggregations.over import Over
 from slidewise.columns.with_columns import names, ordering
 from slidewise.errors import InvalidInput
 from slidewise.spark.checks import require_packages
 from slidewise.spark.native import quoted
 from slidewise.spark.session import PARTITIONS, PROVIDER, ROCKSDB
-from slidewise.spark.streams.definition import EMITS, REVISION, ROW, StreamTask, check_windows, reaches_ahead
+from slidewise.spark.streams.definition import (
+    EMITS,
+    REVISION,
+    ROW,
+    StreamTask,
+    as_kept,
+    check_windows,
+    depends_on_zone,
+    reaches_ahead,
+)
 from slidewise.spark.streams.kept import keeps_slices
 from slidewise.spark.streams.pack import BLOB, BUCKET, KEY_HASH, Packing, bucket_labels
 from slidewise.spark.with_columns import Group, Schema, _result_types, column, groups_of
@@ -96,11 +107,12 @@ def rows_call(df: Any, given: dict[str, Any], partition_by: Any, order_by: Any, 
     chosen = Options(**options)
     df, group, told = prepared(df, groups[0], "with_columns", chosen)
     schema = Schema(df)
-    rows = schema.arrow(schema.names)
+    rows = _as_kept(schema.arrow(schema.names))
     kinds = _result_types(rows, group)
     reads = tuple(schema.field(name).name for name in schema.reads(group))
     task = StreamTask(rows, group.partition_by, group.order_by, group.expressions, tuple(kinds), reads, **told)
     check_windows(task)
+    task = _in_zone(task, schema)
     results = dict(zip(group.expressions, schema.kinds(kinds, rows), strict=True))
     if task.keep is not None:
         results[REVISION] = IntegerType()
@@ -119,11 +131,12 @@ def slides_call(df: Any, expressions: dict[str, Over], partition_by: Any, order_
     df, group, told = prepared(df, group, "aggregate", chosen)
     schema = Schema(df)
     reads = tuple(schema.field(name).name for name in schema.reads(group))
-    rows = schema.arrow(reads)
+    rows = _as_kept(schema.arrow(reads))
     output = _unmarked(slides_output(schema, rows, group))
-    kinds = tuple(arrow_type(output[name].dataType, schema.zone, name) for name in expressions)
+    kinds = tuple(as_kept(arrow_type(output[name].dataType, schema.zone, name)) for name in expressions)
     task = StreamTask(rows, group.partition_by, group.order_by, expressions, kinds, reads, slides=True, **told)
     check_windows(task)
+    task = _in_zone(task, schema)
     task = replace(task, slices=keeps_slices(task, chosen.slices))
     if task.keep is not None:
         labels, results = output.fields[: -len(expressions)], output.fields[-len(expressions) :]
@@ -195,6 +208,15 @@ def prepared(df: Any, group: Group, what: str, options: Options) -> tuple[Any, G
             raise InvalidInput(f"{what}: Spark's watermark counts milliseconds, got max_delay={max_delay!r}")
         df = df.withWatermark(quoted(time.name), f"{delay // 1000} milliseconds")
     return df, group, told
+
+
+def _as_kept(rows: pa.Schema) -> pa.Schema:
+    return pa.schema([(field.name, as_kept(field.type)) for field in rows])
+
+
+def _in_zone(task: StreamTask, schema: Schema) -> StreamTask:
+    """The task with the session's time zone, where its results depend on that."""
+    return replace(task, zone=schema.zone) if depends_on_zone(task) else task
 
 
 def _kept(options: Options, what: str) -> int | None:

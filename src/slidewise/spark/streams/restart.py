@@ -10,7 +10,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from slidewise.errors import StateError
-from slidewise.spark.streams.definition import RESULT, StreamTask, window_words
+from slidewise.spark.streams.definition import RESULT, ZONE, StreamTask, window_words
 from slidewise.spark.streams.horizon import lookback
 from slidewise.state.definition import Definition, differences
 from slidewise.windows.definitions import Between, RowsWindow, TimeWindow, WindowDefinition
@@ -55,7 +55,13 @@ def itself(window: WindowDefinition) -> str:
 def require_sound(task: StreamTask, saved: Definition, kept: pa.Schema | None, had: Reach) -> None:
     """Refuse a state of another definition, unless only results differ, and it has what those need."""
     here = task.words()
-    fixed = {part for part in {**saved, **here} if not part.startswith(RESULT)}
+    fixed = {part for part in {**saved, **here} if not part.startswith(RESULT) and part != ZONE}
+    if len({saved.get(ZONE), here.get(ZONE)} - {None}) > 1:
+        raise StateError(
+            f"this state is of another time zone: spark.sql.session.timeZone was {saved[ZONE]}, and is {here[ZONE]} "
+            "here, and results depend on it: months are counted on its clocks, and your own functions see datetimes in "
+            f"it. Set it to {saved[ZONE]}, or start with a new checkpoint"
+        )
     why = "Load it with the definition that saved it, or start with a new checkpoint"
     if all(saved.get(part) == here.get(part) for part in fixed):
         unsound = _unsound(task, kept, had)

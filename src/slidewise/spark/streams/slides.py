@@ -41,7 +41,8 @@ class SlideProcessing(Processing):
 
     def _empty(self, rows: pa.Schema) -> pa.Table:
         """No slides of rows with these columns."""
-        empty = Arrived(rows.empty_table(), self.task.partition_by, self.task.order_by, np.zeros(1, np.int64))
+        none = self.task.as_computed(rows.empty_table())
+        empty = Arrived(none, self.task.partition_by, self.task.order_by, np.zeros(1, np.int64))
         return self._table(empty, slides_of(self.window, empty))
 
     def _table(self, rows: Arrived, slides: Slides) -> pa.Table:
