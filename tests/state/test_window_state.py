@@ -259,7 +259,7 @@ def test_a_key_without_a_form_in_bytes_is_named():
 
 
 #: what the definition makes anew, and what is never part of a state
-NOT_STATE = {"Clock", "Engine", "Failed", "Frame", "Grid", "Mark", "Measure", "NumberedSlots", "Order", "Plan",
+NOT_STATE = {"Clock", "Engine", "Failed", "Frame", "Grid", "Guard", "Mark", "Measure", "NumberedSlots", "Order", "Plan",
              "Reader", "Result", "SlicedRun", "Unbounded"}  # fmt: skip
 
 

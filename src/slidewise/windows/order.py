@@ -33,7 +33,7 @@ class Order:
     With it a row is late at or before the watermark, the newest time less max_delay.
     """
 
-    __slots__ = ("clock", "dropped", "entries", "held", "keep", "late", "mark", "max_delay", "newest")
+    __slots__ = ("ahead", "clock", "dropped", "entries", "held", "keep", "late", "mark", "max_delay", "newest")
 
     def __init__(self, clock: Clock, max_delay: Length | None, late: Late, keep: Length | None) -> None:
         self.clock = clock
@@ -42,8 +42,9 @@ class Order:
         self.keep = keep
         self.mark = BEGIN
         self.newest: Any = None
-        #: late rows that were left out
+        #: rows that were left out: late ones, and those ahead of the clock
         self.dropped = 0
+        self.ahead = 0
         #: a heap of (time, entry number, row): rows of equal time come out as they came in
         self.held: list[tuple[Any, int, Row]] = []
         self.entries = 0
@@ -92,7 +93,7 @@ class Order:
 
 
 def checked_length(value: Any, what: str) -> Length | None:
-    """max_delay or keep as the user gave it."""
+    """max_delay, keep or max_ahead as the user gave it."""
     if value is None:
         return None
     found = length(value, what)

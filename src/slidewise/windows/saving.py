@@ -49,7 +49,7 @@ def save(window: Window) -> bytes:
     order = window._order
     payload = (
         {name: (clock.kind, clock.zone) for name, clock in _clocks(window._plan).items()},
-        (tuple(order.mark), order.newest, order.dropped, order.entries, order.held),
+        (tuple(order.mark), order.newest, order.dropped, order.entries, order.held, order.ahead),
         window._agenda,
         window._engines,
         window._last,
@@ -66,7 +66,8 @@ def load(window: Window, data: bytes) -> None:
         clocks, ordered, window._agenda, window._engines, window._last, flags = payload
         for name, clock in _clocks(window._plan).items():
             clock.kind, clock.zone = clocks[name]
-        mark, order.newest, order.dropped, order.entries, order.held = ordered
+        mark, order.newest, order.dropped, order.entries, order.held, *ahead = ordered
+        order.ahead = ahead[0] if ahead else 0  # states of before it was counted have none
         order.mark = BEGIN if mark == BEGIN else Mark(*mark)
         window._timed, window._flushed, *owed = flags
         window._owed = [(due, Result(*parts)) for due, parts in owed]
@@ -84,7 +85,7 @@ def _owed(window: Window) -> list[tuple[Any, tuple[Any, ...]]]:
 
 
 def _definition(window: Window) -> dict[str, str]:
-    """What the state belongs to, in words."""
+    """What the state belongs to, in words: not max_ahead, which only says what does not come to be state."""
     found = {"window": repr(canonical(window.window))}
     for part in (window.window, window.window.every):
         if isinstance(part, PunctuationWindow):

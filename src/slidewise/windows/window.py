@@ -8,6 +8,7 @@ from typing import Any, Literal
 from slidewise.aggregations.base import Aggregation
 from slidewise.errors import InvalidInput
 from slidewise.windows.agenda import Agenda
+from slidewise.windows.ahead import Now, guard_of
 from slidewise.windows.changes import alike
 from slidewise.windows.clock import Clock
 from slidewise.windows.definitions import Between, Frames, WindowDefinition, window_of
@@ -44,6 +45,8 @@ class Window:
     - `max_delay` holds rows back so long, and takes them in the order of time. `late` says what becomes of rows
       that come later still: "error", "drop" (`window.dropped` counts them), or "revise": the results that they
       change are given again, with a higher revision; `keep` bounds how far back.
+    - `max_ahead="1h"` leaves out rows whose time is more than that ahead of the clock, and `window.ahead` counts them:
+      one row of a wrong year would make all rows after it late. `clock` gives the time of now, by default the system's.
     - `algorithm` is "auto", or a name from `sw.algorithms()`.
     """
 
@@ -57,25 +60,29 @@ class Window:
         late: Late = "error",
         keep: Any = None,
         algorithm: str = "auto",
+        max_ahead: Any = None,
+        clock: Now | None = None,
     ) -> None:
         window = window_of(window, "Window")
         _check(window, emit, late, keep)
         delay, kept = checked_length(max_delay, "max_delay"), checked_length(keep, "keep")
-        clock = Clock("the time", lengths_of(window, delay, kept))
+        times = Clock("the time", lengths_of(window, delay, kept, checked_length(max_ahead, "max_ahead")))
+        self._guard = guard_of(times, max_ahead, clock)
         self.window = window
         self.emit = emit
         self._algorithm = algorithm
         self._plan: Plan = plan_for(
-            aggregation, window, clock, partition_by, revises=late == "revise", keep=kept, algorithm=algorithm
+            aggregation, window, times, partition_by, revises=late == "revise", keep=kept, algorithm=algorithm
         )
         self._engine: type[Engine] = engine_class(window, self._plan.frame, self._plan.revises)
-        self._order = Order(clock, delay, late, kept)
+        self._order = Order(times, delay, late, kept)
         self._agenda = Agenda()
         self._engines: dict[Any, Engine] = {}
         #: the last value of each key, where only changes are emitted
         self._last: dict[Any, Any] = {}
         #: whether rows have times; None before the first row
-        self._timed = True if _needs_time(window) or delay is not None or late == "revise" else None
+        needs_time = _needs_time(window) or delay is not None or late == "revise" or max_ahead is not None
+        self._timed = True if needs_time else None
         self._flushed = False
         #: results that were due beside one that failed
         self._owed: list[Due] = []
@@ -96,6 +103,9 @@ class Window:
             raise InvalidInput("push: the window was flushed, which ends its stream. Make a new Window")
         row = self._plan.reader.read(value, key)
         timed = self._check_time(time)
+        if self._guard is not None and self._guard.leaves_out(time):
+            self._order.ahead += 1
+            return self._results([])
         if timed:
             row.time, row.stamp = self._plan.clock.read(time), time
         self._timed = timed
@@ -157,6 +167,11 @@ class Window:
         return self._order.dropped
 
     @property
+    def ahead(self) -> int:
+        """How many rows were left out that were further ahead of the clock than max_ahead."""
+        return self._order.ahead
+
+    @property
     def watermark(self) -> Any:
         """The time up to which the rows are complete; None before the first row."""
         mark = self._order.mark
@@ -209,6 +224,8 @@ class Window:
             late=self._order.late,
             keep=self._order.keep,
             algorithm=self._algorithm,
+            max_ahead=None if self._guard is None else self._guard.max_ahead,
+            clock=None if self._guard is None else self._guard.now,
         )
         saving.load(new, data)
         return new
