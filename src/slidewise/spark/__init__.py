@@ -12,8 +12,9 @@ from slidewise.spark import functions
 from slidewise.spark.aggregate import aggregate
 from slidewise.spark.session import configure
 from slidewise.spark.sql import sql
+from slidewise.spark.streams.checkpoint import check
 from slidewise.spark.streams.metrics import dropped_rows
 from slidewise.spark.window import Window
 from slidewise.spark.with_columns import with_columns
 
-__all__ = ["Window", "aggregate", "configure", "dropped_rows", "functions", "sql", "with_columns"]
+__all__ = ["Window", "aggregate", "check", "configure", "dropped_rows", "functions", "sql", "with_columns"]

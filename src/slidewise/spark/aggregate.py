@@ -40,8 +40,8 @@ def aggregate(
       order columns keep their types and metadata. Rows come in no particular order, as from any shuffle.
     - Results come by name, or as a dict where names are no identifiers.
     - Rows of equal order come in any order, as in Spark's own windows.
-    - A stream takes `max_delay`, `emit`, `late`, `keep`, `forget_after`, `buckets`, `slices`, `metrics` besides:
-      see docs/spark-streams.md.
+    - A stream takes `max_delay`, `max_ahead`, `emit`, `late`, `keep`, `forget_after`, `buckets`, `slices`, `metrics`,
+      `checkpoint` besides: see docs/spark-streams.md.
     - An executor holds the rows of one window. Frames that end with their key, whose bounds are columns, or that grow
       with it and are of aggregates such as median, of which no part of fixed size can stand for the rows gone, hold the
       rows of a key.

@@ -53,6 +53,8 @@ def with_columns(
     forget_after: Any = None,
     buckets: int | None = None,
     metrics: str | None = None,
+    max_ahead: Any = None,
+    checkpoint: str | None = None,
     **columns: Over | SpecifiedOver,
 ) -> Any:
     """The DataFrame with new columns: aggregations over windows. Nothing runs before an action.
@@ -72,13 +74,13 @@ def with_columns(
     - `hot_keys=True` spreads a key of more than about a million rows over all cores. To find such keys in a sample,
       the input is read one more time. "auto" does so without keys, where one core would have everything, and where the
       input is cached; False never.
-    - `max_delay`, `emit`, `late`, `keep`, `forget_after`, `buckets` and `metrics` are for streams: see
-      docs/spark-streams.md.
+    - `max_delay`, `max_ahead`, `emit`, `late`, `keep`, `forget_after`, `buckets`, `metrics` and `checkpoint` are for
+      streams: see docs/spark-streams.md.
     """
     require_packages()
     options = {
         "max_delay": max_delay, "emit": emit, "late": late, "keep": keep, "forget_after": forget_after,
-        "buckets": buckets, "metrics": metrics,
+        "buckets": buckets, "metrics": metrics, "max_ahead": max_ahead, "checkpoint": checkpoint,
     }  # fmt: skip
     named = {name: value for name, value in options.items() if isinstance(value, Over | SpecifiedOver)}
     given = {**dict(expressions or {}), **columns, **named}  # a new column may have the name of an option

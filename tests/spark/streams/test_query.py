@@ -58,7 +58,7 @@ def test_rows_equal_those_of_a_batch_across_restarts(folder):
     same(utc(folder.result()), expected)
     late = sum(map(len, parts)) - len(expected)
     assert late > 0
-    assert sws.dropped_rows(progress) == {"late": late, "untimed": 0}
+    assert sws.dropped_rows(progress) == {"late": late, "ahead": 0, "untimed": 0}
 
     # Another definition on the same checkpoint is refused, and says what has changed.
     folder.add(parts[0])
@@ -111,7 +111,7 @@ def test_slides_come_when_they_close_and_can_be_used_on(folder):
     progress = folder.run(minutes.select("window.end", "total", "m", "most"))
     kept = on_time(parts, DELAY)
     assert sws.dropped_rows(progress)["late"] == sum(map(len, parts)) - len(kept) > 0
-    assert sws.dropped_rows(progress, "slides") == {"late": 0, "untimed": 0}
+    assert sws.dropped_rows(progress, "slides") == {"late": 0, "ahead": 0, "untimed": 0}
     first = sw.with_columns(kept, partition_by="k", order_by="ts", place=sw.count().over(sw.rows(5)))
     expected = sw.aggregate(first, partition_by="k", order_by="ts", window=window, **results)
     found = {}
@@ -166,7 +166,7 @@ def test_late_rows_revise_what_has_come_out_across_a_restart(folder):
     folder.add(*parts[2:], last_row(1000))
     progress += folder.run(out({**FEATURES, **more}))
     kept = on_time(parts, DELAY, 5 * 10**6)
-    assert sws.dropped_rows(progress) == {"late": sum(map(len, parts)) - len(kept), "untimed": 0}
+    assert sws.dropped_rows(progress) == {"late": sum(map(len, parts)) - len(kept), "ahead": 0, "untimed": 0}
     found = sorted(utc(folder.result()).to_pylist(), key=lambda row: row["revision"])
     assert found[-1]["revision"] > 0
     last = {row["seq"]: row for row in found if row["k"] != "end"}
@@ -242,6 +242,15 @@ def test_what_is_refused_before_a_query_starts(spark):
     refused('come from a call with late="revise"', df=revised.drop("revision"))
     refused("emit is one of", emit="every")
     refused("counts milliseconds", max_delay="1us")
+    watermarked = df.withWatermark("timestamp", "1 second")
+    refused("which follows the newest time", df=watermarked, max_delay=None, max_ahead="1h")
+    refused("max_ahead is a length of time", max_ahead=3)
+    refused("max_ahead is measured in event time", order_by=None, max_delay=None, max_ahead="1h", emit="arrival")
+    refused("is timestamp_ntz", df=df.selectExpr("timestamp::timestamp_ntz AS timestamp", "value"), max_ahead="1h")
+    refused("is date", df=df.selectExpr("date(timestamp) AS timestamp", "value"), max_ahead="1h")
+    refused("the path of a checkpoint", checkpoint=3)
+    with pytest.raises(InvalidInput, match="check takes the DataFrame that with_columns or aggregate gave"):
+        sws.check(df, "somewhere")
     refused("a length of time", forget_after=3)
     refused("a number from 1 to 4096", buckets=0)
     refused("the state would grow without end", peak=sw.max("value").over(sw.rows_between(-sw.UNBOUNDED, 0)))
@@ -249,8 +258,11 @@ def test_what_is_refused_before_a_query_starts(spark):
     refused("as long as a column says", peak=sw.max("value").over(sw.rows_between(sw.col("value"), 0)))
     refused("reaches beyond its own row", emit="arrival", peak=sw.max("value").over(sw.rows_between(0, 1)))
     refused("there is no column 'velue'", peak=sw.max("velue").over(sw.time("1m")))
-    with pytest.raises(InvalidInput, match="max_delay= is for streams"):
-        sw.with_columns(spark.range(3), order_by="id", max_delay="1s", n=sw.count().over(sw.rows(2)))
+    for option in ({"max_delay": "1s"}, {"max_ahead": "1s"}, {"checkpoint": "somewhere"}):
+        with pytest.raises(InvalidInput, match=f"{next(iter(option))}= is for streams"):
+            sw.with_columns(spark.range(3), order_by="id", **option, n=sw.count().over(sw.rows(2)))
+        with pytest.raises(InvalidInput, match=f"{next(iter(option))}= is for streams"):
+            sw.aggregate(spark.range(3), order_by="id", **option, window=sw.rows(2, every=2), n=sw.count())
     with pytest.raises(InvalidInput, match="when the watermark has passed"):
         sw.aggregate(
             df, order_by="timestamp", max_delay="1s", emit="arrival", window=sw.time("2s", every="1s"), n=sw.count()

@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+#: Rows ahead of the clock are counted before the watermark, under the name of the metrics and this.
+AHEAD = "_ahead"
+
 
 def dropped_rows(progress: Iterable[Any], metrics: str = "slidewise") -> dict[str, int]:
-    """How many rows were late, and how many had no time, over the progress of some micro-batches.
+    """How many rows were late, ahead of the clock, or had no time, over the progress of some micro-batches.
 
-        slidewise.spark.dropped_rows(query.recentProgress)     # {"late": 3, "untimed": 0}
+        slidewise.spark.dropped_rows(query.recentProgress)     # {"late": 3, "ahead": 0, "untimed": 0}
 
     `progress` is `query.recentProgress`, or what a listener has seen; `metrics` is that of the call.
     """
-    total = {"late": 0, "untimed": 0}
+    total = {"late": 0, "ahead": 0, "untimed": 0}
     for batch in progress:
-        observed = batch["observedMetrics"].get(metrics)
-        if observed is not None:
-            for name, value in _values(observed.asDict(recursive=True)).items():
-                total[name] += value
+        for observed in (batch["observedMetrics"].get(name) for name in (metrics, metrics + AHEAD)):
+            if observed is not None:
+                for name, value in _values(observed.asDict(recursive=True)).items():
+                    total[name] += value
     return total
 
 

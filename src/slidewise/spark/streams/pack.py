@@ -38,6 +38,8 @@ class Packing:
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Blobs of the rows of a partition."""
+        if _is_first_of_run():
+            yield self._for_all_buckets()
         pending: list[pa.RecordBatch] = []
         rows = size = 0
         for batch in batches:
@@ -48,6 +50,11 @@ class Packing:
                 pending, rows, size = [], 0, 0
         if rows:
             yield self._packed(pending)
+
+    def _for_all_buckets(self) -> pa.RecordBatch:
+        """A blob without rows for every bucket: what its state belongs to is checked, whether or not rows come."""
+        empty = pa.RecordBatch.from_pylist([], schema=self.schema).serialize().to_pybytes()
+        return self._blobs(list(self.labels), [empty] * len(self.labels))
 
     def _packed(self, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
         table = pa.Table.from_batches(batches)
@@ -61,6 +68,10 @@ class Packing:
             for batch in table[first:end].to_batches():
                 labels.append(label)
                 blobs.append(batch.serialize().to_pybytes())
+        return self._blobs(labels, blobs)
+
+    @staticmethod
+    def _blobs(labels: list[int], blobs: list[bytes]) -> pa.RecordBatch:
         return pa.RecordBatch.from_arrays([pa.array(labels, pa.int32()), pa.array(blobs, pa.binary())], schema=PACKED)
 
     def unpacked(self, blobs: Iterable[bytes]) -> tuple[pa.Table, np.ndarray]:
@@ -69,6 +80,22 @@ class Packing:
         table = pa.Table.from_batches(batches, self.schema)
         pieces = (table[KEY_HASH].to_numpy() >> _BUCKET_BITS) & ((1 << _PIECE_BITS) - 1)
         return table.drop_columns([KEY_HASH]), pieces
+
+
+#: runs of queries that this process has had rows of
+_runs: set[str] = set()
+
+
+def _is_first_of_run() -> bool:
+    """Whether this is the first task of a run of a query in this process: Spark's job group is the run."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    run = None if context is None else context.getLocalProperty("spark.jobGroup.id")
+    if run is None or run in _runs:
+        return False
+    _runs.add(run)
+    return True
 
 
 def bucket_labels(buckets: int) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ from pyspark.sql.streaming import StatefulProcessor
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from slidewise.spark.ship import arriving
+from slidewise.spark.streams.checkpoint import META, PIECES
 from slidewise.spark.streams.definition import StreamTask
 from slidewise.spark.streams.pack import BLOB, Packing
 from slidewise.spark.streams.processing import Processing
@@ -38,12 +39,13 @@ def stateful(processor: Processor, package: str | None) -> StatefulProcessor:
     from pyspark import cloudpickle
 
     # Pickled here, in a form of our own choice: Spark sends all of it along with every batch.
-    pickled, arrive, piece, data = cloudpickle.dumps(processor), arriving(package), _PIECE, _DATA
+    pickled, arrive = cloudpickle.dumps(processor), arriving(package)
+    (meta, data), (pieces, piece) = (META, _DATA), (PIECES, _PIECE)
 
     class Slidewise(StatefulProcessor):  # type: ignore[misc]
         def init(self, handle: Any) -> None:
             self._handle = handle
-            self._states = handle.getValueState("meta", data), handle.getMapState("pieces", piece, data)
+            self._states = handle.getValueState(meta, data), handle.getMapState(pieces, piece, data)
             self._processor: Any = None
 
         def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:  # noqa: N802, N803

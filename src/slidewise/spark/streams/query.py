@@ -17,6 +17,7 @@ from slidewise.errors import InvalidInput
 from slidewise.spark.checks import require_packages
 from slidewise.spark.native import quoted
 from slidewise.spark.session import PARTITIONS, PROVIDER, ROCKSDB
+from slidewise.spark.streams.checkpoint import remember, require_compatible
 from slidewise.spark.streams.definition import (
     EMITS,
     REVISION,
@@ -28,6 +29,7 @@ from slidewise.spark.streams.definition import (
     reaches_ahead,
 )
 from slidewise.spark.streams.kept import keeps_slices
+from slidewise.spark.streams.metrics import AHEAD
 from slidewise.spark.streams.pack import BLOB, BUCKET, KEY_HASH, Packing, bucket_labels
 from slidewise.spark.with_columns import Group, Schema, _result_types, column, groups_of
 from slidewise.windows.durations import Duration, length
@@ -47,6 +49,7 @@ class Options:
     """What a call on a stream may say besides."""
 
     max_delay: Any = None
+    max_ahead: Any = None
     emit: str | None = None
     late: str = "drop"
     keep: Any = None
@@ -55,6 +58,8 @@ class Options:
     #: of aggregate
     slices: bool | None = None
     metrics: str = "slidewise"
+    #: where the query is to go on from, which is then checked at once
+    checkpoint: str | None = None
 
 
 OPTIONS = tuple(field.name for field in fields(Options))
@@ -69,7 +74,7 @@ class Call:
     task: StreamTask
     #: the columns that come out
     output: Any
-    metrics: str
+    options: Options
 
     @property
     def event_time(self) -> str | None:
@@ -85,13 +90,23 @@ def stream_with_columns(
 ) -> Any:
     """with_columns on a stream."""
     require_settings(df.sparkSession)
-    return planned(rows_call(df, given, partition_by, order_by, algorithm, **options))
+    return _checked(rows_call(df, given, partition_by, order_by, algorithm, **options))
 
 
 def stream_aggregate(df: Any, expressions: dict[str, Over], partition_by: Any, order_by: Any, **options: Any) -> Any:
     """aggregate on a stream."""
     require_settings(df.sparkSession)
-    return planned(slides_call(df, expressions, partition_by, order_by, **options))
+    return _checked(slides_call(df, expressions, partition_by, order_by, **options))
+
+
+def _checked(call: Call) -> Any:
+    """The plan of a call that can go on from its checkpoint, where one is named."""
+    path = call.options.checkpoint
+    if path is not None:
+        require_compatible(call.df.sparkSession, call.task, path)
+    out = planned(call)
+    remember(out, call.task)
+    return out
 
 
 def rows_call(df: Any, given: dict[str, Any], partition_by: Any, order_by: Any, algorithm: str, **options: Any) -> Call:
@@ -116,7 +131,7 @@ def rows_call(df: Any, given: dict[str, Any], partition_by: Any, order_by: Any, 
     results = dict(zip(group.expressions, schema.kinds(kinds, rows), strict=True))
     if task.keep is not None:
         results[REVISION] = IntegerType()
-    return Call(df, task, _output(df, results), chosen.metrics)
+    return Call(df, task, _output(df, results), chosen)
 
 
 def slides_call(df: Any, expressions: dict[str, Over], partition_by: Any, order_by: Any, **options: Any) -> Call:
@@ -142,7 +157,7 @@ def slides_call(df: Any, expressions: dict[str, Over], partition_by: Any, order_
         labels, results = output.fields[: -len(expressions)], output.fields[-len(expressions) :]
         row = [StructField(ROW, LongType())] if task.windows[0].slide_kind == "count" else []
         output = StructType([*labels, *row, *results, StructField(REVISION, IntegerType())])
-    return Call(df, task, output, chosen.metrics)
+    return Call(df, task, output, chosen)
 
 
 # ---- checks
@@ -165,8 +180,9 @@ def prepared(df: Any, group: Group, what: str, options: Options) -> tuple[Any, G
                 f"{what}: name the column of event times in order_by. Rows of a stream have no other order than "
                 'that of their arrival, which emit="arrival" takes'
             )
-        if max_delay is not None or options.forget_after is not None:
-            raise InvalidInput(f"{what}: max_delay and forget_after are measured in event time: name it in order_by")
+        for name in ("max_delay", "max_ahead", "forget_after"):
+            if getattr(options, name) is not None:
+                raise InvalidInput(f"{what}: {name} is measured in event time: name its column in order_by")
         return df, group, told
     time = order[0]
     if schema.field(time.name).dataType.simpleString() != "timestamp":  # Spark's watermarks take no other type
@@ -190,6 +206,12 @@ def prepared(df: Any, group: Group, what: str, options: Options) -> tuple[Any, G
             f"{what}: the stream has a watermark on {time.name!r} already, and Spark takes no second one. "
             f"Leave out max_delay={max_delay!r}"
         )
+    if marked and options.max_ahead is not None:
+        raise InvalidInput(
+            f"{what}: the stream has a watermark on {time.name!r} already, which follows the newest time: after it, "
+            "rows are left out in vain. Leave out withWatermark, and give max_delay beside max_ahead="
+            f"{options.max_ahead!r}; or filter such rows before withWatermark"
+        )
     told["released"] = bool(marked) and RELEASED in metadata
     if not marked and BEHIND in metadata:
         raise InvalidInput(
@@ -206,8 +228,24 @@ def prepared(df: Any, group: Group, what: str, options: Options) -> tuple[Any, G
         delay = _microseconds(max_delay, f"{what}: max_delay")
         if delay % 1000:
             raise InvalidInput(f"{what}: Spark's watermark counts milliseconds, got max_delay={max_delay!r}")
+        if options.max_ahead is not None:
+            limit = _microseconds(options.max_ahead, f"{what}: max_ahead")
+            df = without_rows_ahead(df, time.name, limit, options.metrics)
         df = df.withWatermark(quoted(time.name), f"{delay // 1000} milliseconds")
     return df, group, told
+
+
+def without_rows_ahead(df: Any, time: str, limit: int, metrics: str) -> Any:
+    """A stream without the rows of more than so many microseconds ahead of the clock, which are counted.
+
+    The clock is that of the micro-batch, which Spark has in the checkpoint: one that is run again sees it again. It is
+    never the newest row: after a quiet night all rows would be too far ahead of that.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    ahead = F.unix_micros(column(time)) > F.unix_micros(F.current_timestamp()) + limit
+    ahead = F.coalesce(ahead, F.lit(False))  # a row without a time is counted as such
+    return df.observe(metrics + AHEAD, F.count_if(ahead).alias("ahead")).where(~ahead)
 
 
 def _as_kept(rows: pa.Schema) -> pa.Schema:
@@ -301,7 +339,7 @@ def planned(call: Call) -> Any:
         F.coalesce(F.sum(F.greatest(count, none)), none).alias(name)
         for name, count in (("late", left_out), ("untimed", -left_out))
     ]
-    return out.observe(call.metrics, *total).where(left_out.isNull()).drop(LEFT_OUT)
+    return out.observe(call.options.metrics, *total).where(left_out.isNull()).drop(LEFT_OUT)
 
 
 def _output(df: Any, results: dict[str, Any]) -> Any:

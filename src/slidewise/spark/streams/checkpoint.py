@@ -1,0 +1,195 @@
+"""Checkpoints: whether a query can go on from one, read on the driver with Spark's own reader of state.
+
+Every bucket of keys has a meta value, with the definition that it was written with. Buckets without rows since results
+came or went still have the one of before: all of them are read.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from slidewise.errors import InvalidInput, StateError
+from slidewise.spark.streams.definition import RESULT, StreamTask
+from slidewise.spark.streams.pieces import Bucket
+from slidewise.spark.streams.text import from_text
+from slidewise.state import envelope
+from slidewise.state.definition import Definition
+
+#: the state variables of a bucket, in Spark's checkpoint
+META, PIECES = "meta", "pieces"
+#: what calls have given, and their tasks
+_tasks: WeakKeyDictionary[Any, StreamTask] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class Check:
+    """Whether a query can go on from a checkpoint. It is true where it can."""
+
+    path: str
+    #: whether there is state yet: without it, the query starts there
+    found: bool
+    #: results by name: those that are new, those that are computed in another way, and those that are there no more
+    new: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    #: why the query cannot go on
+    refused: str | None = None
+
+    def __bool__(self) -> bool:
+        return self.refused is None
+
+    def __repr__(self) -> str:
+        if not self.found:
+            return f"the query can start at {self.path}: there is no state yet"
+        results = {"new": self.new, "changed": self.changed, "gone": self.gone}
+        lines = [f"  {what:8} {', '.join(names)}" for what, names in results.items() if names]
+        if self.refused is not None:
+            return "\n".join([f"the query cannot go on from {self.path}", *lines, f"  refused  {self.refused}"])
+        return "\n".join([f"the query can go on from {self.path}", *(lines or ["  nothing has changed"])])
+
+
+def remember(out: Any, task: StreamTask) -> None:
+    """Know the task of a DataFrame, for as long as that lives."""
+    _tasks[out] = task
+
+
+def check(df: Any, checkpoint: str) -> Check:
+    """Tell whether what with_columns or aggregate gave for a stream can go on from a checkpoint. Nothing starts.
+
+        slidewise.spark.check(out, "/checkpoints/features")
+        # the query can go on from /checkpoints/features
+        #   new      usual
+
+    It reads what the checkpoint says about its own state, of all buckets: a few seconds. A query with several calls has
+    one state for each, and each is checked on its own. A checkpoint of another query, or one that cannot be read, is
+    an error.
+    """
+    try:
+        task = _tasks.get(df)
+    except TypeError:
+        task = None
+    if task is None:
+        raise InvalidInput(
+            "check takes the DataFrame that with_columns or aggregate gave for a stream, as it came: not what was made "
+            "of it since"
+        )
+    return compare(df.sparkSession, task, checkpoint)
+
+
+def require_compatible(spark: Any, task: StreamTask, path: str) -> None:
+    """Refuse a call that cannot go on from its checkpoint."""
+    found = compare(spark, task, path)
+    if found.refused is not None:
+        raise StateError(f"the query cannot go on from the checkpoint {path}: {found.refused}")
+
+
+def compare(spark: Any, task: StreamTask, path: str) -> Check:
+    """What a checkpoint has for a task."""
+    if not isinstance(path, str) or not path:
+        raise InvalidInput(f"checkpoint= is the path of a checkpoint, as in checkpointLocation, got {path!r}")
+    operators = _sealed(spark, path)
+    if not operators:
+        return Check(path, found=False)
+    # Of several calls in a query, the state is this one's with which it agrees, or else agrees the most.
+    checks = [_compared(task, path, metas) for metas in operators]
+    return max(checks, key=lambda check: (bool(check), -len(check.new + check.changed + check.gone)))
+
+
+def _compared(task: StreamTask, path: str, metas: list[bytes]) -> Check:
+    here = task.words()
+    new, changed, gone, refused = set[str](), set[str](), set[str](), None
+    for meta in metas:
+        try:
+            saved, _ = envelope.opened(meta, "stream")
+            new |= _results(here) - _results(saved)
+            gone |= _results(saved) - _results(here)
+            changed |= {n for n in _results(saved) & _results(here) if saved[RESULT + n] != here[RESULT + n]}
+            Bucket(_Sealed(meta), task)
+        except StateError as error:
+            refused = str(error)
+    return Check(path, bool(metas), tuple(sorted(new)), tuple(sorted(changed)), tuple(sorted(gone)), refused)
+
+
+def _results(definition: Definition) -> set[str]:
+    return {part.removeprefix(RESULT) for part in definition if part.startswith(RESULT)}
+
+
+class _Sealed:
+    """The meta value of a bucket, of which nothing else is read or written."""
+
+    def __init__(self, meta: bytes) -> None:
+        self._meta = meta
+
+    def read_meta(self) -> bytes:
+        return self._meta
+
+    def write_meta(self, data: bytes) -> None:
+        raise NotImplementedError
+
+    def read(self, piece: int) -> bytes | None:
+        raise NotImplementedError
+
+    def write(self, piece: int, data: bytes) -> None:
+        raise NotImplementedError
+
+    def remove(self, piece: int) -> None:
+        raise NotImplementedError
+
+
+# ---- reading
+def _sealed(spark: Any, path: str) -> list[list[bytes]]:
+    """The meta values of all buckets, for each operator of ours; none: there is no state yet."""
+    from pyspark.errors import PySparkException
+
+    try:
+        operators = spark.read.format("state-metadata").load(path).collect()
+        ours = sorted({each["operatorId"] for each in operators if _is_ours(each)})
+        if not ours:
+            if operators or _has_commits(spark, path):
+                raise StateError(
+                    f"the checkpoint {path} is of another query: it has no state of slidewise. Give this one its own"
+                )
+            return []
+        return [_metas(spark, path, operator) for operator in ours]
+    except PySparkException as error:
+        if _condition(error) == "STDS_COMMITTED_BATCH_UNAVAILABLE":  # its first micro-batch has not come to its end
+            return []
+        said = str(error).strip().splitlines()[0]
+        raise StateError(f"the state in the checkpoint {path} cannot be read: {said}") from error
+
+
+def _is_ours(operator: Any) -> bool:
+    variables = json.loads(operator["operatorProperties"] or "{}").get("stateVariables", [])
+    return {META, PIECES} <= {variable["stateName"] for variable in variables}
+
+
+def _has_commits(spark: Any, path: str) -> bool:
+    from pyspark.errors import AnalysisException
+
+    try:
+        return bool(spark.read.text(f"{path}/commits").head(1))
+    except AnalysisException as error:
+        if _condition(error) != "PATH_NOT_FOUND":
+            raise
+        return False
+
+
+def _metas(spark: Any, path: str, operator: int) -> list[bytes]:
+    reader = spark.read.format("statestore").option("path", path).option("operatorId", operator)
+    rows = reader.option("stateVarName", META).load().select("value.data").distinct().collect()
+    return [_bytes(row["data"], path) for row in rows]
+
+
+def _bytes(text: str, path: str) -> bytes:
+    try:
+        return from_text(text)
+    except ValueError as error:
+        raise StateError(f"the checkpoint {path} has state that is damaged, or not of slidewise: {error}") from error
+
+
+def _condition(error: Any) -> str | None:
+    condition: str | None = error.getCondition()
+    return condition
