@@ -142,23 +142,25 @@ class _Sealed:
 # ---- reading
 def _sealed(spark: Any, path: str) -> list[list[bytes]]:
     """The meta values of all buckets, for each operator of ours; none: there is no state yet."""
-    from pyspark.errors import PySparkException
-
     try:
         operators = spark.read.format("state-metadata").load(path).collect()
         ours = sorted({each["operatorId"] for each in operators if _is_ours(each)})
-        if not ours:
-            if operators or _has_commits(spark, path):
-                raise StateError(
-                    f"the checkpoint {path} is of another query: it has no state of slidewise. Give this one its own"
-                )
-            return []
-        return [_metas(spark, path, operator) for operator in ours]
-    except PySparkException as error:
+        if ours:
+            return [_metas(spark, path, operator) for operator in ours]
+        foreign = bool(operators) or _has_commits(spark, path)
+    except StateError:
+        raise
+    except Exception as error:  # classic sessions give Java's errors for some, and Connect errors of its own
         if _condition(error) == "STDS_COMMITTED_BATCH_UNAVAILABLE":  # its first micro-batch has not come to its end
             return []
-        said = str(error).strip().splitlines()[0]
-        raise StateError(f"the state in the checkpoint {path} cannot be read: {said}") from error
+        lines = str(error).strip().splitlines()
+        said = next((line for line in lines if "[" in line), lines[0] if lines else type(error).__name__)
+        raise StateError(f"the state in the checkpoint {path} cannot be read: {said.lstrip(': ')}") from error
+    if foreign:
+        raise StateError(
+            f"the checkpoint {path} is of another query: it has no state of slidewise. Give this one its own"
+        )
+    return []
 
 
 def _is_ours(operator: Any) -> bool:
@@ -191,5 +193,4 @@ def _bytes(text: str, path: str) -> bytes:
 
 
 def _condition(error: Any) -> str | None:
-    condition: str | None = error.getCondition()
-    return condition
+    return error.getCondition() if hasattr(error, "getCondition") else None
