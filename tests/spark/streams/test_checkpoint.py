@@ -17,6 +17,7 @@ def session(request):
     return request.getfixturevalue(request.param)
 
 
+ZONE = "spark.sql.session.timeZone"
 CALL = {"partition_by": "k", "order_by": "ts", "max_delay": "2s", "buckets": 4}
 
 
@@ -25,7 +26,7 @@ def test_a_checkpoint_is_checked_before_the_query_starts(session, tmp_path):
     folder, path = Folder(tmp_path, session), str(tmp_path / "checkpoint")
 
     def out(**call):
-        over = {"peak": sw.max("x.y").over(sw.time("10s")), "last": sw.last("note").over(sw.rows(3))}
+        over = {"month": sw.max("x.y").over(sw.time("1mo")), "last": sw.last("note").over(sw.rows(3))}
         return sw.with_columns(folder.stream(), **{**CALL, **over, **call})
 
     first = sws.check(out(checkpoint=path), path)
@@ -38,15 +39,24 @@ def test_a_checkpoint_is_checked_before_the_query_starts(session, tmp_path):
     assert repr(same) == f"the query can go on from {path}\n  nothing has changed"
     more = sws.check(out(last=sw.first("note").over(sw.rows(2)), n=sw.count().over(sw.rows(2))), path)
     assert more and (more.new, more.changed, more.gone) == (("n",), ("last",), ())
-    longer = {"peak": sw.max("x.y").over(sw.time("11s"))}
+    longer = {"last": sw.last("note").over(sw.rows(4))}
     found = sws.check(out(**longer), path)
-    assert not found and found.changed == ("peak",)
-    why = "another definition: result peak was .*10s.* and is .*11s.* further than any did: 10s"
+    assert not found and found.changed == ("last",)
+    why = r"another definition: result last was rows\(3\).* and is rows\(4\).* further than any did: 2 rows"
     assert re.search(why, found.refused)
     with pytest.raises(StateError, match=f"cannot go on from the checkpoint {path}: .*{why}"):
         out(**longer, checkpoint=path)
     with pytest.raises(StateError, match="emit was watermark, and is arrival here"):
         out(emit="arrival", checkpoint=path)
+
+    # Months are counted on the clocks of the session's zone, and nothing else is.
+    session.conf.set(ZONE, "America/New_York")
+    try:
+        assert "timeZone was Europe/Berlin, and is America/New_York here" in sws.check(out(), path).refused
+        days = sws.check(out(month=sw.max("x.y").over(sw.time("30d"))), path)
+        assert days and days.changed == ("month",)
+    finally:
+        session.conf.set(ZONE, "Europe/Berlin")
 
     # Without a path it is the first micro-batch, though no row has come: one of ours has state, and none has news.
     folder.add(SCHEMA.empty_table())

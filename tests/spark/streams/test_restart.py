@@ -151,6 +151,16 @@ def test_what_else_is_refused():
             stream.push(some)
 
 
+def test_an_order_in_other_words_is_the_same():
+    over = {"n": sw.count().over(sw.rows(2))}
+    for order, others, accepted in (
+        (["ts", sw.desc("seq")], [sw.asc("ts", nulls="first"), sw.desc("seq", nulls="last")], True),
+        (["ts", "seq"], ["ts", sw.asc("seq", nulls="last")], False),
+    ):
+        one, other = (task_of(over, order_by=by).words()["order_by"] for by in (order, others))
+        assert (one == other) == accepted
+
+
 def test_a_state_that_does_not_say_what_it_has_takes_no_new_results():
     stream = stream_of(json.loads(SAVED.read_text()))
     more = {**OVER, "m": sw.count().over(sw.time("5s"))}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -150,7 +150,7 @@ class StreamTask:
         columns = [*self.partition_by, *(by.name for by in self.order_by)] if self.slides else self.rows.names
         said = {
             "partition_by": ", ".join(self.partition_by),
-            "order_by": ", ".join(map(words, self.order_by)),
+            "order_by": ", ".join(words(_as_default(by)) for by in self.order_by),
             "columns": ", ".join(f"{name} {self.rows.field(name).type}" for name in columns),
             "emit": self.emit,
             "forget_after": words(self.forget_after),
@@ -167,6 +167,12 @@ class StreamTask:
             parts = [*window_words(over.window), *of_aggregation(over.aggregation).values()]
             said[f"{RESULT}{name}"] = " | ".join(parts)
         return said
+
+
+def _as_default(by: OrderColumn) -> OrderColumn:
+    """A column of the order that does not say where nulls go, where they go there in any case."""
+    plain = replace(by, nulls_first=None)
+    return plain if plain.nulls_lead == by.nulls_lead else by
 
 
 # ---- types
