@@ -28,7 +28,7 @@ floats = st.floats(0.125, 8, width=16).flatmap(lambda x: st.sampled_from([x, -x]
 numbers = floats | st.integers(-9, 9)
 special = st.sampled_from([math.nan, math.inf, -math.inf])
 SAMPLES = {"string_agg": st.text(max_size=3), "bool_and": st.booleans(), "bool_or": st.booleans()}
-SAMPLES["bit_or"] = st.integers(-(2**70), 2**70)
+SAMPLES |= dict.fromkeys(("bit_and", "bit_or", "bit_xor"), st.integers(-(2**70), 2**70))
 
 
 @pytest.mark.parametrize("aggregation", BUILT_IN, ids=lambda a: a.name)
@@ -40,6 +40,9 @@ def test_built_in(aggregation, data):
         "skewness",
         "kurtosis",
         "corr",
+        "regr_slope",
+        "regr_intercept",
+        "regr_r2",
         "moment_sketch",
     ):
         values = numbers  # infinities make every partial NaN
@@ -50,7 +53,8 @@ def test_built_in(aggregation, data):
 
 @pytest.mark.parametrize("aggregation", BUILT_IN, ids=lambda a: a.name)
 def test_dump_and_load(aggregation):
-    row = {"string_agg": "a", "bool_and": True, "bool_or": False, "bit_or": 3}.get(aggregation.name, 2.5)
+    rows = {"string_agg": "a", "bool_and": True, "bool_or": False, "bit_and": 3, "bit_or": 3, "bit_xor": 3}
+    row = rows.get(aggregation.name, 2.5)
     partial = aggregation.lift(*(row,) * aggregation.arity)
     again = aggregation.load(aggregation.dump(partial))
     assert aggregation.dump(aggregation.combine(again, partial)) == aggregation.dump(

@@ -43,7 +43,8 @@ def test_algorithm_conforms(name, seed):
 NUMBERS = (None, 1.0, 2.0, 4.5, 0.5, 3.0)
 INTEGERS = (None, 1, 2, 4, 7)
 BOOLEANS = (None, True, False)
-VALUES = {"bool_and": BOOLEANS, "bool_or": BOOLEANS, "bit_or": INTEGERS, "string_agg": (None, "a", "b", "cd")}
+VALUES = {"bool_and": BOOLEANS, "bool_or": BOOLEANS, "string_agg": (None, "a", "b", "cd")}
+VALUES |= dict.fromkeys(("bit_and", "bit_or", "bit_xor"), INTEGERS)
 
 
 def samples_of(entry):

@@ -113,7 +113,9 @@ def _aggregations():
     return [
         sw.count(), sw.count("x"), sw.sum("x"), sw.avg("x"), sw.min("s"), sw.max("x"), sw.stddev("x"), sw.var_pop("x"),
         sw.skewness("x"), sw.first("x"), sw.last("x", ignore_nulls=True), sw.nth_value("x", 2), sw.collect_list("x"),
-        sw.bool_and("ok"), sw.bool_or("ok"), sw.bit_or("x"), sw.corr("x", "id"), sw.sum("x", where="ok"),
+        sw.bool_and("ok"), sw.bool_or("ok"), sw.bit_or("x"), sw.bit_and("x"), sw.bit_xor("x"), sw.corr("x", "id"),
+        sw.covar_pop("x", "id"), sw.regr_count("x", "id"), sw.regr_sxy("x", "id"), sw.regr_slope("x", "id"),
+        sw.regr_intercept("x", "id"), sw.regr_r2("x", "id"), sw.sum("x", where="ok"),
     ]  # fmt: skip
 
 

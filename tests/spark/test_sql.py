@@ -56,9 +56,16 @@ SAME = {
             percentile_disc(0.25) WITHIN GROUP (ORDER BY n DESC) OVER (PARTITION BY k) AS jj,
             mode() WITHIN GROUP (ORDER BY n) OVER (PARTITION BY k) AS kkk
         FROM rows WINDOW w AS (PARTITION BY k ORDER BY u ROWS BETWEEN 4 PRECEDING AND 1 FOLLOWING)""",
+    "pairs and bits": """
+        SELECT id, covar_pop(x, n) OVER w AS a, regr_count(x, n) OVER w AS b, regr_avgx(x, n) OVER w AS c,
+            regr_avgy(x, n) OVER w AS d, regr_sxx(x, n) OVER w AS e, regr_syy(x, n) OVER w AS f,
+            regr_sxy(x, n) OVER w AS g, regr_slope(x, n) OVER w AS h, regr_intercept(x, n) OVER w AS i,
+            regr_r2(x, n) OVER w AS j, regr_slope(t, n) FILTER (WHERE b) OVER w AS kk, bit_and(n) OVER w AS l,
+            bit_xor(n) OVER w AS m, regr_avgx(x, CAST(n AS DECIMAL(5, 2))) OVER w AS o
+        FROM rows WINDOW w AS (PARTITION BY k ORDER BY u ROWS BETWEEN 4 PRECEDING AND 1 FOLLOWING)""",
     "what is Spark's beside it": """
         SELECT id, row_number() OVER w AS a, lag(n, 1, 0) OVER w AS b, sum(n) OVER w + rank() OVER w * 2 AS c,
-            regr_slope(x, n) OVER w AS d, ntile(3) OVER (PARTITION BY k ORDER BY u) AS e, max(n) OVER v AS f
+            first(n) OVER (ORDER BY u) AS d, ntile(3) OVER (PARTITION BY k ORDER BY u) AS e, max(n) OVER v AS f
         FROM rows WINDOW w AS (PARTITION BY k ORDER BY u), v AS w""",
     "stars": "SELECT *, max(n) OVER (PARTITION BY rows.k ORDER BY u) AS m, rows.*, b AS again FROM rows",
     "grouped": """

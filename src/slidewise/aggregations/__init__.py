@@ -8,18 +8,32 @@ from slidewise.aggregations.collecting import CollectList, CollectSet, StringAgg
 from slidewise.aggregations.covariance import Corr, CovarSamp
 from slidewise.aggregations.extremes import M4, Max, MaxBy, MaxCount, Min, MinBy, MinCount, RelativeVariation
 from slidewise.aggregations.frequencies import CountDistinct, Mode
-from slidewise.aggregations.logic import BitOr, BoolAnd, BoolOr
+from slidewise.aggregations.logic import BitAnd, BitOr, BitXor, BoolAnd, BoolOr
 from slidewise.aggregations.moment_sketch import MomentSketch
 from slidewise.aggregations.moments import Kurtosis, Skewness, Stddev, StddevPop, VarPop, VarSamp
 from slidewise.aggregations.positions import First, Last, NthValue
 from slidewise.aggregations.ranks import Median, NthSmallest, Percentile, PercentileDisc
+from slidewise.aggregations.regression import (
+    CovarPop,
+    RegrAvgx,
+    RegrAvgy,
+    RegrCount,
+    RegrIntercept,
+    RegrR2,
+    RegrSlope,
+    RegrSxx,
+    RegrSxy,
+    RegrSyy,
+)
 from slidewise.aggregations.sketches import ApproxCountDistinct, ApproxPercentile, CountMinSketch
 from slidewise.aggregations.sums import Avg, Count, Geomean, Product, Sum
 
 approx_count_distinct = ApproxCountDistinct
 approx_percentile = ApproxPercentile
 avg = mean = Avg
+bit_and = BitAnd
 bit_or = BitOr
+bit_xor = BitXor
 bloom_filter = BloomFilter
 bool_and = BoolAnd
 bool_or = BoolOr
@@ -29,6 +43,7 @@ corr = Corr
 count = Count
 count_distinct = nunique = CountDistinct
 count_min_sketch = CountMinSketch
+covar_pop = CovarPop
 covar_samp = CovarSamp
 first = First
 geomean = Geomean
@@ -49,6 +64,15 @@ nth_value = NthValue
 percentile = quantile = Percentile
 percentile_disc = PercentileDisc
 product = Product
+regr_avgx = RegrAvgx
+regr_avgy = RegrAvgy
+regr_count = RegrCount
+regr_intercept = RegrIntercept
+regr_r2 = RegrR2
+regr_slope = RegrSlope
+regr_sxx = RegrSxx
+regr_sxy = RegrSxy
+regr_syy = RegrSyy
 relative_variation = RelativeVariation
 skewness = Skewness
 stddev = std = Stddev
@@ -62,7 +86,9 @@ __all__ = [
     "approx_count_distinct",
     "approx_percentile",
     "avg",
+    "bit_and",
     "bit_or",
+    "bit_xor",
     "bloom_filter",
     "bool_and",
     "bool_or",
@@ -72,6 +98,7 @@ __all__ = [
     "count",
     "count_distinct",
     "count_min_sketch",
+    "covar_pop",
     "covar_samp",
     "first",
     "geomean",
@@ -95,6 +122,15 @@ __all__ = [
     "percentile_disc",
     "product",
     "quantile",
+    "regr_avgx",
+    "regr_avgy",
+    "regr_count",
+    "regr_intercept",
+    "regr_r2",
+    "regr_slope",
+    "regr_sxx",
+    "regr_sxy",
+    "regr_syy",
     "relative_variation",
     "skewness",
     "std",

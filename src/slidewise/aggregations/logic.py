@@ -1,4 +1,4 @@
-"""Truth values and bits: bool_and, bool_or, bit_or."""
+"""Truth values and bits: bool_and, bool_or, bit_and, bit_or, bit_xor."""
 
 from __future__ import annotations
 
@@ -81,7 +81,35 @@ class BoolOr(OneColumn):
         return self.variant(lift=_lift_same) if numeric(columns, "b") else None
 
 
-class BitOr(OneColumn):
+class _Bits(OneColumn):
+    """An aggregation of integers bit by bit."""
+
+    accepts = ("integer",)
+    kind = "distributive"
+    commutative = True
+    keeps_type = True
+
+    def __init__(self, column: str | None = None) -> None:
+        name = self.name
+        self.lift = lambda x: _integer(x, name)
+        super().__init__(column)
+
+    def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
+        return self.variant(lift=_lift_same) if numeric(columns, "iu") else None
+
+    def identity_for(self, dtype: np.dtype) -> Any:
+        return zero(dtype)
+
+
+def _integer(x: Any, name: str) -> int:
+    if hasattr(x, "item"):
+        x = x.item()
+    if type(x) is bool or not isinstance(x, int):
+        raise InvalidInput(f"{name}: values must be integers, got {x!r}")
+    return x
+
+
+class BitOr(_Bits):
     """The bitwise or of integers.
 
     >>> import slidewise as sw
@@ -92,24 +120,49 @@ class BitOr(OneColumn):
     """
 
     name = "bit_or"
-    accepts = ("integer",)
-    kind = "distributive"
     identity = 0
-    commutative = True
-    keeps_type = True
-
-    def lift(x):
-        if hasattr(x, "item"):
-            x = x.item()
-        if type(x) is bool or not isinstance(x, int):
-            raise InvalidInput(f"bit_or: values must be integers, got {x!r}")
-        return x
 
     def combine(a, b):
         return a | b
 
-    def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
-        return self.variant(lift=_lift_same) if numeric(columns, "iu") else None
+
+class BitAnd(_Bits):
+    """The bitwise and of integers.
+
+    >>> import slidewise as sw
+    >>> s = sw.swag("daba_lite", sw.bit_and())
+    >>> for x in (3, 6): s.insert(x)
+    >>> s.query()
+    2
+    """
+
+    name = "bit_and"
+    identity = -1
+
+    def combine(a, b):
+        return a & b
 
     def identity_for(self, dtype: np.dtype) -> Any:
-        return zero(dtype)
+        return ~zero(dtype)
+
+
+class BitXor(_Bits):
+    """The bitwise exclusive or of integers: the bits that are set in an odd number of them.
+
+    >>> import slidewise as sw
+    >>> s = sw.swag("daba_lite", sw.bit_xor())
+    >>> for x in (3, 6): s.insert(x)
+    >>> s.query()
+    5
+    """
+
+    name = "bit_xor"
+    identity = 0
+    invertible = True
+    exactly_invertible = True
+
+    def combine(a, b):
+        return a ^ b
+
+    def inverse(total, oldest):
+        return total ^ oldest

@@ -18,7 +18,7 @@ import pyarrow as pa
 from slidewise.aggregations import integer_sums
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.extremes import Max, Min
-from slidewise.aggregations.logic import BitOr, BoolAnd, BoolOr
+from slidewise.aggregations.logic import BitAnd, BitOr, BitXor, BoolAnd, BoolOr
 from slidewise.aggregations.moments import SquaredDeviations
 from slidewise.aggregations.sums import Count, Sum
 from slidewise.columns.types import decimal_sum_type, family
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 #: those whose results, aggregated once more, are the result of all rows
-_ALIKE = (Max, Min, BoolAnd, BoolOr, BitOr)
+_ALIKE = (Max, Min, BoolAnd, BoolOr, BitAnd, BitOr, BitXor)
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,23 @@ from slidewise.aggregations.collecting import CollectList, CollectSet, StringAgg
 from slidewise.aggregations.covariance import Corr, CovarSamp
 from slidewise.aggregations.extremes import M4, Max, MaxBy, MaxCount, Min, MinBy, MinCount, RelativeVariation
 from slidewise.aggregations.frequencies import CountDistinct, Mode
-from slidewise.aggregations.logic import BitOr, BoolAnd, BoolOr
+from slidewise.aggregations.logic import BitAnd, BitOr, BitXor, BoolAnd, BoolOr
 from slidewise.aggregations.moment_sketch import MomentSketch
 from slidewise.aggregations.moments import Kurtosis, Skewness, Stddev, StddevPop, VarPop, VarSamp
 from slidewise.aggregations.positions import First, Last, NthValue
 from slidewise.aggregations.ranks import Median, NthSmallest, Percentile, PercentileDisc
+from slidewise.aggregations.regression import (
+    CovarPop,
+    RegrAvgx,
+    RegrAvgy,
+    RegrCount,
+    RegrIntercept,
+    RegrR2,
+    RegrSlope,
+    RegrSxx,
+    RegrSxy,
+    RegrSyy,
+)
 from slidewise.aggregations.sketches import ApproxCountDistinct, ApproxPercentile, CountMinSketch
 from slidewise.aggregations.sums import Avg, Count, Geomean, Product, Sum
 from slidewise.registry.entries import AggregationEntry, Decomposition
@@ -124,7 +136,19 @@ AGGREGATIONS: tuple[AggregationEntry, ...] = (
     AggregationEntry("skewness", Skewness, "the population skewness", "sum-like", note=_STABLE),
     AggregationEntry("kurtosis", Kurtosis, "the excess kurtosis of the population", "sum-like", note=_STABLE),
     AggregationEntry("covar_samp", CovarSamp, "the sample covariance of two columns", "sum-like", note=_STABLE),
+    AggregationEntry("covar_pop", CovarPop, "the population covariance of two columns", "sum-like", note=_STABLE),
     AggregationEntry("corr", Corr, "Pearson's correlation of two columns", "sum-like", note=_STABLE),
+    AggregationEntry("regr_count", RegrCount, "the number of pairs (y, x) without a null", "sum-like"),
+    AggregationEntry("regr_avgx", RegrAvgx, "the mean of x over pairs (y, x)", "sum-like", note=_BY_ROUNDING),
+    AggregationEntry("regr_avgy", RegrAvgy, "the mean of y over pairs (y, x)", "sum-like", note=_BY_ROUNDING),
+    AggregationEntry("regr_sxx", RegrSxx, "the squared deviations of x, summed", "sum-like", note=_STABLE),
+    AggregationEntry("regr_syy", RegrSyy, "the squared deviations of y, summed", "sum-like", note=_STABLE),
+    AggregationEntry("regr_sxy", RegrSxy, "the products of both deviations, summed", "sum-like", note=_STABLE),
+    AggregationEntry(
+        "regr_slope", RegrSlope, "the slope of the line y of x, by least squares", "sum-like", note=_STABLE
+    ),
+    AggregationEntry("regr_intercept", RegrIntercept, "the value of that line at x = 0", "sum-like", note=_STABLE),
+    AggregationEntry("regr_r2", RegrR2, "how much of y's variance that line explains", "sum-like", note=_STABLE),
     AggregationEntry(
         "max_count",
         MaxCount,
@@ -202,7 +226,9 @@ AGGREGATIONS: tuple[AggregationEntry, ...] = (
     ),
     AggregationEntry("bool_and", BoolAnd, "whether all are true", "max-like"),
     AggregationEntry("bool_or", BoolOr, "whether any is true", "max-like"),
+    AggregationEntry("bit_and", BitAnd, "the bitwise and of integers", "max-like"),
     AggregationEntry("bit_or", BitOr, "the bitwise or of integers", "max-like"),
+    AggregationEntry("bit_xor", BitXor, "the bitwise exclusive or of integers", "sum-like"),
     AggregationEntry("relative_variation", RelativeVariation, "(max - min) / max", "max-like"),
     AggregationEntry("m4", M4, "(min, max, first, last), for line charts", "max-like"),
     AggregationEntry(

@@ -110,6 +110,15 @@ def avg(col: Name, *, where: Name | None = None) -> Aggregation:
     return _made(sw.avg, "avg", [col], where)
 
 
+def bit_and(col: Name, *, where: Name | None = None) -> Aggregation:
+    """The bitwise and of integers.
+
+    >>> bit_and("flags")
+    bit_and('flags')
+    """
+    return _made(sw.bit_and, "bit_and", [col], where)
+
+
 def bit_or(col: Name, *, where: Name | None = None) -> Aggregation:
     """The bitwise or of integers.
 
@@ -117,6 +126,15 @@ def bit_or(col: Name, *, where: Name | None = None) -> Aggregation:
     bit_or('flags')
     """
     return _made(sw.bit_or, "bit_or", [col], where)
+
+
+def bit_xor(col: Name, *, where: Name | None = None) -> Aggregation:
+    """The bitwise exclusive or of integers.
+
+    >>> bit_xor("flags")
+    bit_xor('flags')
+    """
+    return _made(sw.bit_xor, "bit_xor", [col], where)
 
 
 def bool_and(col: Name, *, where: Name | None = None) -> Aggregation:
@@ -519,6 +537,15 @@ def corr(col1: Name, col2: Name, *, where: Name | None = None) -> Aggregation:
     return _made(sw.corr, "corr", [col1, col2], where)
 
 
+def covar_pop(col1: Name, col2: Name, *, where: Name | None = None) -> Aggregation:
+    """The population covariance of two columns.
+
+    >>> covar_pop("x", "y")
+    covar_pop('x', 'y')
+    """
+    return _made(sw.covar_pop, "covar_pop", [col1, col2], where)
+
+
 def covar_samp(col1: Name, col2: Name, *, where: Name | None = None) -> Aggregation:
     """The sample covariance of two columns.
 
@@ -526,6 +553,87 @@ def covar_samp(col1: Name, col2: Name, *, where: Name | None = None) -> Aggregat
     covar_samp('x', 'y')
     """
     return _made(sw.covar_samp, "covar_samp", [col1, col2], where)
+
+
+def regr_count(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
+    """The number of pairs (y, x) without a null.
+
+    >>> regr_count("y", "x")
+    regr_count('y', 'x')
+    """
+    return _made(sw.regr_count, "regr_count", [y, x], where)
+
+
+def regr_avgx(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
+    """The mean of x over pairs (y, x) without a null.
+
+    >>> regr_avgx("y", "x")
+    regr_avgx('y', 'x')
+    """
+    return _made(sw.regr_avgx, "regr_avgx", [y, x], where)
+
+
+def regr_avgy(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
+    """The mean of y over pairs (y, x) without a null.
+
+    >>> regr_avgy("y", "x")
+    regr_avgy('y', 'x')
+    """
+    return _made(sw.regr_avgy, "regr_avgy", [y, x], where)
+
+
+def regr_sxx(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
+    """The squared deviations of x, summed.
+
+    >>> regr_sxx("y", "x")
+    regr_sxx('y', 'x')
+    """
+    return _made(sw.regr_sxx, "regr_sxx", [y, x], where)
+
+
+def regr_syy(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
+    """The squared deviations of y, summed.
+
+    >>> regr_syy("y", "x")
+    regr_syy('y', 'x')
+    """
+    return _made(sw.regr_syy, "regr_syy", [y, x], where)
+
+
+def regr_sxy(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
+    """The products of the deviations of y and x, summed.
+
+    >>> regr_sxy("y", "x")
+    regr_sxy('y', 'x')
+    """
+    return _made(sw.regr_sxy, "regr_sxy", [y, x], where)
+
+
+def regr_slope(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
+    """The slope of the line y of x, by least squares.
+
+    >>> regr_slope("y", "x")
+    regr_slope('y', 'x')
+    """
+    return _made(sw.regr_slope, "regr_slope", [y, x], where)
+
+
+def regr_intercept(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
+    """The value at x = 0 of the line y of x, by least squares.
+
+    >>> regr_intercept("y", "x")
+    regr_intercept('y', 'x')
+    """
+    return _made(sw.regr_intercept, "regr_intercept", [y, x], where)
+
+
+def regr_r2(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
+    """How much of y's variance the line y of x explains.
+
+    >>> regr_r2("y", "x")
+    regr_r2('y', 'x')
+    """
+    return _made(sw.regr_r2, "regr_r2", [y, x], where)
 
 
 # ---- texts and sketches

@@ -44,6 +44,7 @@ _CALLS = {
     "skewness": "skewness({0})",
     "kurtosis": "kurtosis({0})",
     "covar_samp": "covar_samp({0}, {1})",
+    "covar_pop": "covar_pop({0}, {1})",
     "corr": "corr({0}, {1})",
     "first": "first_value({0})",
     "last": "last_value({0})",
@@ -51,7 +52,16 @@ _CALLS = {
     "collect_list": "collect_list({0})",
     "bool_and": "bool_and({0})",
     "bool_or": "bool_or({0})",
+    "bit_and": "bit_and({0})",
     "bit_or": "bit_or({0})",
+    "bit_xor": "bit_xor({0})",
+    "regr_count": "regr_count({0}, {1})",
+    "regr_intercept": "regr_intercept({0}, {1})",
+    "regr_r2": "regr_r2({0}, {1})",
+    "regr_slope": "regr_slope({0}, {1})",
+    "regr_sxx": "regr_sxx({0}, {1})",
+    "regr_sxy": "regr_sxy({0}, {1})",
+    "regr_syy": "regr_syy({0}, {1})",
 }
 #: the first row of the frame or the like: Spark takes no FILTER with them
 _POSITIONS = frozenset({"first", "last", "nth_value"})

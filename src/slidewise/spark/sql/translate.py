@@ -29,7 +29,9 @@ _ONE_COLUMN: dict[str, Make] = {
     "any": sw.bool_or,
     "array_agg": sw.collect_list,
     "avg": sw.avg,
+    "bit_and": sw.bit_and,
     "bit_or": sw.bit_or,
+    "bit_xor": sw.bit_xor,
     "bool_and": sw.bool_and,
     "bool_or": sw.bool_or,
     "collect_list": sw.collect_list,
@@ -62,9 +64,17 @@ _ONE_COLUMN: dict[str, Make] = {
 }
 _TWO_COLUMNS: dict[str, Make] = {
     "corr": sw.corr,
+    "covar_pop": sw.covar_pop,
     "covar_samp": sw.covar_samp,
     "max_by": sw.max_by,
     "min_by": sw.min_by,
+    "regr_count": sw.regr_count,
+    "regr_intercept": sw.regr_intercept,
+    "regr_r2": sw.regr_r2,
+    "regr_slope": sw.regr_slope,
+    "regr_sxx": sw.regr_sxx,
+    "regr_sxy": sw.regr_sxy,
+    "regr_syy": sw.regr_syy,
 }
 _POSITIONS: dict[str, Make] = {
     "any_value": sw.first,
@@ -95,7 +105,7 @@ _WITH_PARAMETERS["percentile_approx"] = _WITH_PARAMETERS["approx_percentile"]
 #: Spark's functions of a row's place among all rows of its partition
 _FRAMELESS = {"cume_dist", "dense_rank", "lag", "lead", "ntile", "percent_rank", "rank", "row_number"}
 #: DISTINCT changes nothing for these
-_SAME_IF_DISTINCT = {"any", "bit_or", "bool_and", "bool_or", "collect_set", "every", "max", "min", "some"}
+_SAME_IF_DISTINCT = {"any", "bit_and", "bit_or", "bool_and", "bool_or", "collect_set", "every", "max", "min", "some"}
 
 
 # ---- aggregations
@@ -133,6 +143,10 @@ def _bound_aggregation(source: Source, call: Call) -> tuple[Make, list[Span | st
         return sw.count, [f"CASE WHEN {source.text(arguments[0])} THEN 1 END"], parameters
     if name == "mode" and len(arguments) == 2 and isinstance(literal(source, arguments[1]), bool):
         return sw.mode, [arguments[0]], parameters
+    if name in ("regr_avgx", "regr_avgy") and len(arguments) == 2:  # as Spark: avg has more types
+        y, x = (f"({source.text(a)})" for a in arguments)
+        mean, other = (x, y) if name == "regr_avgx" else (y, x)
+        return sw.avg, [f"CASE WHEN {other} IS NOT NULL THEN {mean} END"], parameters
     if name in _ONE_COLUMN and len(arguments) == 1:
         return _ONE_COLUMN[name], [*arguments], parameters
     if name in _TWO_COLUMNS and len(arguments) == 2:
