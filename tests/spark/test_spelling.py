@@ -106,6 +106,8 @@ def test_signatures_are_pysparks():
         (F.mode("x", True), sw.mode("x")),
         (F.percentile("x", 0.25), sw.percentile("x", 0.25)),
         (F.percentile_approx("x", 0.25, 100), sw.percentile_disc("x", 0.25)),
+        (F.percentile("x", (0.25, 0.5)), sw.percentile("x", [0.25, 0.5])),
+        (F.regr_slope("y", "x"), sw.regr_slope("y", "x")),
         (F.approx_count_distinct("x", 0.1), sw.count_distinct("x")),
         (F.countDistinct("x"), sw.count_distinct("x")),
         (F.string_agg("x", ","), sw.string_agg("x", ",")),
@@ -138,7 +140,8 @@ def test_ones_own_aggregation_takes_a_spec():
     ("call", "says"),
     [
         (lambda: F.count_distinct("a", "b"), "takes one column, got 2.*concat_ws"),
-        (lambda: F.percentile("x", [0.5, 0.9]), "takes one fraction.*one column for each"),
+        (lambda: F.percentile("x", [0.5, 90]), r"Did you mean 0\.9"),
+        (lambda: F.percentile("x", []), "list of fractions is empty"),
         (lambda: F.percentile("x", 95), r"Did you mean 0\.95"),
         (lambda: F.percentile("x", 0.5, 2), "every row counts once"),
         (lambda: F.max_by("x", "y", 3), "k=3 asks for several"),

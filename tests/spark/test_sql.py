@@ -54,7 +54,10 @@ SAME = {
             percentile_cont(0.25) WITHIN GROUP (ORDER BY n DESC) OVER (PARTITION BY k) AS hh,
             percentile_disc(0.25) WITHIN GROUP (ORDER BY n) OVER (PARTITION BY k) AS ii,
             percentile_disc(0.25) WITHIN GROUP (ORDER BY n DESC) OVER (PARTITION BY k) AS jj,
-            mode() WITHIN GROUP (ORDER BY n) OVER (PARTITION BY k) AS kkk
+            mode() WITHIN GROUP (ORDER BY n) OVER (PARTITION BY k) AS kkk,
+            percentile(n, array(0.25, 0.5)) OVER w AS lll, percentile_approx(n, array(0.1, 1)) OVER w AS mmm,
+            approx_percentile(n, ARRAY(0.5), 100) OVER w AS nnn,
+            percentile_cont(array(0.25, 0.9)) WITHIN GROUP (ORDER BY n DESC) OVER (PARTITION BY k) AS ooo
         FROM rows WINDOW w AS (PARTITION BY k ORDER BY u ROWS BETWEEN 4 PRECEDING AND 1 FOLLOWING)""",
     "pairs and bits": """
         SELECT id, covar_pop(x, n) OVER w AS a, regr_count(x, n) OVER w AS b, regr_avgx(x, n) OVER w AS c,
@@ -214,6 +217,59 @@ def test_what_spark_refuses(spark, rows):
     assert found["l"].min() == 1
 
 
+#: what Spark takes over whole partitions, or in a GROUP BY, and DuckDB over every frame
+DISTINCT_AND_ORDERED = {
+    "sum(DISTINCT n)": "sum(DISTINCT n)",
+    "mean(DISTINCT n)": "avg(DISTINCT n)",
+    "sum(DISTINCT CAST(n AS DECIMAL(5, 2)))": "sum(DISTINCT CAST(n AS DECIMAL(5, 2)))",
+    "max(DISTINCT n)": "max(DISTINCT n)",
+    "sum(DISTINCT n) FILTER (WHERE b)": "sum(DISTINCT n) FILTER (WHERE b)",
+    "collect_list(DISTINCT n ORDER BY n DESC)": "list(DISTINCT n ORDER BY n DESC)",
+    "array_agg(DISTINCT s) WITHIN GROUP (ORDER BY s)": "list(DISTINCT s ORDER BY s) FILTER (WHERE s IS NOT NULL)",
+    "string_agg(DISTINCT s, '-' ORDER BY s)": "string_agg(DISTINCT s, '-' ORDER BY s)",
+    "array_agg(n ORDER BY u DESC)": "list(n ORDER BY u DESC)",
+    "collect_list(s ORDER BY n DESC NULLS FIRST, u)":
+        "list(s ORDER BY n DESC NULLS FIRST, u) FILTER (WHERE s IS NOT NULL)",
+    "collect_list(n) WITHIN GROUP (ORDER BY s NULLS LAST, u)": "list(n ORDER BY s NULLS LAST, u)",
+    "listagg(s, ', ') WITHIN GROUP (ORDER BY s DESC, u)": "string_agg(s, ', ' ORDER BY s DESC, u)",
+    "string_agg(s, '' ORDER BY x NULLS FIRST, u) FILTER (WHERE b)":
+        "string_agg(s, '' ORDER BY x NULLS FIRST, u) FILTER (WHERE b)",
+}  # fmt: skip
+FRAMES = (
+    "ORDER BY u ROWS BETWEEN 5 PRECEDING AND CURRENT ROW",
+    "ORDER BY u ROWS BETWEEN 3 PRECEDING AND 4 FOLLOWING EXCLUDE CURRENT ROW",
+    "ORDER BY t RANGE BETWEEN 6 PRECEDING AND 3 FOLLOWING",
+    "ORDER BY t GROUPS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE TIES",
+)
+
+
+def test_distinct_and_ordered_aggregates_over_every_frame(spark, rows):
+    duckdb = pytest.importorskip("duckdb")
+    given = spark.table("rows").toArrow()  # noqa: F841 DuckDB finds it by its name
+    for frame in FRAMES:
+        ours = ", ".join(f"{call} OVER w AS c{k}" for k, call in enumerate(DISTINCT_AND_ORDERED))
+        theirs = ", ".join(f"{call} OVER w AS c{k}" for k, call in enumerate(DISTINCT_AND_ORDERED.values()))
+        window = f"WINDOW w AS (PARTITION BY k {frame}) ORDER BY id"
+        found = sql(spark, f"SELECT {ours} FROM rows {window}").collect()
+        expected = duckdb.sql(f"SELECT {theirs} FROM given {window}").fetchall()
+        for k, call in enumerate(DISTINCT_AND_ORDERED):
+            for a, b in zip(found, expected, strict=True):
+                empty = [] if call.startswith(("array_agg", "collect_list")) else None  # Spark's rule
+                assert same(a[k], empty if b[k] is None else b[k]), (call, frame, a[k], b[k])
+
+
+def test_distinct_values_are_in_the_order_of_their_first_rows(spark, rows):
+    query = """
+        SELECT id, array_agg(DISTINCT n) OVER w AS a, collect_set(n) OVER w AS b, collect_list(n) OVER w AS c,
+            string_agg(DISTINCT s, '+') OVER w AS d, collect_list(s) OVER w AS e, typeof(sum(DISTINCT n) OVER w) AS f,
+            typeof(percentile_approx(n, array(0.5)) OVER w) AS g
+        FROM rows WINDOW w AS (PARTITION BY k ORDER BY t GROUPS 1 PRECEDING)"""
+    for row in sql(spark, query).collect():
+        assert row.a == row.b == list(dict.fromkeys(row.c))
+        assert row.d == ("+".join(dict.fromkeys(row.e)) if row.e else None)
+        assert (row.f, row.g) == ("bigint", "array<int>")
+
+
 FRAMELESS = (
     "rank()",
     "dense_rank()",
@@ -337,7 +393,8 @@ def test_the_page(spark, rows):
 
 # ---- refusals, without Spark
 REFUSED = [
-    ("SELECT sum(DISTINCT x) OVER w FROM t WINDOW w AS (ORDER BY u)", "DISTINCT", "only count takes DISTINCT"),
+    ("SELECT stddev(DISTINCT x) OVER w FROM t WINDOW w AS (ORDER BY u)", "DISTINCT", "stddev.*sum take DISTINCT there"),
+    ("SELECT array_agg(DISTINCT x ORDER BY y) OVER () FROM t", "y", "ordered by the value itself"),
     ("SELECT count(DISTINCT x, y) OVER () FROM t", "count(DISTINCT x, y) OVER ()", "takes one expression.*got 2"),
     ("SELECT a,\n  sum(x) OVER v FROM t WINDOW w AS (ORDER BY u)", "v", "v is not named in this SELECT; there are w"),
     ("SELECT sum(x) OVER v FROM t", "v", "no WINDOW clause"),
@@ -404,7 +461,7 @@ def read_only(query):
     "query",
     [
         "SELECT row_number() OVER (ORDER BY u), lead(x) OVER w FROM t WINDOW w AS (ORDER BY u)",
-        "SELECT percentile(x, array(0.5, 0.9)) OVER (), sum(x) FROM t",
+        "SELECT percentile(x, array(0.5, y)) OVER (), sum(x) FROM t",
         "SELECT 'sum(x) OVER ()' AS `max(y) OVER w` -- min(z) OVER ()",
         "SELECT over.a, b over FROM over",
         "CREATE TABLE a AS SELECT rank() OVER (ORDER BY u) FROM t",

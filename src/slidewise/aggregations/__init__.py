@@ -6,6 +6,7 @@ from slidewise.aggregations.base import Aggregation as Aggregation
 from slidewise.aggregations.bloom_filter import BloomFilter
 from slidewise.aggregations.collecting import CollectList, CollectSet, StringAgg
 from slidewise.aggregations.covariance import Corr, CovarSamp
+from slidewise.aggregations.distinct import AvgDistinct, SumDistinct
 from slidewise.aggregations.extremes import M4, Max, MaxBy, MaxCount, Min, MinBy, MinCount, RelativeVariation
 from slidewise.aggregations.frequencies import CountDistinct, Mode
 from slidewise.aggregations.logic import BitAnd, BitOr, BitXor, BoolAnd, BoolOr
@@ -31,6 +32,7 @@ from slidewise.aggregations.sums import Avg, Count, Geomean, Product, Sum
 approx_count_distinct = ApproxCountDistinct
 approx_percentile = ApproxPercentile
 avg = mean = Avg
+avg_distinct = AvgDistinct
 bit_and = BitAnd
 bit_or = BitOr
 bit_xor = BitXor
@@ -79,6 +81,7 @@ stddev = std = Stddev
 stddev_pop = StddevPop
 string_agg = StringAgg
 sum = Sum
+sum_distinct = SumDistinct
 var_pop = VarPop
 var_samp = VarSamp
 
@@ -86,6 +89,7 @@ __all__ = [
     "approx_count_distinct",
     "approx_percentile",
     "avg",
+    "avg_distinct",
     "bit_and",
     "bit_or",
     "bit_xor",
@@ -138,6 +142,7 @@ __all__ = [
     "stddev_pop",
     "string_agg",
     "sum",
+    "sum_distinct",
     "var_pop",
     "var_samp",
 ]

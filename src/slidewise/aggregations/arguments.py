@@ -58,3 +58,14 @@ def column_and_fraction(name: str, column: Any, value: Any) -> tuple[str | None,
     if value is None:
         raise InvalidInput(f'{name}: say which fraction, as in {name}("x", 0.95)')
     return column, fraction(name, value)
+
+
+def column_and_fractions(name: str, column: Any, value: Any) -> tuple[str | None, float | list[float]]:
+    """As column_and_fraction, and a list of fractions may stand for one."""
+    if value is None and column is not None and not isinstance(column, str):
+        column, value = None, column
+    if not isinstance(value, list | tuple):
+        return column_and_fraction(name, column, value)
+    if not value:
+        raise InvalidInput(f'{name}: the list of fractions is empty. Name some, as in {name}("x", [0.25, 0.75])')
+    return column, [fraction(name, q) for q in value]

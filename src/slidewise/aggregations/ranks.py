@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
-from slidewise.aggregations.arguments import column_and_fraction, given, whole
+from slidewise.aggregations.arguments import column_and_fractions, given, whole
 from slidewise.aggregations.arguments import fraction as checked_fraction
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.values import NAN, plain
@@ -116,13 +116,16 @@ class OrderStatistic(Aggregation):
 class Percentile(OrderStatistic):
     """The value at a fraction of the sorted values, between two of them if need be; also called `quantile`.
 
-    method="paper" averages the two neighbours instead of weighting them. `query(q)` gives another fraction.
+    A list of fractions gives a list of values. method="paper" averages the two neighbours instead of weighting them.
+    `query(q)` gives another fraction.
 
     >>> import slidewise as sw
     >>> s = sw.swag("order_statistic_tree", sw.percentile(0.25))
     >>> for x in (10, 40, 20, 30): s.insert(x)
     >>> s.query(), s.query(0.5)
     (17.5, 25.0)
+    >>> sw.rolling([10, 40, 20, 30], sw.percentile([0.25, 0.75]), sw.rows(4))[-1]
+    [17.5, 32.5]
     """
 
     name = "percentile"
@@ -133,22 +136,36 @@ class Percentile(OrderStatistic):
 
     def __init__(
         self,
-        column: str | float | None = None,
-        fraction: float | None = None,
+        column: str | float | Sequence[float] | None = None,
+        fraction: float | Sequence[float] | None = None,
         *,
         method: Literal["spark", "paper"] = "spark",
     ) -> None:
-        column, self.fraction = column_and_fraction(self.name, column, fraction)
+        column, self.fraction = column_and_fractions(self.name, column, fraction)
         if method not in self.rules:
             raise InvalidInput(f'{self.name}: method must be "spark" or "paper", got {method!r}')
         self.rule = self.rules[method]
         super().__init__(*given(column), fraction=self.fraction, **({"method": method} if method != "spark" else {}))
 
+    @property
+    def parts(self) -> tuple[Percentile, ...]:
+        """Where there are several fractions, one aggregation for each."""
+        if not isinstance(self.fraction, list):
+            return ()
+        rest = {name: value for name, value in self.parameters.items() if name != "fraction"}
+        return tuple(type(self)(*self.columns, fraction=q, where=self.where, **rest) for q in self.fraction)
+
     def position(self, n: int, x: Any = None) -> tuple[int, float]:
         return self.rule(n, self.fraction if x is None else checked_fraction(self.name, x))
 
+    def select(self, n: int, kth: Callable[[int], Any], x: Any = None) -> Any:
+        if x is not None or not isinstance(self.fraction, list) or not n:
+            return super().select(n, kth, x)
+        return [super(Percentile, self).select(n, kth, q) for q in self.fraction]
+
     @property
     def rule_and_fraction(self) -> tuple[str, float]:
+        assert isinstance(self.fraction, float)  # over columns, several are computed one by one
         return self.rule.__name__, self.fraction
 
 

@@ -257,6 +257,37 @@ def run_pieces(tree, values, start, end, out, valid):
                 results[i] = lower(total)
 
 
+def run_distinct(tree, following, order, values, start, end, out, valid):
+    """As run_frames, but each of a frame's different values counts once, at its first row there.
+
+    `following` is the next row with the same value, and `order` the frames from the last start to the first: with all
+    rows from a frame's start on in the tree, and each value at its first row only, rows start[i] to end[i] - 1 hold
+    each value of the frame once. At most 2 log2(n) combines to enter a row, then 2 log2(length) + 1 per frame.
+    """
+    tree = zipped(tree)
+    values = zipped(values)
+    results = zipped(out)
+    capacity = len(tree) // 2
+    for node in range(2 * capacity):
+        tree[node] = identity
+    row = len(values)
+    for k in range(len(order)):
+        i = order[k]
+        if start[i] >= end[i]:
+            continue
+        while row > start[i]:
+            row -= 1
+            if following[row] < len(values):
+                tree[capacity + following[row]] = identity
+                climb(tree, capacity + following[row])
+            tree[capacity + row] = lift(*values[row])
+            climb(tree, capacity + row)
+        total = between(tree, capacity, start[i], end[i])
+        valid[i] = defined(total)
+        if valid[i]:
+            results[i] = lower(total)
+
+
 # ---- the paper's interface
 class FlatFAT:
     """Slots by location, from 1: the new, update, aggregate, prefix and suffix of the paper's section 4."""

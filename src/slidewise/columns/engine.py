@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.distinct import OfDistinct
+from slidewise.aggregations.ranks import Percentile
+from slidewise.aggregations.values import plain
 from slidewise.columns import joint_rows
 from slidewise.columns.joint import Joint, joint
 from slidewise.columns.valid import all_valid
@@ -38,8 +41,12 @@ def compute(
     entry = algorithm_entry(algorithm)
     require_legal(entry, aggregation)
     _require_frames(entry, frames)
-    if isinstance(frames, Scattered) and not (isinstance(frames, Pieces) and entry.name == "flat_fat"):
+    distinct = isinstance(aggregation, OfDistinct) and entry.name == "flat_fat"
+    in_pieces = isinstance(frames, Pieces) and entry.name == "flat_fat" and not distinct
+    if isinstance(frames, Scattered) and not in_pieces:
         return _gathered(aggregation, columns, frames, algorithm)
+    if distinct:
+        return _distinct(entry, aggregation.of, columns, frames)  # type: ignore[attr-defined]
     numeric = all(c.dtype.kind in "biuf" for c in columns)
     if not entry.events:
         return _holistic(entry, aggregation, columns[0], frames)
@@ -134,6 +141,12 @@ def _holistic(entry: AlgorithmEntry, aggregation: Aggregation, column: np.ndarra
     """The kernels of order statistics, distinct counts and modes, on values as 64-bit numbers."""
     from slidewise.columns import holistic
 
+    if isinstance(aggregation, Percentile) and aggregation.parts:
+        found = [_holistic(entry, part, column, frames) for part in aggregation.parts]
+        lists = np.empty(len(frames), object)
+        for i, row in enumerate(zip(*(out.tolist() for out, _ in found), strict=True)):
+            lists[i] = list(row)
+        return lists, found[0][1]
     values = _as_64_bits(entry, column)
     n = frames.trailing
     if entry.name == "chunk_ranks":
@@ -288,6 +301,40 @@ _RUNNERS: dict[str, _Runner] = {
     "pba": _run_pba,
     "flat_fat": _run_flat_fat,
 }
+
+
+# ---- distinct values
+def _distinct(entry: AlgorithmEntry, of: Aggregation, columns: Columns, frames: Frames) -> Results:
+    """An aggregation of the different values of each frame: O(log n) per row and frame."""
+    column = columns[0]
+    order = np.argsort(-frames.start, kind="stable")
+    following = _next_rows(column)
+    op = of.compiled(columns, frames.longest) if column.dtype.kind in "biuf" else None
+    if op is not None:
+        c = _Compiler(entry.module, op, partial_dtype(op, columns))
+        out = np.zeros(len(frames), result_dtype(op, columns, c.partial))
+        valid = np.zeros(len(frames), bool)
+        tree = c.work(_tree_size(columns))
+        if c.call(entry.module.run_distinct, tree, following, order, columns, frames.start, frames.end, out, valid):
+            return out, valid
+    work = [None] * _tree_size(columns), following.tolist(), order.tolist()
+    bounds = frames.start.tolist(), frames.end.tolist()
+    results = _drive(of, functions_of(entry.module), "run_distinct", work, column.tolist(), *bounds)
+    return _as_arrays(results, lambda: _type_of_one(of, columns))
+
+
+def _next_rows(column: np.ndarray) -> np.ndarray:
+    """For each row the next one with the same value, or the number of rows."""
+    if column.dtype.kind == "O":
+        known: dict[Any, int] = {}
+        codes = np.array([known.setdefault(plain(value), len(known)) for value in column], np.int64)
+    else:
+        codes = np.unique(column, return_inverse=True)[1]
+    by_value = np.argsort(codes, kind="stable")
+    following = np.full(len(column), len(column))
+    again = codes[by_value[1:]] == codes[by_value[:-1]]
+    following[by_value[:-1][again]] = by_value[1:][again]
+    return following
 
 
 # ---- interpreted

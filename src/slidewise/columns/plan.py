@@ -16,8 +16,11 @@ import pyarrow as pa
 from slidewise.aggregations import integer_sums
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.collecting import CollectList, CollectSet
+from slidewise.aggregations.distinct import AvgDistinct, OfDistinct, SumDistinct
+from slidewise.aggregations.frequencies import CountDistinct
 from slidewise.aggregations.over import Over
 from slidewise.aggregations.positions import Last, NthValue
+from slidewise.aggregations.ranks import Percentile
 from slidewise.aggregations.sums import Avg, Count, Sum
 from slidewise.columns import joint, types
 from slidewise.columns.data import Data, View
@@ -61,6 +64,8 @@ class Evaluation:
     def column(self, over: Over) -> pa.Array:
         """One new column, in the order of the input."""
         aggregation, window = over.aggregation, over.window
+        if isinstance(aggregation, Percentile) and aggregation.parts:
+            return types.side_by_side([self.column(Over(part, window, over.algorithm)) for part in aggregation.parts])
         view = self.data.view(aggregation)
         frames = view.frames(window)
         due = self.data.due(window) if self.slides is None else None
@@ -161,7 +166,7 @@ class Evaluation:
     def _is_exact(self, aggregation: Aggregation) -> bool:
         """Whether the aggregation is in the integers that the column's values are made of."""
         kinds = (types.family(self.data.array(name).type) for name in aggregation.columns[:1])
-        return isinstance(aggregation, Sum | Avg) and next(kinds) in ("decimal", "duration")
+        return isinstance(aggregation, Sum | Avg | OfDistinct) and next(kinds) in ("decimal", "duration")
 
     def _exact(self, over: Over, view: View, frames: Frames, due: np.ndarray | None) -> pa.Array:
         """Sums and means in the integers that decimals and durations are made of."""
@@ -174,24 +179,26 @@ class Evaluation:
         decimals = pa.types.is_decimal(kind)
         if decimals and (digits.dtype == object or not integer_sums.proven(digits, frames.longest)):
             return self._decimals(over, view, frames, due, kind)
-        total, valid = self._run(Sum(), (digits,), view, frames, over.algorithm)
-        if isinstance(aggregation, Avg):
+        distinct, mean = isinstance(aggregation, OfDistinct), isinstance(aggregation, Avg | AvgDistinct)
+        total, valid = self._run(SumDistinct() if distinct else Sum(), (digits,), view, frames, over.algorithm)
+        if mean:
+            count = self._run(CountDistinct(), (digits,), view, frames, "auto")[0] if distinct else frames.count
             if not decimals:
-                total = divided(total, frames.count, 1)
+                total = divided(total, count, 1)
             elif _largest(total) < 2**63 // 10**4:
-                total = divided(total, frames.count, 10 ** (types.decimal_avg_type(kind).scale - kind.scale))
+                total = divided(total, count, 10 ** (types.decimal_avg_type(kind).scale - kind.scale))
             else:
                 return self._decimals(over, view, frames, due, kind)
         if not decimals:
             return self._finish(total, valid, due, lambda out, ok: types.arrow(out, ok, kind))
-        result = types.decimal_avg_type(kind) if isinstance(aggregation, Avg) else types.decimal_sum_type(kind)
+        result = types.decimal_avg_type(kind) if mean else types.decimal_sum_type(kind)
         return self._finish(total, valid, due, lambda out, ok: types.decimals(out, ok, result))
 
     def _decimals(self, over: Over, view: View, frames: Frames, due: np.ndarray | None, kind: pa.DataType) -> pa.Array:
         """Decimals that are too wide for 64 bits, as Python's, with as many digits as it takes."""
         aggregation = over.aggregation
         values = view.encoded((aggregation.columns[0], "object")).values
-        mean = isinstance(aggregation, Avg)
+        mean = isinstance(aggregation, Avg | AvgDistinct)
         result = types.decimal_avg_type(kind) if mean else types.decimal_sum_type(kind)
         with decimal.localcontext(prec=100):
             out, valid = self._run(aggregation, (values,), view, frames, over.algorithm)

@@ -318,6 +318,17 @@ def lists(values: np.ndarray, valid: np.ndarray, of: pa.Array) -> pa.Array:
     return pa.ListArray.from_arrays(places.offsets, inside, mask=places.is_null())
 
 
+def side_by_side(columns: list[pa.Array]) -> pa.Array:
+    """One column of lists from several columns; null where they are, which is in the same rows."""
+    count, width = len(columns[0]), len(columns)
+    rows = (np.arange(count)[:, None] + np.arange(width) * count).ravel()
+    values = pa.concat_arrays(columns).take(whole_numbers(rows))
+    offsets = np.arange(count + 1) * width
+    large = offsets[-1] >= 2**31
+    kind, of = (pa.int64(), pa.LargeListArray) if large else (pa.int32(), pa.ListArray)
+    return of.from_arrays(arrow(offsets, all_valid(count + 1), kind), values, mask=columns[0].is_null())
+
+
 def results(
     values: np.ndarray,
     valid: np.ndarray,

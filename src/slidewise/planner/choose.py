@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Literal
 
 from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.distinct import OfDistinct
 from slidewise.registry import algorithm, missing
 from slidewise.windows.definitions import Between, Frames, RowsWindow, Unbounded, WindowDefinition
 
@@ -84,6 +85,11 @@ LADDER = (
         lambda op, s: op.most_frequent and s.where == "columns" and s.numbers,
         "count_histogram", "incremental_mode",
         "the mode over columns: counts and how many values have each, about 10 ns per row at any window",
+    ),
+    Rule(
+        lambda op, s: isinstance(op, OfDistinct) and s.where == "columns",
+        "flat_fat", "recalculate",
+        "an aggregate of distinct values over columns: a tree that holds each value at its first row, O(log n) per row",
     ),
     Rule(
         lambda op, s: op.order_statistic and s.monotone and not s.out_of_order,

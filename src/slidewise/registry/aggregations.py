@@ -5,6 +5,7 @@ from __future__ import annotations
 from slidewise.aggregations.bloom_filter import BloomFilter
 from slidewise.aggregations.collecting import CollectList, CollectSet, StringAgg
 from slidewise.aggregations.covariance import Corr, CovarSamp
+from slidewise.aggregations.distinct import AvgDistinct, SumDistinct
 from slidewise.aggregations.extremes import M4, Max, MaxBy, MaxCount, Min, MinBy, MinCount, RelativeVariation
 from slidewise.aggregations.frequencies import CountDistinct, Mode
 from slidewise.aggregations.logic import BitAnd, BitOr, BitXor, BoolAnd, BoolOr
@@ -36,6 +37,9 @@ _STABLE = (
     "Sums of squares cancel where the mean is large beside the deviation: ours merges (n, mean, M2), "
     "and its inverse, which subtracts, is not exact."
 )
+
+_NOT_INVERTIBLE = {"invertible": "where a value occurs next is not kept", "commutative": "values keep their order"}
+_DISTINCT = "Over columns in O(log n) per row; event by event a partial holds the different values."
 
 AGGREGATIONS: tuple[AggregationEntry, ...] = (
     AggregationEntry(
@@ -275,6 +279,22 @@ AGGREGATIONS: tuple[AggregationEntry, ...] = (
         "how many different values there are",
         "median-like",
         aliases=("nunique",),
+    ),
+    AggregationEntry(
+        "sum_distinct",
+        SumDistinct,
+        "the sum of the different values",
+        "median-like",
+        departures=_NOT_INVERTIBLE,
+        note=_DISTINCT,
+    ),
+    AggregationEntry(
+        "avg_distinct",
+        AvgDistinct,
+        "the mean of the different values",
+        "median-like",
+        departures=_NOT_INVERTIBLE,
+        note=_DISTINCT,
     ),
     AggregationEntry("mode", Mode, "the most frequent value, the lowest among ties", "median-like"),
     AggregationEntry("median", Median, "the middle value", "median-like", tutorial_name="median"),

@@ -22,6 +22,7 @@ from slidewise.spark.window import Column, column_name
 from slidewise.windows.definitions import Column as ColumnByName
 
 Name = str | ColumnByName
+Fractions = float | Sequence[float]
 
 
 def _made(
@@ -299,6 +300,24 @@ def sum(col: Name, *, where: Name | None = None) -> Aggregation:
     return _made(sw.sum, "sum", [col], where)
 
 
+def sum_distinct(col: Name, *, where: Name | None = None) -> Aggregation:
+    """The sum of the different values. PySpark refuses it over a window.
+
+    >>> sum_distinct("x")
+    sum_distinct('x')
+    """
+    return _made(sw.sum_distinct, "sum_distinct", [col], where)
+
+
+def avg_distinct(col: Name, *, where: Name | None = None) -> Aggregation:
+    """The mean of the different values. PySpark has none.
+
+    >>> avg_distinct("x")
+    avg_distinct('x')
+    """
+    return _made(sw.avg_distinct, "avg_distinct", [col], where)
+
+
 def var_pop(col: Name, *, where: Name | None = None) -> Aggregation:
     """The population variance.
 
@@ -317,6 +336,7 @@ def var_samp(col: Name, *, where: Name | None = None) -> Aggregation:
     return _made(sw.var_samp, "var_samp", [col], where)
 
 
+sumDistinct = sum_distinct  # noqa: N816 PySpark's name
 array_agg = collect_list
 every = bool_and
 mean = avg
@@ -471,31 +491,34 @@ def mode(col: Name, deterministic: bool = False, *, where: Name | None = None) -
     return _made(sw.mode, "mode", [col], where)
 
 
-def percentile(col: Name, percentage: float, frequency: int = 1, *, where: Name | None = None) -> Aggregation:
-    """The value at a fraction of the sorted values, interpolated between two of them; exact.
+def percentile(col: Name, percentage: Fractions, frequency: int = 1, *, where: Name | None = None) -> Aggregation:
+    """The value at a fraction of the sorted values, interpolated between two of them; exact. A list gives a list.
 
     >>> percentile("latency", 0.95)
     percentile('latency', fraction=0.95)
+    >>> percentile("latency", [0.5, 0.95])
+    percentile('latency', fraction=[0.5, 0.95])
     """
     if frequency != 1:
         raise InvalidInput(f"percentile: every row counts once, got frequency={frequency!r}. Leave it out")
-    return _made(sw.percentile, "percentile", [col], where, fraction=_one_fraction("percentile", percentage))
+    return _made(sw.percentile, "percentile", [col], where, fraction=percentage)
 
 
 quantile = percentile
 
 
-def percentile_disc(col: Name, percentage: float, *, where: Name | None = None) -> Aggregation:
-    """One of the values, at a fraction of the sorted ones. PySpark has it in SQL only.
+def percentile_disc(col: Name, percentage: Fractions, *, where: Name | None = None) -> Aggregation:
+    """One of the values, at a fraction of the sorted ones. A list gives a list. PySpark has it in SQL only.
 
     >>> percentile_disc("word", 0.5)
     percentile_disc('word', fraction=0.5)
     """
-    fraction = _one_fraction("percentile_disc", percentage)
-    return _made(sw.percentile_disc, "percentile_disc", [col], where, fraction=fraction)
+    return _made(sw.percentile_disc, "percentile_disc", [col], where, fraction=percentage)
 
 
-def percentile_approx(col: Name, percentage: float, accuracy: int = 10000, *, where: Name | None = None) -> Aggregation:
+def percentile_approx(
+    col: Name, percentage: Fractions, accuracy: int = 10000, *, where: Name | None = None
+) -> Aggregation:
     """One of the values, at a fraction of the sorted ones. The rank is exact, and so within any `accuracy`.
 
     Over windows of 1,000 rows the exact value takes 0.05 microseconds a row, and a sketch 180. The sketch is
@@ -504,7 +527,7 @@ def percentile_approx(col: Name, percentage: float, accuracy: int = 10000, *, wh
     >>> percentile_approx("latency", 0.95)
     percentile_disc('latency', fraction=0.95)
     """
-    return percentile_disc(col, _one_fraction("percentile_approx", percentage), where=where)
+    return percentile_disc(col, percentage, where=where)
 
 
 approx_percentile = percentile_approx
@@ -517,14 +540,6 @@ def nth_smallest(col: Name, n: int, *, where: Name | None = None) -> Aggregation
     nth_smallest('bid', n=3)
     """
     return _made(sw.nth_smallest, "nth_smallest", [col], where, n=n)
-
-
-def _one_fraction(name: str, percentage: Any) -> float:
-    if isinstance(percentage, Sequence) and not isinstance(percentage, str):
-        raise InvalidInput(
-            f"{name} takes one fraction, got {percentage!r}. Make one column for each: they share their work"
-        )
-    return percentage
 
 
 # ---- two columns

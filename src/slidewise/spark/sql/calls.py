@@ -73,6 +73,7 @@ class Call:
     arguments: tuple[Span, ...] = ()
     distinct: Span | None = None
     where: Span | None = None
+    #: WITHIN GROUP (ORDER BY ...), or ORDER BY among the arguments
     within: tuple[Ordered, ...] = ()
     nulls: str | None = None
 
@@ -119,6 +120,9 @@ def _call(source: Source, over: int) -> Call | None:
     if source.word(listed.first) in ("DISTINCT", "ALL"):
         distinct = Span(listed.first, listed.first + 1) if source.word(listed.first) == "DISTINCT" else None
         listed = Span(listed.first + 1, listed.end)
+    cut = source.find(listed, "ORDER BY")
+    if cut is not None and not within:  # array_agg(x ORDER BY y)
+        within, listed = ordering(source, Span(cut + 1, listed.end)), Span(listed.first, cut)
     if source.word(listed.end - 1) == "NULLS" and source.word(listed.end - 2) in ("IGNORE", "RESPECT"):
         nulls, listed = source.word(listed.end - 2), Span(listed.first, listed.end - 2)
     end = source.after(over + 1)

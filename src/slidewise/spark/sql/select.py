@@ -18,7 +18,7 @@ from slidewise.spark.sql.blocks import Block, begins_query
 from slidewise.spark.sql.calls import Call, Spec, named_windows, resolved
 from slidewise.spark.sql.expressions import ColumnUse, is_aggregate, parsed
 from slidewise.spark.sql.source import Edit, Source, Span
-from slidewise.spark.sql.translate import aggregation, beyond_spark, frame, without_frame
+from slidewise.spark.sql.translate import aggregation, beyond_spark, finished, frame, without_frame
 from slidewise.spark.window import SpecifiedOver
 
 #: how the names begin that are made here
@@ -85,7 +85,7 @@ class Select:
         self._hoisted: dict[str, _Hoisted] = {}
         #: the columns to compute
         self.windows: dict[str, SpecifiedOver] = {}
-        #: calls of slidewise's with their columns, and calls of Spark's with their windows
+        #: calls of slidewise's with what stands for them in the outer SELECT, and calls of Spark's with their windows
         self.ours: dict[Call, str] = {}
         self._theirs: dict[Call, Spec] = {}
         self._unframed: set[Call] = set()
@@ -127,7 +127,8 @@ class Select:
         over = made.over(frame(source, spec, self._hoist))
         partition = tuple(dict.fromkeys(self._hoist(span) for span in spec.partition))
         order = tuple(OrderColumn(self._hoist(by.expression), by.descending, by.nulls_first) for by in spec.order)
-        self.ours[call] = name = f"{PREFIX}window_{len(self.windows)}"
+        name = f"{PREFIX}window_{len(self.windows)}"
+        self.ours[call] = finished(source, call, name)
         self.windows[name] = SpecifiedOver(over, partition, order)
 
     def _refuse_misplaced(self, call: Call, calls: Sequence[Call]) -> None:

@@ -16,7 +16,7 @@ from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.bloom_filter import BloomFilter
 from slidewise.aggregations.moment_sketch import MomentSketch
 from slidewise.errors import InvalidInput
-from slidewise.spark.sql.calls import Bound, Call, Frame, Spec
+from slidewise.spark.sql.calls import Bound, Call, Frame, Ordered, Spec
 from slidewise.spark.sql.source import Source, Span
 from slidewise.windows.definitions import Between, crosses
 from slidewise.windows.durations import CalendarDuration, Duration, duration
@@ -104,21 +104,27 @@ _WITH_PARAMETERS["percentile_approx"] = _WITH_PARAMETERS["approx_percentile"]
 
 #: Spark's functions of a row's place among all rows of its partition
 _FRAMELESS = {"cume_dist", "dense_rank", "lag", "lead", "ntile", "percent_rank", "rank", "row_number"}
+#: those of distinct values
+_OF_DISTINCT: dict[str, Make] = {"avg": sw.avg_distinct, "mean": sw.avg_distinct, "sum": sw.sum_distinct}
+_JOINING = {"listagg", "string_agg"}
+_COLLECTING = {"array_agg", "collect_list", "collect_set", *_JOINING}
 #: DISTINCT changes nothing for these
 _SAME_IF_DISTINCT = {"any", "bit_and", "bit_or", "bool_and", "bool_or", "collect_set", "every", "max", "min", "some"}
+_TAKE_DISTINCT = {"count", *_OF_DISTINCT, *_COLLECTING, *_SAME_IF_DISTINCT}
 
 
 # ---- aggregations
 def aggregation(source: Source, call: Call, column: Column) -> Aggregation | None:
-    """The aggregation of a call, bound to columns; None where the call is Spark's."""
+    """The aggregation of a call, bound to columns; None where the call is Spark's. `finished` makes the rest."""
     made = _bound_aggregation(source, call)
     if made is None:
         return None
-    make, arguments, parameters = made
-    if call.distinct is not None and call.name not in ("count", *_SAME_IF_DISTINCT):
+    if call.distinct is not None and call.name not in _TAKE_DISTINCT:
+        *most, last = sorted(_TAKE_DISTINCT - _SAME_IF_DISTINCT)
         raise source.error(
-            call.distinct, f"{call.name}(DISTINCT ...) over a window: of all aggregates only count takes DISTINCT there"
+            call.distinct, f"{call.name}(DISTINCT ...) over a window: {', '.join(most)} and {last} take DISTINCT there"
         )
+    make, arguments, parameters = made
     if call.where is not None:
         parameters["where"] = column(call.where)
     try:
@@ -131,6 +137,10 @@ def _bound_aggregation(source: Source, call: Call) -> tuple[Make, list[Span | st
     """What makes the aggregation, its columns, and its parameters; None for a form that only Spark may know."""
     name, arguments = call.name, list(call.arguments)
     parameters: dict[str, Any] = {}
+    if name in _COLLECTING and (call.within or (call.distinct is not None and name != "collect_set")):
+        return _collected(source, call)
+    if call.distinct is not None and name in _OF_DISTINCT and len(arguments) == 1:
+        return _OF_DISTINCT[name], [*arguments], parameters
     if call.within:
         return _within_group(source, call)
     if name in _POSITIONS or name == "nth_value":
@@ -153,7 +163,9 @@ def _bound_aggregation(source: Source, call: Call) -> tuple[Make, list[Span | st
         return _TWO_COLUMNS[name], [*arguments], parameters
     if name in _WITH_PARAMETERS and arguments:
         make, names = _WITH_PARAMETERS[name]
-        values = [literal(source, a) for a in arguments[1:]]
+        values: list[Any] = [literal(source, a) for a in arguments[1:]]
+        if "fraction" in names and values and values[0] is None:
+            values[0] = _fractions(source, arguments[1])
         if len(values) > len(names) or None in values:
             return None
         return make, [arguments[0]], dict(zip(names, values, strict=False))
@@ -196,6 +208,57 @@ def _position(source: Source, call: Call) -> tuple[Make, list[Span | str], dict[
     return (sw.nth_value, [arguments[0]], {"n": n, **parameters}) if n is not None else None
 
 
+def _collected(source: Source, call: Call) -> tuple[Make, list[Span | str], dict[str, Any]] | None:
+    """All values of a frame, each once or in an order of their own; `finished` brings them into it."""
+    name, arguments = call.name, call.arguments
+    joins = name in _JOINING
+    if not 1 <= len(arguments) <= 1 + joins or call.nulls is not None:
+        return None
+    if len(arguments) == 2 and not isinstance(literal(source, arguments[1]), str):
+        return None
+    if call.distinct is None:
+        value = f"({source.text(arguments[0])})"
+        order = (f"({source.text(by.expression)}) AS o{k}" for k, by in enumerate(call.within))
+        return sw.collect_list, [f"CASE WHEN {value} IS NOT NULL THEN struct({value} AS v, {', '.join(order)}) END"], {}
+    if call.within and [source.key(by.expression) for by in call.within] != [source.key(arguments[0])]:
+        raise source.error(
+            call.within[0].expression,
+            f"{name}(DISTINCT x) has no row to take the order from: it is ordered by the value itself, x",
+        )
+    return sw.collect_set, [arguments[0]], {}
+
+
+def finished(source: Source, call: Call, column: str) -> str:
+    """What stands for a call in the outer SELECT, over the column of its aggregation: mostly that column."""
+    if call.name not in _COLLECTING or not (call.within or call.distinct is not None):
+        return column
+    listed = column
+    if call.within and call.distinct is not None:
+        listed = f"array_sort({column}, (l, r) -> {_comparison([('l', 'r')], call.within)})"
+    elif call.within:
+        keys = [(f"l.o{k}", f"r.o{k}") for k in range(len(call.within))]
+        listed = f"transform(array_sort({column}, (l, r) -> {_comparison(keys, call.within)}), e -> e.v)"
+    if call.name not in _JOINING:
+        return listed
+    delimiter = source.text(call.arguments[1]) if len(call.arguments) == 2 else "''"
+    return f"CASE WHEN size({column}) > 0 THEN array_join({listed}, {delimiter}) END"
+
+
+def _comparison(keys: list[tuple[str, str]], order: tuple[Ordered, ...]) -> str:
+    """Which of two comes first, as Spark SQL: below 0 for the left one. Equal ones keep their order in the frame."""
+    text = "0"
+    for (left, right), by in reversed(list(zip(keys, order, strict=True))):
+        lower = 1 if by.descending else -1
+        null_first = (not by.descending) if by.nulls_first is None else by.nulls_first
+        null = -1 if null_first else 1
+        text = (
+            f"CASE WHEN {left} IS NULL AND {right} IS NULL THEN {text} WHEN {left} IS NULL THEN {null} "
+            f"WHEN {right} IS NULL THEN {-null} WHEN {left} < {right} THEN {lower} WHEN {left} > {right} THEN {-lower} "
+            f"ELSE {text} END"
+        )
+    return text
+
+
 def _within_group(source: Source, call: Call) -> tuple[Make, list[Span | str], dict[str, Any]] | None:
     """percentile_cont(q) WITHIN GROUP (ORDER BY x), percentile_disc, and mode()."""
     if len(call.within) != 1 or call.nulls is not None:
@@ -205,12 +268,24 @@ def _within_group(source: Source, call: Call) -> tuple[Make, list[Span | str], d
         return sw.mode, [by.expression], {}
     if call.name not in ("percentile_cont", "percentile_disc") or len(call.arguments) != 1:
         return None
-    fraction = literal(source, call.arguments[0])
-    if isinstance(fraction, bool) or not isinstance(fraction, int | float):
+    given = literal(source, call.arguments[0])
+    fractions: Any = _fractions(source, call.arguments[0]) if given is None else given
+    if isinstance(fractions, bool | str) or fractions is None:
         return None
-    if call.name == "percentile_cont":
-        return sw.percentile, [by.expression], {"fraction": 1 - fraction if by.descending else fraction}
-    return None if by.descending else (sw.percentile_disc, [by.expression], {"fraction": fraction})
+    if call.name == "percentile_disc":
+        return None if by.descending else (sw.percentile_disc, [by.expression], {"fraction": fractions})
+    if by.descending:
+        fractions = [1 - q for q in fractions] if isinstance(fractions, list) else 1 - fractions
+    return sw.percentile, [by.expression], {"fraction": fractions}
+
+
+def _fractions(source: Source, span: Span) -> list[float] | None:
+    """What array(0.25, 0.5) holds; None for anything else."""
+    if source.word(span.first) != "ARRAY" or source.after(span.first + 1) != span.end:
+        return None
+    values = [literal(source, part) for part in source.split(Span(span.first + 2, span.end - 1))]
+    numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
+    return numbers if values and len(numbers) == len(values) else None
 
 
 _NUMBER = re.compile(r"(\d+|\d+\.\d*|\.\d+|\d+(?:\.\d*)?e[+-]?\d+|\.\d+e[+-]?\d+)(l|s|y|d|f|bd)?", re.IGNORECASE)
