@@ -27,6 +27,7 @@ PARAMETERS = {
         (sw.median(), sw.rows(1000), {}, "chunk_ranks", "order_statistic_tree"),
         (sw.count_distinct(), sw.rows(1000), {}, "last_occurrence", "incremental_count_distinct"),
         (sw.mode(), sw.rows(1000), {}, "count_histogram", "incremental_mode"),
+        (sw.sum_distinct(), sw.rows(1000), {}, "flat_fat", "daba_lite"),
         (sw.collect_list(), sw.rows(1000), {}, "subtract_on_evict", "subtract_on_evict"),
     ],
     ids=repr,

@@ -28,12 +28,10 @@ class OfDistinct(OneColumn):
     of: Aggregation
 
     def __init__(self, column: str | None = None) -> None:
-        super().__init__(column)
-        of = self.of
+        name, of = self.name, self.of
+        self.lift = lambda x: (plain(number(x, name)),)
         self.lower = lambda s: of.lower(reduce(of.combine, map(of.lift, s)))
-
-    def lift(x):
-        return (plain(number(x, "DISTINCT")),)
+        super().__init__(column)
 
     def combine(a, b):
         return tuple(dict.fromkeys(a + b))
