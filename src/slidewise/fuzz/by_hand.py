@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from functools import reduce
-from operator import or_
+from operator import and_, or_, xor
 from typing import Any
 
 from slidewise.fuzz.cases import Aggregate, By, Case
@@ -23,15 +23,22 @@ def answers(case: Case) -> list[list[Any]]:
 
 
 def _answer(case: Case, aggregate: Aggregate, keys: list[list[int]]) -> list[Any]:
-    out = [UNKNOWN] * case.rows
+    out: list[Any] = [UNKNOWN] * case.rows
     if aggregate.function not in PLAIN:
         return out
     for rows in keys:
         for i in range(len(rows)):
             out[rows[i]] = result(case, aggregate, [rows[j] for j in frame(case, aggregate, rows, i)])
-    if aggregate.function in KEEPS_TYPE and out:  # the value as Arrow gives it back
-        return list(replace(case.columns[aggregate.arguments[0]], values=tuple(out)).arrow().to_pylist())
+    if aggregate.function in KEEPS_TYPE and out:
+        if any(isinstance(value, list) for value in out):
+            return [value and _as_arrow(case, aggregate, value) for value in out]
+        return _as_arrow(case, aggregate, out)
     return out
+
+
+def _as_arrow(case: Case, aggregate: Aggregate, values: list[Any]) -> list[Any]:
+    """Values of the first column as Arrow gives them back."""
+    return list(replace(case.columns[aggregate.arguments[0]], values=tuple(values)).arrow().to_pylist())
 
 
 # ---- which rows
@@ -170,13 +177,51 @@ def _kurtosis(values: list[Any]) -> float | None:
     return None if m2 == 0 else len(values) * _central(values, 4) / m2**2 - 3
 
 
-def _percentile(values: list[Any], q: float) -> float:
+def _percentile(values: list[Any], q: Any) -> Any:
+    if isinstance(q, tuple):
+        return [_percentile(values, each) for each in q]
     values = sorted(values, key=_rank)
     k = math.floor(q * (len(values) - 1))
     share = q * (len(values) - 1) - k
     return float(
         values[k] if share == 0 or values[k] == values[k + 1] else values[k] * (1 - share) + values[k + 1] * share
     )
+
+
+def _percentile_disc(values: list[Any], q: Any) -> Any:
+    if isinstance(q, tuple):
+        return [_percentile_disc(values, each) for each in q]
+    return sorted(values, key=_rank)[max(0, math.ceil(q * len(values)) - 1)]
+
+
+def _distinct(values: list[Any]) -> list[Any]:
+    return list({_same(v): v for v in values}.values())
+
+
+def _products(pairs: list[Any], first: int, second: int) -> float:
+    """The products of deviations of two parts of pairs, summed; NaN where one is not finite."""
+    a, b = ([pair[k] for pair in pairs] for k in (first, second))
+    if not all(map(math.isfinite, a + b)):
+        return math.nan
+    mean_a, mean_b = (math.fsum(values) / len(values) for values in (a, b))
+    return math.fsum((x - mean_a) * (y - mean_b) for x, y in zip(a, b, strict=True))
+
+
+def _line(pairs: list[Any]) -> tuple[float, float] | None:
+    """The slope and the intercept of y, the first of each pair, as a function of x."""
+    sxx = _products(pairs, 1, 1)
+    if sxx == 0:
+        return None
+    slope = _products(pairs, 0, 1) / sxx
+    y, x = (sum(pair[k] for pair in pairs) / len(pairs) for k in (0, 1))
+    return slope, y - slope * x
+
+
+def _share(pairs: list[Any]) -> float | None:
+    sxx, syy = _products(pairs, 1, 1), _products(pairs, 0, 0)
+    if sxx == 0:
+        return None
+    return 1.0 if syy == 0 else _products(pairs, 0, 1) ** 2 / sxx / syy
 
 
 def _mode(values: list[Any]) -> Any:
@@ -218,7 +263,20 @@ PLAIN: dict[str, Callable[..., Any]] = {
     "kurtosis": _if_any(_kurtosis),
     "median": _if_any(lambda values: _percentile(values, 0.5)),
     "percentile": _if_any(_percentile),
-    "percentile_disc": _if_any(lambda values, q: sorted(values, key=_rank)[max(0, math.ceil(q * len(values)) - 1)]),
+    "percentile_disc": _if_any(_percentile_disc),
+    "sum_distinct": _if_any(lambda values: _added(_distinct(values))),
+    "avg_distinct": _if_any(lambda values: _added(_distinct(values)) / len(_distinct(values))),
+    "covar_samp": lambda pairs: _products(pairs, 0, 1) / (len(pairs) - 1) if len(pairs) > 1 else None,
+    "covar_pop": _if_any(lambda pairs: _products(pairs, 0, 1) / len(pairs)),
+    "regr_count": len,
+    "regr_avgx": _if_any(lambda pairs: _added([float(x) for _, x in pairs]) / len(pairs)),
+    "regr_avgy": _if_any(lambda pairs: _added([float(y) for y, _ in pairs]) / len(pairs)),
+    "regr_sxx": _if_any(lambda pairs: _products(pairs, 1, 1)),
+    "regr_syy": _if_any(lambda pairs: _products(pairs, 0, 0)),
+    "regr_sxy": _if_any(lambda pairs: _products(pairs, 0, 1)),
+    "regr_slope": _if_any(lambda pairs: (_line(pairs) or (None, None))[0]),
+    "regr_intercept": _if_any(lambda pairs: (_line(pairs) or (None, None))[1]),
+    "regr_r2": _if_any(_share),
     "nth_smallest": lambda values, n: sorted(values, key=_rank)[n - 1] if len(values) >= n else None,
     "count_distinct": lambda values: len({_same(v) for v in values}),
     "mode": _if_any(_mode),
@@ -228,7 +286,9 @@ PLAIN: dict[str, Callable[..., Any]] = {
     "min_count": _if_any(lambda values: sum(_rank(v) == min(map(_rank, values)) for v in values)),
     "bool_and": _if_any(all),
     "bool_or": _if_any(any),
+    "bit_and": _if_any(lambda values: reduce(and_, values)),
     "bit_or": _if_any(lambda values: reduce(or_, values)),
+    "bit_xor": _if_any(lambda values: reduce(xor, values)),
 }
 #: results that are values of the first column
 KEEPS_TYPE = {"min", "max", "first", "last", "nth_value", "percentile_disc", "nth_smallest", "mode", "max_by", "min_by"}

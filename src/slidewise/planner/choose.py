@@ -89,7 +89,7 @@ LADDER = (
     Rule(
         lambda op, s: isinstance(op, OfDistinct) and s.where == "columns",
         "flat_fat", "recalculate",
-        "an aggregate of distinct values over columns: a tree that holds each value at its first row, O(log n) per row; "
+        "an aggregate of distinct values over columns: a tree with each value at its first row, O(log n) per row; "
         "frames with an exclusion are read again",
     ),
     Rule(

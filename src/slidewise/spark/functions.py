@@ -16,6 +16,8 @@ from typing import Any
 
 import slidewise as sw
 from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.bloom_filter import BloomFilter
+from slidewise.aggregations.moment_sketch import MomentSketch
 from slidewise.columns.order import OrderColumn
 from slidewise.errors import InvalidInput
 from slidewise.spark.window import Column, column_name
@@ -670,7 +672,7 @@ def bloom_filter(col: Name, bits: int = 1024, hashes: int = 4, *, where: Name | 
     >>> bloom_filter("user")
     bloom_filter('user', bits=1024, hashes=4)
     """
-    return _made(sw.bloom_filter, "bloom_filter", [col], where, bits=bits, hashes=hashes)
+    return _made(BloomFilter, "bloom_filter", [col], where, bits=bits, hashes=hashes)
 
 
 def count_min_sketch(
@@ -691,4 +693,4 @@ def moment_sketch(col: Name, order: int = 10, *, where: Name | None = None) -> A
     >>> moment_sketch("x", 2)
     moment_sketch('x', order=2)
     """
-    return _made(sw.moment_sketch, "moment_sketch", [col], where, order=order)
+    return _made(MomentSketch, "moment_sketch", [col], where, order=order)
