@@ -219,7 +219,7 @@ def test_a_value_that_does_not_go_with_the_others_changes_nothing(name, aggregat
     s.insert(1, time=1)
     s.insert(2, time=2)
     with pytest.raises(InvalidInput, match="does not go with the values held"):
-        s.insert([] if name == "incremental_count_distinct" else "text", time=3)
+        s.insert(set() if name == "incremental_count_distinct" else "text", time=3)
     s.check([1, 2])
     assert (len(s), s.youngest) == (2, 2)
     s.insert(2, time=3)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from slidewise.aggregations.arguments import OneColumn, given
 from slidewise.aggregations.base import Aggregation
-from slidewise.aggregations.values import plain
+from slidewise.aggregations.values import distinct, plain
 from slidewise.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class CollectSet(_Collected):
         return (plain(x),)
 
     def combine(a, b):
-        return tuple(dict.fromkeys(a + b))
+        return distinct(a + b)
 
     def lower(s):
         return list(s)

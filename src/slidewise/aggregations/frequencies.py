@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from slidewise.aggregations.arguments import OneColumn
 from slidewise.aggregations.base import Aggregation
-from slidewise.aggregations.values import NAN, plain
+from slidewise.aggregations.values import NAN, hashable, plain
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +26,7 @@ class _Counted(OneColumn):
     size_preserving = False
 
     def lift(x):
-        return {plain(x): 1}
+        return {hashable(x): 1}
 
     def combine(a, b):
         counts = dict(a)

@@ -44,6 +44,34 @@ def plain(x: Any) -> Any:
     return x if x == x else NAN
 
 
+def hashable(x: Any) -> Any:
+    """What stands for x in a table: x itself, or a tuple for a list, map or struct. Equal values have equal ones."""
+    try:
+        hash(x)
+    except TypeError:
+        return _frozen(x)
+    return plain(x)
+
+
+def _frozen(x: Any) -> Any:
+    if isinstance(x, list | tuple):
+        return ("list", *map(_frozen, x))
+    if isinstance(x, dict):
+        return ("dict", *((name, _frozen(part)) for name, part in x.items()))
+    return plain(x)
+
+
+def distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The first of each of the values that are equal. O(n)."""
+    try:
+        return tuple(dict.fromkeys(values))
+    except TypeError:  # lists, maps and structs
+        first: dict[Any, Any] = {}
+        for x in values:
+            first.setdefault(hashable(x), x)
+        return tuple(first.values())
+
+
 def stable_hash(x: Any) -> int:
     """64 bits that are the same in every process, unlike hash()."""
     return int.from_bytes(hashlib.blake2b(f"{type(x).__name__}:{x!r}".encode(), digest_size=8).digest(), "little")

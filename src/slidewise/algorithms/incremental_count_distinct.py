@@ -15,6 +15,7 @@ a count of zero; ours does.
 from collections import deque
 from typing import Any, NamedTuple
 
+from slidewise.aggregations.values import hashable
 from slidewise.algorithms.raw_values import OfRawValues
 from slidewise.errors import InvalidInput
 
@@ -85,7 +86,8 @@ def setup(s, tau=TAU):
 
 
 def insert(s, key):
-    """O(1)."""
+    """O(1). Of lists and structs, which change and have no hash, tuples are kept."""
+    key = hashable(key)
     if key is not None:
         s.table.add(key)
     s.queue.append(key)

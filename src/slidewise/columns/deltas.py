@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from slidewise.columns.frames import _float_step, _step
+from slidewise.columns.frames import _float_step, _step, how_to_parse
 from slidewise.columns.order import OrderColumn, doubles, plain, sortable, unscaled
 from slidewise.errors import InvalidInput
 from slidewise.windows.bounds import Frames, Scattered
@@ -35,7 +35,8 @@ def axis(column: pa.Array, name: str) -> np.ndarray:
         return values.astype(np.int64)
     if pa.types.is_integer(kind) or pa.types.is_temporal(kind):
         return sortable(column, OrderColumn(name))[-1]
-    raise InvalidInput(f"the column {name!r} is of {kind}, and distances need numbers or times")
+    needed = f"the column {name!r} is of {kind}, and distances need numbers or times"
+    raise InvalidInput(". ".join(filter(None, (needed, how_to_parse(kind, name)))))
 
 
 def units(length: Any, kind: pa.DataType, name: str) -> Any:

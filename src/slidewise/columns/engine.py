@@ -147,7 +147,7 @@ def _holistic(entry: AlgorithmEntry, aggregation: Aggregation, column: np.ndarra
         for i, row in enumerate(zip(*(out.tolist() for out, _ in found), strict=True)):
             lists[i] = list(row)
         return lists, found[0][1]
-    values = _as_64_bits(entry, column)
+    values = _as_64_bits(entry, aggregation, column)
     n = frames.trailing
     if entry.name == "chunk_ranks":
         rule, fraction = aggregation.rule_and_fraction  # type: ignore[attr-defined]
@@ -165,8 +165,11 @@ def _holistic(entry: AlgorithmEntry, aggregation: Aggregation, column: np.ndarra
     return (out.astype(column.dtype, copy=False) if aggregation.keeps_type else out), valid
 
 
-def _as_64_bits(entry: AlgorithmEntry, column: np.ndarray) -> np.ndarray:
-    if column.dtype.kind not in "biuf" or (column.dtype.kind == "u" and column.max(initial=0) >= 2**63):
+def _as_64_bits(entry: AlgorithmEntry, aggregation: Aggregation, column: np.ndarray) -> np.ndarray:
+    beyond = column.dtype.kind == "u" and column.max(initial=0) >= 2**63
+    if beyond and aggregation.order_statistic and aggregation.interpolates:  # type: ignore[attr-defined]
+        return column.astype(np.float64)  # as the result is
+    if column.dtype.kind not in "biuf" or beyond:
         raise IllegalPair(
             f"{entry.name} works on numbers of 64 bits, and the column is of {column.dtype}. "
             "Use order_statistic_tree, incremental_count_distinct or incremental_mode, which take anything"

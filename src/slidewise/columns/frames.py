@@ -331,12 +331,24 @@ def _is_short_decimal(kind: pa.DataType) -> bool:
 
 
 def _not_of_times(length: Duration, kind: pa.DataType, name: str) -> InvalidInput:
-    return InvalidInput(f"{length!r} is a length of time, and the order column {name!r} is of {kind}. Give a number")
+    instead = how_to_parse(kind, name) or "Give a number"
+    return InvalidInput(f"{length!r} is a length of time, and the order column {name!r} is of {kind}. {instead}")
 
 
 def _no_range(kind: pa.DataType, name: str) -> InvalidInput:
     more = " of at most 18 digits" if pa.types.is_decimal(kind) else ""
-    return InvalidInput(f"a frame by range needs an order column of numbers{more} or times, and {name!r} is of {kind}")
+    needed = f"a frame by range needs an order column of numbers{more} or times, and {name!r} is of {kind}"
+    return InvalidInput(". ".join(filter(None, (needed, how_to_parse(kind, name)))))
+
+
+def how_to_parse(kind: pa.DataType, name: str) -> str:
+    """What to do with a column of text that stands where times or numbers are needed; nothing for other types."""
+    if not any(is_text(kind) for is_text in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)):
+        return ""
+    return (
+        f'It is text, which has no distances: parse it first, as in pd.to_datetime(df["{name}"]) in pandas, '
+        f'pl.col("{name}").str.to_datetime() in polars, to_timestamp("{name}") in Spark, or into numbers'
+    )
 
 
 # ---- months

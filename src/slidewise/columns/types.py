@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.values import hashable
 from slidewise.columns.valid import all_valid, every
 from slidewise.errors import InvalidInput
 
@@ -96,7 +97,10 @@ def encoding_for(aggregation: Aggregation, position: int, name: str, kind: pa.Da
 
 def _instead(aggregation: Aggregation, of: str) -> str:
     if of == "other":
-        return "It has no order and no arithmetic: first, last, nth_value, count and collect_list take it"
+        return (
+            "It has no order and no arithmetic: first, last, nth_value, count, count_distinct, collect_list and "
+            "collect_set take it"
+        )
     if aggregation.name in ("median", "percentile") and of in _ORDERED:
         return "Use percentile_disc, which takes one of the values"
     if of == "boolean" and aggregation.accepts[0] in ("number", "amount"):
@@ -190,14 +194,6 @@ def _equal(array: pa.Array) -> Encoded:
 
 def _codes_of_nested(array: pa.Array) -> pa.Array:
     """Lists, maps and structs, of which Arrow makes no dictionary; NaN is equal to itself, as everywhere."""
-
-    def hashable(value: Any) -> Any:
-        if isinstance(value, list | tuple):
-            return (list, *map(hashable, value))
-        if isinstance(value, dict):
-            return (dict, *((name, hashable(part)) for name, part in value.items()))
-        return "NaN" if value != value else value
-
     codes: dict[Any, int] = {}
     return pa.array(
         (None if v is None else codes.setdefault(hashable(v), len(codes)) for v in array.to_pylist()), pa.int64()
@@ -405,17 +401,19 @@ def decimals(digits: np.ndarray, valid: np.ndarray, kind: pa.DataType) -> pa.Arr
 
 
 def decimal_sum_type(kind: pa.DataType) -> pa.DataType:
-    """The type of sums of decimals, as Spark has it: ten digits more."""
-    return pa.decimal128(min(38, kind.precision + 10), kind.scale)
+    """The type of sums of decimals, as Spark has it: ten digits more; Spark has none of more than 38 digits."""
+    wide = pa.types.is_decimal256(kind)
+    return (pa.decimal256 if wide else pa.decimal128)(min(76 if wide else 38, kind.precision + 10), kind.scale)
 
 
 def decimal_avg_type(kind: pa.DataType) -> pa.DataType:
-    """The type of means of decimals, as Spark has it: four more digits after the point, within 38."""
-    precision, scale = kind.precision + 4, kind.scale + 4
-    if precision > 38:
-        scale = max(scale - (precision - 38), min(scale, 6))
-        precision = 38
-    return pa.decimal128(precision, scale)
+    """The type of means of decimals, as Spark has it: four more digits after the point, within 38 (or 76)."""
+    wide = pa.types.is_decimal256(kind)
+    most, precision, scale = 76 if wide else 38, kind.precision + 4, kind.scale + 4
+    if precision > most:
+        scale = max(scale - (precision - most), min(scale, 6))
+        precision = most
+    return (pa.decimal256 if wide else pa.decimal128)(precision, scale)
 
 
 def exact_decimal(value: Decimal, kind: pa.DataType) -> Decimal:

@@ -9,6 +9,7 @@ import calendar
 import math
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta, tzinfo
+from decimal import Decimal
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
@@ -65,6 +66,8 @@ class Clock:
 
     def measure(self, length: Length) -> Any:
         """A fixed length as a number along the axis. O(1)."""
+        if isinstance(length, Decimal):  # which floats cannot be added to
+            return int(length) if length == int(length) else float(length)
         if not isinstance(length, Duration):
             return length
         return length.nanoseconds // UNITS["d"] if self.kind == "date" else length.nanoseconds
@@ -103,7 +106,8 @@ class Clock:
             return "datetime64"
         plain = time.item() if hasattr(time, "item") else time
         if isinstance(plain, bool) or not isinstance(plain, int | float):
-            raise InvalidInput(f"{self.what} is a number, a datetime or a date, got {time!r}")
+            text = ", which is text: parse it, as in datetime.fromisoformat(...)" if isinstance(plain, str) else ""
+            raise InvalidInput(f"{self.what} is a number, a datetime or a date, got {time!r}{text}")
         if isinstance(plain, float) and not math.isfinite(plain):
             raise InvalidInput(f"{self.what} must be finite, got {time!r}: it has no place in the order")
         return "number"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any, NoReturn
 
 from slidewise.errors import InvalidInput
@@ -98,7 +100,7 @@ def _negated(text: str) -> str:
 
 
 #: A length along the order column: fixed, by the calendar, or a number in the column's own unit.
-Length = Duration | CalendarDuration | int | float
+Length = Duration | CalendarDuration | int | float | Decimal
 
 
 def duration(text: str) -> Duration | CalendarDuration:
@@ -180,11 +182,11 @@ def length(value: Any, what: str) -> Length:
         return _numpy_duration(value, what)
     if hasattr(value, "item") and not isinstance(value, int | float):
         value = value.item()
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise InvalidInput(
             f'{what} is a duration ("1h30m", a timedelta) or a number in the unit of the order, got {value!r}'
         )
-    if value != value or value in (float("inf"), float("-inf")):
+    if not math.isfinite(value):
         raise InvalidInput(f"{what} must be finite, got {value!r}")
     return value
 
