@@ -138,6 +138,21 @@ class _Clock:
             raise InvalidInput(f"aggregate: the order column {by.name!r} has NaN or infinity, which are in no window")
         self.every = self.units(every.size)
         self.offset = self.units(window.offset) if window.offset is not None else self.units_zero()
+        if self.times.dtype.kind == "i":
+            self._require_room(self.units(window.size) if isinstance(window, TimeWindow) else 0)
+
+    def _require_room(self, size: int) -> None:
+        """Refuse times so near to the ends of 64 bits that boundaries around them would wrap."""
+        times = self.times if self.null is None else self.times[~self.null]
+        far = size + 2 * self.every + abs(self.offset)
+        if len(times) and not (-(2**63) + far <= int(times.min()) and int(times.max()) < 2**63 - far):
+            raise self._beyond("64 bits")
+
+    def _beyond(self, what: str) -> InvalidInput:
+        return InvalidInput(
+            f"aggregate: windows of rows of the order column {self.name!r} begin or end beyond {what}, which it is of, "
+            "and so cannot be named. Leave out the rows that are so far away, or cast the column to a wider type"
+        )
 
     def units(self, length: Any) -> Any:
         """A length in the unit of the times."""
@@ -150,7 +165,16 @@ class _Clock:
         """Times as the order column has them; integers as 64 bits, since a boundary may lie beyond its type."""
         valid = np.ones(len(times), bool)
         if pa.types.is_decimal(self.kind):
-            return types.decimals(times, valid, self.kind)
+            try:
+                return types.decimals(times, valid, self.kind)
+            except pa.ArrowInvalid:
+                raise self._beyond(str(self.kind)) from None
         if pa.types.is_temporal(self.kind):
+            narrow = pa.types.is_date32(self.kind)
+            first, last = (-(2**31), 2**31) if narrow else (-(2**63), 2**63)
+            if pa.types.is_time(self.kind):
+                first, last = 0, 86_400 * 10 ** {"s": 0, "ms": 3, "us": 6, "ns": 9}[self.kind.unit]
+            if len(times) and not (first <= times.min() and times.max() < last):
+                raise self._beyond(str(self.kind))
             return types.arrow(times, valid, self.kind)
         return pa.array(times)

@@ -22,6 +22,15 @@ _EPOCH = datetime(1970, 1, 1)
 _EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 _MICROSECOND = timedelta(microseconds=1)
+_FIRST, _LAST = ((day - _EPOCH) // _MICROSECOND * 1000 for day in (datetime.min, datetime.max))
+_DAYS_IN_400_YEARS = 146_097
+#: between which numbers every time can be written, by kind; a day less where clocks differ
+ENDS = {
+    "datetime": (_FIRST, _LAST),
+    "aware datetime": (_FIRST + UNITS["d"], _LAST - UNITS["d"]),
+    "datetime64": (-(2**63) + 1, 2**63 - 1),
+    "date": (date.min.toordinal() - _EPOCH_DAY, date.max.toordinal() - _EPOCH_DAY),
+}
 
 
 class Clock:
@@ -46,7 +55,7 @@ class Clock:
         if kind == "date":
             return time.toordinal() - _EPOCH_DAY
         if kind == "datetime64":
-            return int(time.astype("datetime64[ns]").astype(int))
+            return _nanoseconds(time, self.what)
         past = time - (_EPOCH if kind == "datetime" else _EPOCH_UTC)
         return (past // _MICROSECOND) * 1000 + getattr(past, "nanoseconds", 0)
 
@@ -57,12 +66,23 @@ class Clock:
         if self.kind == "date":
             return date.fromordinal(x + _EPOCH_DAY)
         if self.kind == "datetime64":
-            import numpy as np
-
-            return np.datetime64(x, "ns")
+            return _datetime64(x)
         if self.kind == "datetime":
             return _EPOCH + timedelta(microseconds=x // 1000)
-        return (_EPOCH_UTC + timedelta(microseconds=x // 1000)).astimezone(self.zone)
+        first, last = ENDS["aware datetime"]
+        if first <= x <= last:
+            return (_EPOCH_UTC + timedelta(microseconds=x // 1000)).astimezone(self.zone)
+        # In UTC it may be of the year 0 or 10000: the distance from UTC is that of a day nearer.
+        local = x + self._offset(self.write(max(first, min(x, last))))
+        return (_EPOCH + timedelta(microseconds=local // 1000)).replace(tzinfo=self.zone)
+
+    def can_write(self, x: Any) -> bool:
+        """Whether there is a time for a number along the axis: datetimes end with the year 9999. O(1)."""
+        try:
+            self.write(x)
+        except (OverflowError, ValueError):
+            return False
+        return True
 
     def measure(self, length: Length) -> Any:
         """A fixed length as a number along the axis. O(1)."""
@@ -84,6 +104,8 @@ class Clock:
         before = self._offset(self.write(x))
         day, rest = divmod(x + before, UNITS["d"])
         local = _days_after_months(day, length.months) * UNITS["d"] + rest
+        if not _FIRST <= local <= _LAST:  # where no clocks change
+            return local - before
         there = (_EPOCH + timedelta(microseconds=local // 1000)).replace(tzinfo=_with_folds(self.zone))
         return local - offset_after_months(before, self._offset(there), self._offset(there.replace(fold=1)))
 
@@ -158,10 +180,38 @@ def offset_after_months(before: Any, first: Any, second: Any) -> Any:
 
 def _days_after_months(day: int, months: int) -> int:
     """A day since the epoch moved by months, at most to the last of the month."""
-    start = date.fromordinal(day + _EPOCH_DAY)
+    # Every 400 years the calendar begins again: so years before 1 and after 9999 have days, too.
+    before, place = divmod(day + _EPOCH_DAY - 1, _DAYS_IN_400_YEARS)
+    start = date.fromordinal(place + 1)
     year, month = divmod(start.year * 12 + start.month - 1 + months, 12)
-    last = calendar.monthrange(year, month + 1)[1]
-    return date(year, month + 1, min(start.day, last)).toordinal() - _EPOCH_DAY
+    after, year = divmod(year - 1, 400)
+    last = calendar.monthrange(year + 1, month + 1)[1]
+    there = date(year + 1, month + 1, min(start.day, last)).toordinal() - _EPOCH_DAY
+    return there + (before + after) * _DAYS_IN_400_YEARS
+
+
+# ---- NumPy's times
+def _nanoseconds(time: Any, what: str) -> int:
+    """A datetime64 as nanoseconds, of any size: NumPy's own cast wraps around before 1678 and after 2261."""
+    import numpy as np
+
+    unit, many = np.datetime_data(time.dtype)
+    if unit in ("Y", "M"):
+        time, (unit, many) = time.astype("datetime64[D]"), ("D", 1)
+    if unit.lower() not in UNITS:
+        raise InvalidInput(f"{what} is a datetime64 of weeks to nanoseconds, got {time!r} in {unit}")
+    return int(time.astype(np.int64)) * many * UNITS[unit.lower()]
+
+
+def _datetime64(nanoseconds: int) -> Any:
+    """The datetime64 in the finest unit that reaches so far."""
+    import numpy as np
+
+    for unit in ("ns", "us", "ms", "s"):
+        number, rest = divmod(nanoseconds, UNITS[unit])
+        if not rest and -(2**63) < number < 2**63:
+            return np.datetime64(number, unit)
+    raise OverflowError(f"{nanoseconds} ns since 1970 are beyond datetime64")
 
 
 def _with_folds(zone: tzinfo | None) -> tzinfo | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from slidewise.windows.clock import Clock
+from slidewise.windows.clock import ENDS, Clock
 from slidewise.windows.definitions import Between, RowsWindow, TimeWindow, WindowDefinition
 from slidewise.windows.durations import Length
 from slidewise.windows.frames import Frame
 from slidewise.windows.measures import Measure
 from slidewise.windows.result import Failed, Result
-from slidewise.windows.rows import Reader
+from slidewise.windows.rows import Reader, Row
 from slidewise.windows.slides import Grid
 
 #: (when it is due along the axis of time, the result)
@@ -61,6 +61,18 @@ class Plan:
         self.grid = Grid(clock, every.size, definition.offset) if isinstance(every, TimeWindow) else None
         #: rows that a window must have seen before its first result
         self.least = definition.min_rows if isinstance(definition, RowsWindow) else 1
+
+    def require_within(self, row: Row) -> None:
+        """Refuse a row near the ends of time whose windows cannot be named. O(1)."""
+        grid, clock = self.grid, self.clock
+        if grid is None or clock.kind is None or clock.kind == "number":
+            return
+        size = self.definition.size if isinstance(self.definition, TimeWindow) else None
+        length = None if size is None else clock.measure(size)
+        far = clock.measure(grid.every) + (length or 0)
+        first, last = ENDS[clock.kind]
+        if not first + far <= row.time <= last - far:
+            grid.require_within(row, length)
 
     def result(self, values: list[Any] | Failed, key: Any, **where: Any) -> Result | Failed:
         """A result over the values of all measures."""

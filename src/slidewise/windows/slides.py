@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from slidewise.errors import InvalidInput
 from slidewise.windows.clock import Clock
 from slidewise.windows.definitions import DeltaWindow, RowsWindow, TimeWindow, WindowDefinition
 from slidewise.windows.durations import Length
@@ -91,6 +92,18 @@ class Grid:
         """Boundary number k."""
         every = self.clock.measure(self.every)
         return k * every if self.offset is None else k * every + self.clock.measure(self.offset)
+
+    def require_within(self, row: Row, size: Any) -> None:
+        """Refuse a row whose windows begin or end where there are no times; without a size, they only end. O(1)."""
+        ends = self.at(self.step(row.time) + 1) if size is None else self.at(self.step(row.time)) + size
+        first = ends if size is None else self.at(self.step(row.time - size) + 1)
+        if self.clock.can_write(ends) and self.clock.can_write(first):
+            return
+        side = "begin before the first" if self.clock.can_write(ends) else "end after the last"
+        raise InvalidInput(
+            f"push: windows of the row of {row.stamp!r} {side} {self.clock.kind} that there is, and so have no name. "
+            "Leave such rows out, or give times as plain numbers"
+        )
 
     def step(self, x: Any) -> int:
         """The number of the last boundary at or before x."""

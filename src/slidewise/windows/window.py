@@ -108,6 +108,7 @@ class Window:
             return self._results([])
         if timed:
             row.time, row.stamp = self._plan.clock.read(time), time
+            self._plan.require_within(row)
         self._timed = timed
         late = timed and self._order.is_late(row)
         if late and not self._order.accept_late(row):
@@ -175,7 +176,9 @@ class Window:
     def watermark(self) -> Any:
         """The time up to which the rows are complete; None before the first row."""
         mark = self._order.mark
-        return None if mark is BEGIN or mark.ended else self._plan.clock.write(mark.time)
+        if mark is BEGIN or mark.ended or not self._plan.clock.can_write(mark.time):
+            return None
+        return self._plan.clock.write(mark.time)
 
     def partials(self) -> int:
         """How many partials stand for the rows held, over all keys and aggregations.
