@@ -4,6 +4,7 @@ import datetime as dt
 from decimal import Context, Decimal
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -283,3 +284,37 @@ def test_lists_maps_and_structs_are_counted_by_what_is_in_them():
     )
     assert out["lists"].to_pylist() == [1, 1, 1, 2, 3, 3]
     assert out["structs"].to_pylist() == [1, 1, 1, 1, 1, 1]
+
+
+# ---- what the random cases of slidewise.fuzz found
+@pytest.mark.parametrize("kind", [pa.decimal32(9, 2), pa.decimal64(18, 2), pa.decimal256(18, 2)])
+def test_decimals_of_every_width_are_ordered_counted_and_keys(kind):
+    price = pa.array([Decimal("1.50"), Decimal("0.25"), None, Decimal("1.25"), Decimal("0.25")], kind)
+    table = pa.table({"price": price, "n": [1, 2, 3, 4, 5]})
+    window = sw.range_between(-1, 0)
+    out = sw.with_columns(table, order_by="price", r=sw.collect_list("n").over(window))["r"].to_pylist()
+    assert out == [[4, 1], [2, 5], [3], [2, 5, 4], [2, 5]]
+    kinds = sw.with_columns(table, order_by="n", r=sw.count_distinct("price").over(sw.rows(9)))["r"].to_pylist()
+    assert kinds == [1, 2, 2, 3, 3]
+    counts = sw.with_columns(table, partition_by="price", r=sw.count().over(sw.rows(9)))["r"].to_pylist()
+    assert counts == [1, 1, 1, 1, 2]
+
+
+def test_decimals_in_a_dictionary_are_summed():
+    price = pa.array([Decimal("1.50"), None, Decimal("1.25")], pa.decimal128(9, 2)).dictionary_encode()
+    out = sw.with_columns(pa.table({"price": price}), a=sw.sum("price").over(2), b=sw.avg("price").over(sw.rows(3)))
+    assert out["a"].to_pylist() == [Decimal("1.50"), Decimal("1.50"), Decimal("1.25")]
+    assert out["b"].to_pylist() == [Decimal("1.5"), Decimal("1.5"), Decimal("1.375")]
+
+
+def test_a_column_of_nothing_but_nulls_marks_no_rows():
+    """pandas has no type for it."""
+    frame = pd.DataFrame({"x": [1, 2, 3], "never": [None, None, None]})
+    out = sw.with_columns(frame, a=sw.count(where="never").over(2), b=sw.count("x").over(sw.punctuation("never")))
+    assert out["a"].tolist() == [0, 0, 0]
+    assert out["b"].tolist() == [1, 2, 3]
+
+
+def test_text_of_categories_without_any_is_null():
+    frame = pd.DataFrame({"s": pd.Categorical.from_codes([-1, -1], pd.Index([], dtype=object))})
+    assert sw.with_columns(frame, r=sw.string_agg("s", delimiter=",").over(sw.rows(2)))["r"].isna().all()

@@ -211,6 +211,8 @@ class Data:
     def true(self, name: str, what: str = "where: the column") -> np.ndarray:
         """Which arranged rows have true in a boolean column."""
         array = self.array(name)
+        if pa.types.is_null(array.type):  # pandas has no other type for nothing but None
+            return np.zeros(len(array), bool)
         if not pa.types.is_boolean(array.type):
             raise InvalidInput(f"{what} {name!r} must be of booleans, and is of {array.type}")
         return self.arrangement.arrange(pc.fill_null(array, False).to_numpy(zero_copy_only=False))

@@ -92,10 +92,12 @@ def _punctuation(rows: Arranged, name: str) -> Frames:
     from slidewise.windows import bounds_kernels as kernels
 
     marks = rows.column(name)
-    if not pa.types.is_boolean(marks.type):
+    if not pa.types.is_boolean(marks.type) and not pa.types.is_null(marks.type):
         raise InvalidInput(f"punctuation: the column {name!r} must be boolean, and is of {marks.type}")
     start, end = _new(rows)
-    kernels.since_marks(rows.offsets, marks.fill_null(False).to_numpy(zero_copy_only=False), start, end)
+    kernels.since_marks(
+        rows.offsets, marks.cast(pa.bool_()).fill_null(False).to_numpy(zero_copy_only=False), start, end
+    )
     return Frames(start, end)
 
 
@@ -327,7 +329,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _is_short_decimal(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_decimal128(kind) and kind.precision <= 18)
+    return bool(pa.types.is_decimal(kind) and kind.precision <= 18)
 
 
 def _not_of_times(length: Duration, kind: pa.DataType, name: str) -> InvalidInput:

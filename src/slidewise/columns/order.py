@@ -350,12 +350,15 @@ def unscaled(column: pa.Array) -> np.ndarray:
 
 
 def plain(column: pa.Array) -> pa.Array:
-    """A column without a dictionary or a view, of which Arrow sorts and hashes every type."""
+    """A column without a dictionary or a view, of which Arrow sorts and hashes every type; decimals of 128 bits where
+    their digits fit those."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         return plain(column.dictionary).take(column.indices)
     if pa.types.is_run_end_encoded(kind):
         return plain(pc.run_end_decode(column))
+    if pa.types.is_decimal(kind) and not pa.types.is_decimal128(kind) and kind.precision <= 38:
+        return column.cast(pa.decimal128(kind.precision, kind.scale))
     if pa.types.is_string_view(kind):
         return column.cast(pa.large_string())
     return column.cast(pa.large_binary()) if pa.types.is_binary_view(kind) else column

@@ -127,7 +127,7 @@ def canonical(array: pa.Array, how: str) -> str:
     With the column's name it says what was made, so that all who read a column alike share it.
     """
     kind, of = array.type, family(array.type)
-    if how == "equal" and (pa.types.is_dictionary(kind) or of not in ("other", "string", "binary", "decimal")):
+    if how == "equal" and (pa.types.is_dictionary(kind) or of not in ("other", "string", "binary")):
         how = "order"
     if how == "order" and of in ("integer", "float", "boolean") and not pa.types.is_dictionary(kind):
         beyond = pa.types.is_uint64(kind) and words(array, np.uint64).max(initial=0) >= 2**63
@@ -156,6 +156,8 @@ def _double(array: pa.Array) -> Encoded:
 def _unscaled(array: pa.Array) -> Encoded:
     """Decimals as their digits, where those of all fit 64 bits; as Decimal objects where not."""
     kind = array.type
+    if pa.types.is_dictionary(kind):
+        return _unscaled(array.cast(kind.value_type))
     digits = unscaled_digits(array)
     if digits is None:
         return _object(array)
@@ -288,6 +290,8 @@ def whole_numbers(values: np.ndarray, valid: np.ndarray | None = None) -> pa.Arr
 
 def objects(values: np.ndarray, valid: np.ndarray, kind: pa.DataType | None) -> pa.Array:
     """Python objects as Arrow."""
+    if kind is not None and pa.types.is_dictionary(kind) and pa.types.is_null(kind.value_type):  # pandas: no categories
+        return pa.DictionaryArray.from_arrays(pa.nulls(len(values), kind.index_type), pa.nulls(0))
     plain = [v if ok else None for v, ok in zip(values.tolist(), valid.tolist(), strict=True)]
     try:
         return pa.array(plain, kind)

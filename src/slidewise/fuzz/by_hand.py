@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import math
 from collections import Counter
 from collections.abc import Callable
@@ -10,35 +11,49 @@ from functools import reduce
 from operator import and_, or_, xor
 from typing import Any
 
-from slidewise.fuzz.cases import Aggregate, By, Case
+from slidewise.fuzz.cases import Aggregate, By, Case, Column
 
 #: the answer of an oracle that has none
 UNKNOWN = object()
 
 
-def answers(case: Case) -> list[list[Any]]:
+def answers(case: Case) -> list[Any]:
     """The result of every aggregate in every row; UNKNOWN where there is no plain way to tell."""
+    if case.slides or case.container != "arrow":  # other frames have other values: no NaN, no decimals
+        return [UNKNOWN for _ in case.aggregates]
     keys = arranged(case)
-    return [_answer(case, aggregate, keys) for aggregate in case.aggregates]
+    with decimal.localcontext(prec=100):
+        return [_answer(case, aggregate, keys) for aggregate in case.aggregates]
 
 
 def _answer(case: Case, aggregate: Aggregate, keys: list[list[int]]) -> list[Any]:
     out: list[Any] = [UNKNOWN] * case.rows
-    if aggregate.function not in PLAIN:
+    families = [case.columns[name].family for name in aggregate.arguments]
+    function = aggregate.function
+    if function not in PLAIN or aggregate.frame.unit == "delta":
+        return out
+    typed = function in KEEPS_TYPE | COLLECTS
+    if function in ("avg", "avg_distinct") and families[0] in ("decimal", "duration"):
+        return out
+    if "nested" in families and function in ("count_distinct", "collect_set"):
         return out
     for rows in keys:
         for i in range(len(rows)):
-            out[rows[i]] = result(case, aggregate, [rows[j] for j in frame(case, aggregate, rows, i)])
-    if aggregate.function in KEEPS_TYPE and out:
-        if any(isinstance(value, list) for value in out):
-            return [value and _as_arrow(case, aggregate, value) for value in out]
-        return _as_arrow(case, aggregate, out)
+            inside = [rows[j] for j in frame(case, aggregate, rows, i)]
+            due = i + 1 >= aggregate.frame.min_rows
+            out[rows[i]] = result(case, aggregate, inside) if due else None
+    if typed or (function == "sum" and families[0] == "duration"):  # the value as Arrow gives it back
+        lists = function in COLLECTS or any(isinstance(value, list) for value in out)  # of several fractions
+        return _as_arrow(case.columns[aggregate.arguments[0]], out, lists)
     return out
 
 
-def _as_arrow(case: Case, aggregate: Aggregate, values: list[Any]) -> list[Any]:
-    """Values of the first column as Arrow gives them back."""
-    return list(replace(case.columns[aggregate.arguments[0]], values=tuple(values)).arrow().to_pylist())
+def _as_arrow(column: Column, values: list[Any], lists: bool) -> list[Any]:
+    """Values of a column, or lists of them, as Arrow gives them back."""
+    if not lists:
+        return list(replace(column, values=tuple(values)).arrow().to_pylist())
+    flat = iter(replace(column, values=tuple(v for value in values for v in value or ())).arrow().to_pylist())
+    return [None if value is None else [next(flat) for _ in value] for value in values]
 
 
 # ---- which rows
@@ -75,6 +90,9 @@ def frame(case: Case, aggregate: Aggregate, rows: list[int], i: int) -> list[int
     window = aggregate.frame
     start, end = (case.columns[b].values[rows[i]] if isinstance(b, str) else b for b in (window.start, window.end))
     order = [tuple(_rank(case.columns[by.name].values[row]) for by in case.order) for row in rows]
+    if window.unit == "punctuation":  # a mark ends its window
+        marks = [j for j in range(i) if case.columns["w"].values[rows[j]]]
+        return list(range(marks[-1] + 1 if marks else 0, i + 1))
     inside = {"rows": _by_rows, "trailing": _by_rows, "groups": _by_groups, "range": _by_range}[window.unit]
     chosen = inside(case, rows, i, order, start, end, window.closed or "both")
     if window.exclude == "current row":
@@ -143,6 +161,8 @@ def result(case: Case, aggregate: Aggregate, rows: list[int]) -> Any:
     needed = {"max_by": (1,), "min_by": (1,)}.get(aggregate.function, range(len(aggregate.arguments)))
     if not keeps_nulls:
         values = [v for v in values if all(v[k] is not None for k in needed)]
+    if aggregate.function in IN_FLOATS:
+        values = [tuple(float(x) if isinstance(x, decimal.Decimal) else x for x in v) for v in values]
     if len(aggregate.arguments) == 1:
         values = [v[0] for v in values]
     return PLAIN[aggregate.function](values, *parameters.values())
@@ -290,5 +310,12 @@ PLAIN: dict[str, Callable[..., Any]] = {
     "bit_or": _if_any(lambda values: reduce(or_, values)),
     "bit_xor": _if_any(lambda values: reduce(xor, values)),
 }
+#: results that are computed in floats, whatever the numbers are
+IN_FLOATS = {
+    "stddev", "stddev_pop", "var_samp", "var_pop", "skewness", "kurtosis", "median", "percentile", "covar_samp",
+    "covar_pop", *(name for name in PLAIN if name.startswith("regr_")),
+}  # fmt: skip
+#: results that are lists of values of the first column
+COLLECTS = {"collect_list", "collect_set"}
 #: results that are values of the first column
 KEEPS_TYPE = {"min", "max", "first", "last", "nth_value", "percentile_disc", "nth_smallest", "mode", "max_by", "min_by"}

@@ -4,31 +4,115 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from math import inf, nan
 from typing import Any
 
-#: how a column of plain Python values is made into Arrow; times are numbers, so that an oracle can calculate with them
-KINDS = {
-    "int": "pa.array({}, pa.int64())",
-    "small": "pa.array({}, pa.int8())",
-    "uint64": "pa.array({}, pa.uint64())",
-    "float": "pa.array({}, pa.float64())",
-    "float32": "pa.array({}, pa.float32())",
-    "text": "pa.array({}, pa.string())",
-    "view": "pa.array({}, pa.string_view())",
-    "category": "pa.array({}, pa.string()).dictionary_encode()",
-    # a dictionary with equal entries, and with nulls
-    "entries": "(lambda v: pa.DictionaryArray.from_arrays(pa.array(range(len(v)), 'i4'), pa.array(v, 'str')))({})",
-    "bool": "pa.array({}, pa.bool_())",
-    "date": "pa.array({}, pa.int32()).cast(pa.date32())",
-    "timestamp": "pa.array({}, pa.int64()).cast(pa.timestamp('s', 'Europe/Zurich'))",
-    "naive": "pa.array({}, pa.int64()).cast(pa.timestamp('ns'))",
-    "duration": "pa.array({}, pa.int64()).cast(pa.duration('ms'))",
-    "decimal": "pa.array({}, pa.int32()).cast(pa.decimal128(12, 0))",
+#: the kinds of columns by family: how plain Python values are made into Arrow. Times are numbers, so that an oracle can
+#: calculate with them.
+FAMILIES: dict[str, dict[str, str]] = {
+    "integer": {
+        "int": "pa.array({}, pa.int64())",
+        "small": "pa.array({}, pa.int8())",
+        **{kind: f"pa.array({{}}, pa.{kind}())" for kind in ("int16", "int32", "uint8", "uint16", "uint32", "uint64")},
+        "numbers": "pa.array({}, pa.int64()).dictionary_encode()",
+    },
+    "float": {
+        "float": "pa.array({}, pa.float64())",
+        "float32": "pa.array({}, pa.float32())",
+        "float16": "pa.array({}, pa.float16())",
+        "measures": "pa.array({}, pa.float64()).dictionary_encode()",
+    },
+    "decimal": {
+        "decimal": "pa.array({}, pa.int32()).cast(pa.decimal128(12, 0))",
+        "cents": "pa.array({}, pa.decimal128(9, 2))",
+        "cents32": "pa.array({}, pa.decimal32(9, 2))",
+        "cents64": "pa.array({}, pa.decimal64(18, 2))",
+        "riches": "pa.array({}, pa.decimal128(38, 2))",
+        "riches256": "pa.array({}, pa.decimal256(50, 2))",
+        "prices": "pa.array({}, pa.decimal128(9, 2)).dictionary_encode()",
+    },
+    "text": {
+        "text": "pa.array({}, pa.string())",
+        "long": "pa.array({}, pa.large_string())",
+        "view": "pa.array({}, pa.string_view())",
+        "category": "pa.array({}, pa.string()).dictionary_encode()",
+        # a dictionary with equal entries, and with nulls
+        "entries": "(lambda v: pa.DictionaryArray.from_arrays(pa.array(range(len(v)), 'i4'), pa.array(v, 'str')))({})",
+        # one that says itself how its entries are ordered
+        "grade": "(lambda v: (lambda e: pa.DictionaryArray.from_arrays(pa.array([None if x is None else e.index(x) "
+        "for x in v], 'i1'), pa.array(e, 'str'), ordered=True))(sorted({{*v}} - {{None}}, key=str.encode)))({})",
+    },
+    "binary": {
+        "bytes": "pa.array({}, pa.binary())",
+        "long bytes": "pa.array({}, pa.large_binary())",
+        "view of bytes": "pa.array({}, pa.binary_view())",
+        "two bytes": "pa.array([v if v is None else v.ljust(2) for v in {}], pa.binary(2))",
+    },
+    "boolean": {"bool": "pa.array({}, pa.bool_())"},
+    "date": {
+        "date": "pa.array({}, pa.int32()).cast(pa.date32())",
+        "date64": "pa.array({}, pa.int32()).cast(pa.date32()).cast(pa.date64())",
+        "days": "pa.array({}, pa.int32()).cast(pa.date32()).dictionary_encode()",
+    },
+    "time": {
+        "time s": "pa.array({}, pa.int32()).cast(pa.time32('s'))",
+        "time ms": "pa.array({}, pa.int32()).cast(pa.time32('ms'))",
+        "time us": "pa.array({}, pa.int64()).cast(pa.time64('us'))",
+        "time ns": "pa.array([v and v * 1000 for v in {}], pa.int64()).cast(pa.time64('ns'))",
+    },
+    "timestamp": {
+        "timestamp": "pa.array({}, pa.int64()).cast(pa.timestamp('s', 'Europe/Zurich'))",
+        "naive": "pa.array({}, pa.int64()).cast(pa.timestamp('ns'))",
+        "timestamp ms": "pa.array({}, pa.int64()).cast(pa.timestamp('ms'))",
+        "timestamp us": "pa.array({}, pa.int64()).cast(pa.timestamp('us', 'UTC'))",
+    },
+    "duration": {
+        "duration": "pa.array({}, pa.int64()).cast(pa.duration('ms'))",
+        "duration s": "pa.array({}, pa.int64()).cast(pa.duration('s'))",
+        "duration us": "pa.array({}, pa.int64()).cast(pa.duration('us'))",
+        "duration ns": "pa.array([v and v * 1000 for v in {}], pa.int64()).cast(pa.duration('ns'))",
+    },
+    "nested": {
+        "list": "pa.array([v and v['l'] for v in {}], pa.list_(pa.int64()))",
+        "texts": "pa.array([v and [str(x) for x in v['l']] for v in {}], pa.large_list(pa.string()))",
+        "pair": "pa.array([v and [v['p'], 7] for v in {}], pa.list_(pa.int64(), 2))",
+        "struct": "pa.array([v and {{'p': v['p'], 'q': str(v['l'])}} for v in {}], "
+        "pa.struct([('p', pa.int64()), ('q', pa.string())]))",
+        "map": "pa.array([v and [(str(x), v['p']) for x in v['l']] for v in {}], pa.map_(pa.string(), pa.int64()))",
+    },
+    "null": {"null": "pa.array([None for _ in {}], pa.null())"},
 }
+KINDS = {kind: source for kinds in FAMILIES.values() for kind, source in kinds.items()}
+FAMILY = {kind: family for family, kinds in FAMILIES.items() for kind in kinds}
 #: how a distance along a column is written
-UNITS = {"date": "d", "timestamp": "s", "naive": "ns", "duration": "ms"}
-TEXTS = {"text", "view", "category", "entries", "bool"}
+UNITS = {
+    "date": "d", "date64": "d", "days": "d", "timestamp": "s", "naive": "ns", "timestamp ms": "ms",
+    "timestamp us": "us", "duration": "ms", "duration s": "s", "duration us": "us",
+}  # fmt: skip
+#: what distances are measured along; the range of a time of day, and of a value of more than 18 digits, is refused
+MEASURED = {"integer", "float", "decimal", "date", "timestamp", "duration"}
+UNMEASURED = {"riches", "riches256", "duration ns"}
+#: how a table goes to each kind of frame, and what of it does not go there
+CONTAINERS = {
+    "arrow": "table",
+    "pandas": "table.to_pandas()",
+    "polars": "pl.from_arrow(table)",
+    "duckdb": "duckdb.from_arrow(table)",
+    "dict": "{n: masked(table[n].combine_chunks()) for n in table.column_names}",
+}
+UNFIT = {
+    "pandas": {"map", "entries", "measures"},  # categories are neither null nor equal
+    "polars": {"riches256", "texts", "struct", "map"},
+    "duckdb": {"float16", "riches256", *FAMILIES["duration"]},  # durations become intervals, which have no order
+    "dict": {"view", "view of bytes", "null", *FAMILIES["nested"], *FAMILIES["decimal"]},
+}
+_MASKED = """
+def masked(a):
+    import numpy as np
+    filled = a.fill_null(a.drop_null()[0]) if a.null_count and len(a) > a.null_count else a
+    return np.ma.masked_array(filled.to_numpy(zero_copy_only=False), a.is_null().to_numpy(zero_copy_only=False))
+"""
 
 
 @dataclass(frozen=True)
@@ -47,7 +131,12 @@ class Column:
         """The column as Arrow."""
         import pyarrow as pa
 
-        return eval(self.source, {"pa": pa, "inf": inf, "nan": nan})
+        return eval(KINDS[self.kind].format("values"), {"pa": pa, "values": list(self.values)})
+
+    @property
+    def family(self) -> str:
+        """What the kind is, as far as aggregations care."""
+        return FAMILY[self.kind]
 
 
 @dataclass(frozen=True)
@@ -82,14 +171,21 @@ class Frame:
     closed: str | None = None
     #: what a distance is written with
     suffix: str = ""
+    #: for rows(n, min_rows=...)
+    min_rows: int = 1
 
     @property
     def source(self) -> str:
         """The expression that makes it."""
+        if self.unit == "delta":
+            return f"sw.delta('d', {-self.start})"
+        if self.unit == "punctuation":
+            return "sw.punctuation('w')"
         if self.closed is not None:
             return f"sw.time({self._bound(-self.start)}, closed={self.closed!r})"
         if self.unit == "trailing":
-            return f"sw.rows({1 - self.start})"
+            least = f", min_rows={self.min_rows}" if self.min_rows > 1 else ""
+            return f"sw.rows({1 - self.start}{least})"
         exclude = f", exclude={self.exclude!r}" if self.exclude else ""
         start = "-sw.UNBOUNDED" if self.start is None else self._bound(self.start)
         end = "sw.UNBOUNDED" if self.end is None else self._bound(self.end)
@@ -112,17 +208,23 @@ class Aggregate:
     where: str | None = None
 
     @property
-    def source(self) -> str:
-        """The expression that makes it."""
+    def alone(self) -> str:
+        """The expression that makes it without its window."""
         listed = [repr(a) for a in self.arguments] + [f"{k}={v!r}" for k, v in self.parameters]
         listed += [f"where={self.where!r}"] if self.where else []
-        return f"sw.{self.function}({', '.join(listed)}).over({self.frame.source})"
+        return f"sw.{self.function}({', '.join(listed)})"
+
+    @property
+    def source(self) -> str:
+        """The expression that makes it."""
+        return f"{self.alone}.over({self.frame.source})"
 
     @property
     def columns(self) -> set[str]:
         """The columns it reads."""
         bounds = {b for b in (self.frame.start, self.frame.end) if isinstance(b, str)}
-        return {*self.arguments, *bounds, *([self.where] if self.where else [])}
+        by_unit = {"delta": {"d"}, "punctuation": {"w"}}.get(self.frame.unit, set())
+        return {*self.arguments, *bounds, *by_unit, *([self.where] if self.where else [])}
 
 
 @dataclass(frozen=True)
@@ -133,6 +235,10 @@ class Case:
     keys: tuple[str, ...]
     order: tuple[By, ...]
     aggregates: tuple[Aggregate, ...]
+    #: the kind of frame that the table comes in
+    container: str = "arrow"
+    #: a window with a slide, for sw.aggregate; None: a result for every row
+    slides: str | None = None
 
     @property
     def rows(self) -> int:
@@ -143,17 +249,20 @@ class Case:
     def snippet(self) -> str:
         """The case as a program."""
         table = "".join(f"    {name!r}: {column.source},\n" for name, column in self.columns.items())
+        preparing = {"polars": "import polars as pl\n", "duckdb": "import duckdb\n", "dict": _MASKED}
         return (
-            "import pyarrow as pa, slidewise as sw\nfrom math import inf, nan\n"
-            f"table = pa.table({{\n{table}}})\n" + f"print({self.call()})\n"
+            "import pyarrow as pa, slidewise as sw\nfrom decimal import Decimal\nfrom math import inf, nan\n"
+            f"{preparing.get(self.container, '')}table = pa.table({{\n{table}}})\n" + f"print({self.call()})\n"
         )
 
     def call(self, algorithm: str = "auto") -> str:
         """The expression that computes the new columns, named r0, r1, and so on."""
-        new = "".join(f", r{i}={a.source}" for i, a in enumerate(self.aggregates))
+        new = "".join(f", r{i}={a.alone if self.slides else a.source}" for i, a in enumerate(self.aggregates))
         order = f"[{', '.join(by.source for by in self.order)}]"
         how = f", algorithm={algorithm!r}" if algorithm != "auto" else ""
-        return f"sw.with_columns(table, partition_by={list(self.keys)}, order_by={order}{how}{new})"
+        function, window = ("aggregate", f", window={self.slides}") if self.slides else ("with_columns", "")
+        given = CONTAINERS[self.container]
+        return f"sw.{function}({given}, partition_by={list(self.keys)}, order_by={order}{window}{how}{new})"
 
     def results(self, algorithm: str = "auto") -> list[list[Any]]:
         """What slidewise answers, one list per aggregate."""
@@ -161,9 +270,20 @@ class Case:
 
         import slidewise as sw
 
-        table = pa.table({name: column.arrow() for name, column in self.columns.items()})
-        out = eval(self.call(algorithm), {"sw": sw, "table": table})
-        return [out.column(f"r{i}").to_pylist() for i in range(len(self.aggregates))]
+        known: dict[str, Any] = {"sw": sw, "pa": pa}
+        known["table"] = pa.table({name: column.arrow() for name, column in self.columns.items()})
+        if self.container == "polars":
+            import polars
+
+            known["pl"] = polars
+        if self.container == "duckdb":
+            import duckdb
+
+            known["duckdb"] = duckdb
+        if self.container == "dict":
+            exec(_MASKED, known)
+        out = eval(self.call(algorithm), known)
+        return [_listed(out, f"r{i}", self.container) for i in range(len(self.aggregates))]
 
     def only(self, rows: list[int]) -> Case:
         """The same over some of the rows."""
@@ -172,22 +292,47 @@ class Case:
 
     def with_used_columns(self) -> Case:
         """The same without columns that nothing reads."""
-        used = {*self.keys, *(by.name for by in self.order)}.union(*(a.columns for a in self.aggregates))
+        used = {*self.keys, *(by.name for by in self.order), *(_SLIDES_READ if self.slides else ())}.union(
+            *(a.columns for a in self.aggregates)
+        )
         kept = {name: column for name, column in self.columns.items() if name in used}
         first = next(iter(self.columns))
         return replace(self, columns=kept or {first: self.columns[first]})
 
 
+#: the columns that slides are drawn with
+_SLIDES_READ = ("d", "w")
+
+
+def _listed(out: Any, name: str, container: str) -> list[Any]:
+    """A column of a result as a list, None where it is null."""
+    if container == "pandas":
+        return list(map(_plain, out[name].astype(object).where(out[name].notna(), None)))
+    if container == "duckdb":
+        out = out.to_arrow_table()
+    column = out[name]
+    if container == "polars":
+        return list(column.to_list())
+    return list(map(_plain, column.tolist())) if container == "dict" else list(column.to_pylist())
+
+
+def _plain(value: Any) -> Any:
+    """A list where there is an array, within others too."""
+    listed = value.tolist() if type(value).__name__ == "ndarray" else value
+    return list(map(_plain, listed)) if isinstance(listed, list) else listed
+
+
 # ---- drawing
-#: (function, kinds of arguments, parameters); a kind is a column (v int, x float, s text, w boolean), "number" or "any"
+#: (function, kinds of arguments, parameters); a kind is a column (v int, x float, s text, w boolean), or a word for the
+#: families that are taken
 Function = tuple[str, tuple[str, ...], dict[str, Any]]
 FUNCTIONS: list[Function] = [
     ("count", (), {}),
     ("count", ("any",), {}),
-    ("sum", ("number",), {}),
-    ("avg", ("number",), {}),
-    ("min", ("any",), {}),
-    ("max", ("any",), {}),
+    ("sum", ("amount",), {}),
+    ("avg", ("amount",), {}),
+    ("min", ("ordered",), {}),
+    ("max", ("ordered",), {}),
     ("first", ("any",), {}),
     ("last", ("any",), {}),
     ("first", ("any",), {"ignore_nulls": True}),
@@ -195,8 +340,8 @@ FUNCTIONS: list[Function] = [
     ("nth_value", ("any",), {"n": 2}),
     ("nth_value", ("any",), {"n": 3, "ignore_nulls": True}),
     ("collect_list", ("any",), {}),
-    ("string_agg", ("s",), {"delimiter": ","}),
-    ("collect_set", ("any",), {}),
+    ("string_agg", ("text",), {"delimiter": ","}),
+    ("collect_set", ("ordered",), {}),
     ("stddev", ("number",), {}),
     ("stddev_pop", ("number",), {}),
     ("var_samp", ("number",), {}),
@@ -205,23 +350,23 @@ FUNCTIONS: list[Function] = [
     ("kurtosis", ("number",), {}),
     ("median", ("number",), {}),
     ("percentile", ("number",), {"fraction": 0.3}),
-    ("percentile_disc", ("any",), {"fraction": 0.75}),
-    ("nth_smallest", ("any",), {"n": 2}),
+    ("percentile_disc", ("ordered",), {"fraction": 0.75}),
+    ("nth_smallest", ("ordered",), {"n": 2}),
     ("count_distinct", ("any",), {}),
-    ("mode", ("any",), {}),
-    ("max_by", ("any", "number"), {}),
-    ("min_by", ("any", "number"), {}),
-    ("max_count", ("any",), {}),
-    ("min_count", ("any",), {}),
+    ("mode", ("ordered",), {}),
+    ("max_by", ("any", "ordered"), {}),
+    ("min_by", ("any", "ordered"), {}),
+    ("max_count", ("ordered",), {}),
+    ("min_count", ("ordered",), {}),
     ("bool_and", ("w",), {}),
     ("bool_or", ("w",), {}),
-    ("bit_and", ("v",), {}),
-    ("bit_or", ("v",), {}),
-    ("bit_xor", ("v",), {}),
+    ("bit_and", ("integer",), {}),
+    ("bit_or", ("integer",), {}),
+    ("bit_xor", ("integer",), {}),
     ("sum_distinct", ("number",), {}),
     ("avg_distinct", ("number",), {}),
     ("percentile", ("number",), {"fraction": (0.25, 0.9)}),
-    ("percentile_disc", ("any",), {"fraction": (0.0, 0.6)}),
+    ("percentile_disc", ("ordered",), {"fraction": (0.0, 0.6)}),
     ("product", ("number",), {}),
     ("geomean", ("number",), {}),
     ("covar_samp", ("number", "number"), {}),
@@ -236,12 +381,25 @@ FUNCTIONS: list[Function] = [
     ("regr_intercept", ("number", "number"), {}),
     ("regr_r2", ("number", "number"), {}),
     ("corr", ("number", "number"), {}),
-    ("m4", ("any",), {}),
+    ("m4", ("ordered",), {}),
     ("relative_variation", ("number",), {}),
 ]
 #: what SQLite has too, under some name
 SQLITE_FUNCTIONS = [f for f in FUNCTIONS[:14] if "ignore_nulls" not in f[2]]
-_ARGUMENTS = {"any": "vxs", "number": "vx"}
+_NUMBERS = {"integer", "float", "decimal"}
+_TAKES = {
+    "any": set(FAMILIES),
+    "ordered": set(FAMILIES) - {"nested"},
+    "amount": _NUMBERS | {"duration"},
+    "number": _NUMBERS,
+}
+
+
+def _fitting(kind: str, columns: dict[str, Column], read: list[str]) -> list[str]:
+    """The columns that are of a kind of argument: the one of that name, or those of its families."""
+    if kind in columns:
+        return [kind]
+    return [name for name in read if columns[name].family in _TAKES.get(kind, {kind})]
 
 
 def draw(
@@ -263,9 +421,17 @@ def draw(
         "w": _column(rng, "bool", n, nulls, [True, False]),
         "a": _column(rng, rng.choice(("int", "small")), n, 0.0, range(-5, 4)),
         "b": _column(rng, "int", n, 0.0, range(-3, 6)),
+        "d": _column(rng, "int", n, 0.0, range(9)),
     }
     if rng.random() < 0.3:  # the extremes of other kinds of aggregates than sums
         columns["x"] = _column(rng, "float", n, nulls, [0.5, 1.5, inf, -inf])
+    read = ["v", "x", "s"]
+    container = "arrow"
+    if not sqlite:
+        container = rng.choice(("arrow", "arrow", *CONTAINERS))
+        more = _of_any_kind(rng, n, nulls, rng.choice((0, 0, 2, 3, 6)), UNFIT.get(container, set()))
+        columns |= more
+        read += more
     keys = []
     for name in ("k", "g")[: rng.choice((0, 1, 1, 2))]:
         kind = rng.choice(("int", "text", "float") if sqlite else ("int", "small", "text", "float", "view", "entries"))
@@ -273,19 +439,42 @@ def draw(
         keys.append(name)
     order = []
     for name in ("t", "u")[: rng.choice((0, 1, 1, 1, 1, 2))]:
-        kind = rng.choice(("int", "float", "float", "text") if sqlite else sorted(KINDS))
+        kind = rng.choice(("int", "float", "float", "text") if sqlite else _ORDERING)
         columns[name] = _column(rng, kind, n, nulls, *_drawn_from(kind, sqlite))
         order.append(By(name, rng.random() < 0.4, rng.choice((None, None, "first", "last"))))
+    unfit = UNFIT.get(container, set())
+    if any(column.kind in unfit or all(v is None for v in column.values) for column in columns.values()):
+        container = "arrow"  # pandas has no type for nothing but nulls
     frames = [_frame(rng, columns, order, sqlite) for _ in range(rng.randint(1, 2))]
+    slides = _slides(rng, columns, order) if not sqlite and rng.random() < 0.2 else None
     choices = functions or (SQLITE_FUNCTIONS if sqlite else FUNCTIONS)
+    choices = [choice for choice in choices if all(_fitting(kind, columns, read) for kind in choice[1])]
     aggregates = []
-    for _ in range(rng.randint(1, 4)):
+    for _ in range(rng.randint(1, 4) if sqlite or rng.random() < 0.7 else rng.randint(5, 20)):
         function, kinds, parameters = rng.choice(choices)
-        arguments = tuple(rng.choice(_ARGUMENTS.get(kind, kind)) for kind in kinds)
+        arguments = tuple(rng.choice(_fitting(kind, columns, read)) for kind in kinds)
         unfiltered = sqlite and function in ("first", "last", "nth_value", "min", "max")  # see sqlite.py
         where = "w" if rng.random() < 0.2 and not unfiltered else None
         aggregates.append(Aggregate(function, arguments, rng.choice(frames), tuple(parameters.items()), where))
-    return Case(columns, tuple(keys), tuple(order), tuple(aggregates)).with_used_columns()
+    return Case(columns, tuple(keys), tuple(order), tuple(aggregates), container, slides).with_used_columns()
+
+
+#: kinds to order by
+_ORDERING = sorted(kind for kind, family in FAMILY.items() if family not in ("nested", "null"))
+
+
+def _of_any_kind(rng: random.Random, n: int, nulls: float, count: int, unfit: set[str]) -> dict[str, Column]:
+    """Columns of which some are of one family, or even of one kind: they are not to be taken for each other."""
+    fit = {f: kinds for f, kinds in ((f, sorted({*FAMILIES[f]} - unfit)) for f in FAMILIES) if kinds}
+    family = rng.choice(sorted(fit))
+    usual = rng.choice(fit[family])
+    made = {}
+    for k in range(count):
+        kind = rng.choice((usual, rng.choice(fit[family]), rng.choice(fit[rng.choice(sorted(fit))])))
+        common, _ = _drawn_from(kind, True)
+        some = rng.sample(common, rng.randint(1, len(common)))  # of few values or of many
+        made[f"c{k}"] = _column(rng, kind, n, 1.0 if kind == "null" else nulls, some)
+    return made
 
 
 def _column(
@@ -298,20 +487,34 @@ def _column(
 
 def _drawn_from(kind: str, sqlite: bool) -> tuple[list[Any], list[Any]]:
     """Common and rare values of a column to order or partition by: few, so that there are ties."""
-    if kind in TEXTS:
-        return ([True, False], []) if kind == "bool" else (["a", "b", "ab", "", "é"], [])
-    if kind in ("float", "float32"):
+    family = FAMILY[kind]
+    if family == "boolean":
+        return [True, False], []
+    if family == "text":
+        return ["a", "b", "ab", "", "é"], []
+    if family == "binary":
+        return [b"a", b"b", b"ab", b"", b"\xff"], []
+    if family == "float":
         return [k / 2 for k in range(-6, 14)], [inf, -inf] if sqlite else [inf, -inf, nan, -0.0]
-    if kind == "uint64":
-        return list(range(8)), [2**63, 2**64 - 1]
+    if family == "nested":
+        return [{"l": list(range(k % 3)), "p": k} for k in range(5)], []
+    if family == "null":
+        return [None], []
+    if kind.startswith("uint") or family == "time":
+        return list(range(8)), [2**63, 2**64 - 1] if kind == "uint64" and not sqlite else []
     if kind == "int":
         return list(range(-4, 12)), [] if sqlite else [2**63 - 1, -(2**63), 10**15]
+    if family == "decimal" and kind != "decimal":
+        wide = [Decimal(10) ** 30, -(Decimal(10) ** 30)] if kind in UNMEASURED else []
+        return [Decimal(k).scaleb(-2) for k in (-250, -25, 0, 1, 10, 25, 99, 100, 250)] + wide, []
     return list(range(-4, 12)), []
 
 
 def _frame(rng: random.Random, columns: dict[str, Column], order: list[By], sqlite: bool) -> Frame:
     kind = columns[order[0].name].kind if len(order) == 1 else None
-    distances = kind is not None and kind not in TEXTS
+    distances = kind is not None and FAMILY[kind] in MEASURED and kind not in UNMEASURED
+    if not sqlite and rng.random() < 0.1:
+        return rng.choice((Frame("delta", -rng.randint(0, 6), 0), Frame("punctuation", None, 0)))
     unit = rng.choice(("rows", "range", "groups") if order else ("rows",))
     exclude = rng.choice((None, None, "current row", "group", "ties"))
     if unit == "range" and not distances:
@@ -321,12 +524,35 @@ def _frame(rng: random.Random, columns: dict[str, Column], order: list[By], sqli
         if unit == "range":
             return Frame("range", -rng.randint(1, 5), 0, None, rng.choice(("both", "left", "right", "neither")), suffix)
         if unit == "rows":
-            return Frame("trailing", 1 - rng.randint(1, 5), 0)
-    scale: Any = 1 if not kind or unit != "range" or kind not in ("float", "float32") else rng.choice((1, 0.5))
+            size = rng.randint(1, 5)
+            return Frame("trailing", 1 - size, 0, min_rows=rng.choice((1, 1, size)))
+    floats = kind is not None and FAMILY[kind] == "float"
+    scale: Any = rng.choice((1, 0.5)) if unit == "range" and floats else 1
     first, last = sorted((rng.randint(-4, 4), rng.randint(-4, 4)))
-    if not sqlite and rng.random() < 0.05 and kind not in ("float", "float32"):
+    if not sqlite and rng.random() < 0.05 and not floats:
         first, last = rng.choice(((-(10**12), 0), (-(2**64), 2), (1, 2**70)) if not suffix else ((-(10**12), 0),))
     start, end = rng.choice((None, first * scale, first * scale)), rng.choice((None, last * scale, last * scale))
-    if not sqlite and not suffix and kind != "decimal" and rng.random() < 0.2:
+    by_column = not sqlite and not suffix and (unit != "range" or FAMILY[str(kind)] != "decimal")
+    if by_column and rng.random() < 0.2:
         start, end = rng.choice((("a", end), (start, "b"), ("a", "b")))
     return Frame(unit, start, end, exclude, None, suffix)
+
+
+def _slides(rng: random.Random, columns: dict[str, Column], order: list[By]) -> str:
+    """A window with a slide."""
+    n, every = rng.randint(1, 6), rng.randint(1, 4)
+    choices = [
+        f"sw.rows({n}, every={every})",
+        f"sw.delta('d', {n}, every={every})",
+        f"sw.rows({n}, every=sw.punctuation('w'))",
+        f"sw.punctuation('w', every=sw.rows({every}))",
+    ]
+    kind = columns[order[0].name].kind if len(order) == 1 and not order[0].descending else ""
+    values = columns[order[0].name].values if kind else ()
+    plain = all(v is not None and abs(v) < 100 for v in values) if kind and FAMILY[kind] in MEASURED else False
+    if plain and kind not in UNMEASURED and FAMILY[kind] in ("integer", "timestamp", "date"):
+        unit = UNITS.get(kind, "")
+        size, step = (repr(f"{k}{unit}") if unit else k for k in (max(n, every), every))
+        choices += [f"sw.time({size}, every={step})"] * 4
+        choices += [f"sw.rows({n}, every=sw.time({step}))"]
+    return rng.choice(choices)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from slidewise.fuzz.check import ORACLES, case_of, difference, shrunk
 
-ABOUT = "tables and windows, with_columns against SQLite, plain Python and recalculation."
+ABOUT = "tables and windows, with_columns and aggregate against SQLite, plain Python, recalculation and single calls."
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -20,10 +20,13 @@ _NAMES = {f[0]: f[0] for f in SQLITE_FUNCTIONS} | {
     "collect_list": "json_group_array",
     "string_agg": "group_concat",
 }
+_UNITS = ("rows", "trailing", "range", "groups")
 
 
 def able(case: Case, aggregate: Aggregate) -> bool:
     """Whether SQLite can answer an aggregate of the case by the same rules."""
+    if case.slides or case.container != "arrow" or aggregate.frame.unit not in _UNITS or aggregate.frame.min_rows > 1:
+        return False
     read = {*case.keys, *(by.name for by in case.order), *aggregate.columns}
     if any(case.columns[name].kind not in ("int", "float", "text", "bool") for name in read if name in case.columns):
         return False
@@ -53,11 +56,11 @@ def _beyond_64_bits(case: Case, bounds: tuple[Any, Any]) -> bool:
     return any(not -(2**63) <= v - reach <= v + reach < 2**63 for v in order)
 
 
-def answers(case: Case) -> list[list[Any]]:
+def answers(case: Case) -> list[Any]:
     """The result of every aggregate in every row; UNKNOWN where SQLite cannot tell."""
     asked = [aggregate for aggregate in case.aggregates if able(case, aggregate)]
     found = dict(zip(asked, _asked(case, asked), strict=True)) if asked else {}
-    return [found.get(aggregate, [UNKNOWN] * case.rows) for aggregate in case.aggregates]
+    return [found.get(aggregate, UNKNOWN) for aggregate in case.aggregates]
 
 
 def _asked(case: Case, aggregates: list[Aggregate]) -> list[list[Any]]:
