@@ -1,6 +1,7 @@
 """The stateful logic without Spark: whatever way a stream is cut into batches, it gives what a batch gives."""
 
 import gc
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -47,6 +48,8 @@ TRAILING = {
     "total": sw.sum("odo").over(sw.time("3s", closed="left")),
     "typical": sw.median("x").over(sw.rows(4)),
     "different": sw.count_distinct("note").over(sw.rows(3)),
+    "sum_of_different": sw.sum_distinct("odo").over(sw.range_between("-3s", 0)),
+    "quartiles": sw.percentile("x", [0.25, 0.75]).over(sw.rows(4)),
     "n": sw.count().over(sw.range_between("-5s", "-1s")),
     "usual": sw.mode("note").over(sw.rows_between(-3, -1)),
     "due": sw.avg("x").over(sw.rows(3, min_rows=2)),
@@ -66,6 +69,12 @@ FOLLOWING = {
     "ahead": sw.count().over(sw.range_between("1s", "4s")),
     "ties": sw.count().over(sw.range_between("-1s", "1s", exclude="ties")),
     "past": sw.median("x").over(sw.rows(5)),
+}
+#: bounds that cross, as SQL may have them: empty frames, but for rows without a time
+_BACK, _AHEAD = sw.rows_between(-4, -2), sw.range_between("1s", "3s")
+FOLLOWING |= {
+    "none before": sw.count().over(replace(_BACK, start=_BACK.end, end=_BACK.start)),
+    "none after": sw.count().over(replace(_AHEAD, start=_AHEAD.end, end=_AHEAD.start)),
 }
 FAR = 10**11
 

@@ -137,7 +137,7 @@ def _bound_aggregation(source: Source, call: Call) -> tuple[Make, list[Span | st
     """What makes the aggregation, its columns, and its parameters; None for a form that only Spark may know."""
     name, arguments = call.name, list(call.arguments)
     parameters: dict[str, Any] = {}
-    if name in _COLLECTING and (call.within or (call.distinct is not None and name != "collect_set")):
+    if name in _COLLECTING and (call.within or call.distinct is not None):
         return _collected(source, call)
     if call.distinct is not None and name in _OF_DISTINCT and len(arguments) == 1:
         return _OF_DISTINCT[name], [*arguments], parameters
@@ -175,12 +175,13 @@ def _bound_aggregation(source: Source, call: Call) -> tuple[Make, list[Span | st
 def _count(source: Source, call: Call) -> tuple[Make, list[Span | str], dict[str, Any]] | None:
     arguments = call.arguments
     if call.distinct is not None:
-        if len(arguments) != 1:
-            raise source.error(
-                call.span,
-                f"count(DISTINCT ...) takes one expression over a window, got {len(arguments)}. Count one that tells "
-                "their pairs apart, such as concat_ws('|', a, b)",
-            )
+        if not arguments:
+            return None
+        if len(arguments) > 1:  # a row counts where none of them is null
+            texts = [f"({source.text(a)})" for a in arguments]
+            complete = " AND ".join(f"{text} IS NOT NULL" for text in texts)
+            fields = ", ".join(f"{text} AS c{k}" for k, text in enumerate(texts))
+            return sw.count_distinct, [f"CASE WHEN {complete} THEN struct({fields}) END"], {}
         return sw.count_distinct, [arguments[0]], {}
     if len(arguments) == 1:
         one = arguments[0]
@@ -216,16 +217,20 @@ def _collected(source: Source, call: Call) -> tuple[Make, list[Span | str], dict
         return None
     if len(arguments) == 2 and not isinstance(literal(source, arguments[1]), str):
         return None
-    if call.distinct is None:
+    if not _is_distinct(call):
         value = f"({source.text(arguments[0])})"
         order = (f"({source.text(by.expression)}) AS o{k}" for k, by in enumerate(call.within))
         return sw.collect_list, [f"CASE WHEN {value} IS NOT NULL THEN struct({value} AS v, {', '.join(order)}) END"], {}
     if call.within and [source.key(by.expression) for by in call.within] != [source.key(arguments[0])]:
         raise source.error(
             call.within[0].expression,
-            f"{name}(DISTINCT x) has no row to take the order from: it is ordered by the value itself, x",
+            f"{name} of distinct values has no row to take the order from: they are ordered by themselves only",
         )
     return sw.collect_set, [arguments[0]], {}
+
+
+def _is_distinct(call: Call) -> bool:
+    return call.distinct is not None or call.name == "collect_set"
 
 
 def finished(source: Source, call: Call, column: str) -> str:
@@ -233,7 +238,7 @@ def finished(source: Source, call: Call, column: str) -> str:
     if call.name not in _COLLECTING or not (call.within or call.distinct is not None):
         return column
     listed = column
-    if call.within and call.distinct is not None:
+    if call.within and _is_distinct(call):
         listed = f"array_sort({column}, (l, r) -> {_comparison([('l', 'r')], call.within)})"
     elif call.within:
         keys = [(f"l.o{k}", f"r.o{k}") for k in range(len(call.within))]
