@@ -174,8 +174,19 @@ def test_an_aggregation_whose_function_is_replaced_is_another_one():
         assert way(Mine) == (X * 3).tolist(), way.__name__
 
 
-def test_functions_made_for_an_object_tell_it_from_others():
-    """Nothing but the functions that __init__ makes says that these two differ."""
+def test_what_is_made_for_an_object_tells_it_from_others():
+    """Nothing but what __init__ makes says that these two differ."""
+
+    class From(sw.Aggregation):
+        def __init__(self, *columns, start):
+            self.identity = start
+            super().__init__(*columns)
+
+        def combine(a, b):
+            return a + b
+
+    assert From("x", start=1.0) == From("x", start=1.0)
+    assert From("x", start=1.0) != From("x", start=2.0)
 
     class Scaled(sw.Aggregation):
         identity = 0.0

@@ -285,12 +285,13 @@ class Aggregation(metaclass=_Filtering):
             and (type(self).__module__.startswith("slidewise.") or self._made() == other._made())
         )
 
-    def _made(self) -> dict[str, str]:
-        """The functions that __init__ made, by their code: parameters that it kept to itself are in them."""
+    def _made(self) -> tuple[str, list[Any]]:
+        """What __init__ made beside the parameters, functions by their code: it may have kept others to itself."""
         from slidewise.templates.digest import content_digest
 
-        made = {name: value for name, value in vars(self).items() if inspect.isfunction(value)}
-        return {name: content_digest(function, unknown=[]) for name, function in made.items()}
+        made = {name: x for name, x in vars(self).items() if name not in ("columns", "parameters", "where")}
+        unknown: list[Any] = []
+        return content_digest(made, unknown=unknown) if made else "", unknown
 
     def __hash__(self) -> int:
         return hash((type(self), self.columns, repr(self.parameters), self.where))
