@@ -15,6 +15,7 @@ from microbatches import small_pieces as small_pieces
 from test_processor import OVER, SAVED, rows, stream_of
 
 import slidewise as sw
+from slidewise.spark.streams.checkpoint import compare
 
 NOTED = Path(__file__).parent / "state_format_1_notes.json"
 BEFORE = {
@@ -149,6 +150,23 @@ def test_what_else_is_refused():
         stream.task = after
         with pytest.raises(sw.StateError, match=why):
             stream.push(some)
+
+
+def test_a_check_tells_what_all_buckets_have():
+    """One has gone on with another definition, and the other has had no rows since."""
+    before, after = task_of(BEFORE), task_of({**ADDED, "peak": BEFORE["peak"], "typical": BEFORE["typical"]})
+    streams = Stream(before, 0), Stream(before, 0)
+    for stream in streams:
+        stream.push(pa.Table.from_pylist([row("a", 1)], schema=SCHEMA))
+    streams[0].task = after
+    streams[0].push(pa.Table.from_pylist([row("a", 5)], schema=SCHEMA))
+    metas = [stream.memory.meta for stream in streams]
+    found = compare(after, "path", metas)
+    assert found and (found.new, found.changed, found.gone) == (tuple(sorted(ADDED)), (), ("texts", "trip"))
+    assert compare(after, "path", metas[:1]).new == ()
+    assert not compare(task_of({"n": sw.count().over(sw.rows(5))}), "path", metas)
+    for damaged in (metas[1][:-1], b"", metas[1][:50] + b"x" + metas[1][51:]):
+        assert re.search("damaged|truncated|not a state", compare(after, "path", [metas[0], damaged]).refused)
 
 
 def test_an_order_in_other_words_is_the_same():

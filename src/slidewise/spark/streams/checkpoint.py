@@ -76,17 +76,17 @@ def check(df: Any, checkpoint: str) -> Check:
             "check takes the DataFrame that with_columns or aggregate gave for a stream, as it came: not what was made "
             "of it since"
         )
-    return compare(df.sparkSession, task, checkpoint)
+    return check_task(df.sparkSession, task, checkpoint)
 
 
 def require_compatible(spark: Any, task: StreamTask, path: str) -> None:
     """Refuse a call that cannot go on from its checkpoint."""
-    found = compare(spark, task, path)
+    found = check_task(spark, task, path)
     if found.refused is not None:
         raise StateError(f"the query cannot go on from the checkpoint {path}: {found.refused}")
 
 
-def compare(spark: Any, task: StreamTask, path: str) -> Check:
+def check_task(spark: Any, task: StreamTask, path: str) -> Check:
     """What a checkpoint has for a task."""
     if not isinstance(path, str) or not path:
         raise InvalidInput(f"checkpoint= is the path of a checkpoint, as in checkpointLocation, got {path!r}")
@@ -94,11 +94,12 @@ def compare(spark: Any, task: StreamTask, path: str) -> Check:
     if not operators:
         return Check(path, found=False)
     # Of several calls in a query, the state is this one's with which it agrees, or else agrees the most.
-    checks = [_compared(task, path, metas) for metas in operators]
+    checks = [compare(task, path, metas) for metas in operators]
     return max(checks, key=lambda check: (bool(check), -len(check.new + check.changed + check.gone)))
 
 
-def _compared(task: StreamTask, path: str, metas: list[bytes]) -> Check:
+def compare(task: StreamTask, path: str, metas: list[bytes]) -> Check:
+    """What the meta values of one operator's buckets say about a task."""
     here = task.words()
     new, changed, gone, refused = set[str](), set[str](), set[str](), None
     for meta in metas:
@@ -181,7 +182,7 @@ def _has_commits(spark: Any, path: str) -> bool:
 
 def _metas(spark: Any, path: str, operator: int) -> list[bytes]:
     reader = spark.read.format("statestore").option("path", path).option("operatorId", operator)
-    rows = reader.option("stateVarName", META).load().select("value.data").distinct().collect()
+    rows = reader.option("stateVarName", META).load().select("value.data").collect()
     return [_bytes(row["data"], path) for row in rows]
 
 
