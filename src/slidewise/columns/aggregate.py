@@ -15,13 +15,14 @@ from slidewise.columns.interchange import is_spark, source
 from slidewise.columns.plan import Evaluation
 from slidewise.columns.slides import Slides, slides_of
 from slidewise.columns.threads import thread_count
-from slidewise.columns.with_columns import check_columns, names, ordering
+from slidewise.columns.with_columns import check_columns, names, ordering, origins
 from slidewise.errors import InvalidInput
 from slidewise.windows.definitions import Frames, WindowDefinition, window_of
 
 
 def aggregate(
     data: Any,
+    /,
     *,
     partition_by: str | Iterable[str] | None = None,
     order_by: Any = None,
@@ -57,7 +58,11 @@ def aggregate(
     expressions = slide_expressions(window, columns, algorithm)
     number = thread_count(threads)
     rows = Data(incoming, names(partition_by, "partition_by"), ordering(order_by), number)
-    return incoming.table(aggregated(rows, expressions, number))
+    found = aggregated(rows, expressions, number)
+    labels = {name: found[name] for name in found if name not in expressions}
+    values_of = {*rows.partition_by, *(by.name for by in rows.order_by)}
+    made_from = {name: name for name in labels if name in values_of} | origins(expressions)
+    return incoming.table(labels, {name: found[name] for name in expressions}, made_from)
 
 
 def slide_expressions(window: Any, columns: Mapping[str, Any], algorithm: str) -> dict[str, Over]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from slidewise.windows.definitions import Frames
 
 def with_columns(
     data: Any,
+    /,
     *,
     partition_by: str | Iterable[str] | None = None,
     order_by: Any = None,
@@ -62,8 +63,10 @@ def with_columns(
         for column in (*over.aggregation.columns, *over.window.columns, over.aggregation.where):
             if column is not None:
                 rows.known(column)
+    for name in expressions:
+        incoming.require_one(name)
     evaluation = Evaluation(rows, expressions.values(), number)
-    return incoming.with_columns(evaluation.columns(expressions))
+    return incoming.with_columns(evaluation.columns(expressions), origins(expressions))
 
 
 def asc(column: str, nulls: str | None = None) -> OrderColumn:
@@ -139,6 +142,11 @@ def expression(name: str, over: Any, algorithm: str) -> Over:
             'as bounds: rows_between(col("back"), 0)'
         )
     return replace(over, algorithm=algorithm) if over.algorithm == "auto" else over
+
+
+def origins(expressions: Mapping[str, Over]) -> dict[str, str]:
+    """The first column that a result is made from; count() is made from none."""
+    return {name: over.aggregation.columns[0] for name, over in expressions.items() if over.aggregation.columns}
 
 
 def check_columns(aggregation: Aggregation, what: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slidewise.columns.interchange import in_one_piece
+from slidewise.columns.arrays import in_one_piece
 from slidewise.columns.order import key_codes, plain
 from slidewise.spark.streams.definition import HASH, NEVER, NOTE, NOTE_TIME, StreamTask
 from slidewise.spark.streams.step import Fate, Joined, Results

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slidewise.columns.interchange import in_one_piece
+from slidewise.columns.arrays import in_one_piece
 from slidewise.columns.order import arrange, sortable
 from slidewise.columns.plan import Evaluation
 from slidewise.spark.streams.definition import HASH, NEVER, StreamTask

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
-from slidewise.columns.interchange import in_one_piece
+from slidewise.columns.arrays import in_one_piece
 from slidewise.columns.order import arrange
 from slidewise.columns.plan import Evaluation
 from slidewise.planner.sharing import read_off

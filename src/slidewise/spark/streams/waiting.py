@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from slidewise.columns.interchange import in_one_piece
+from slidewise.columns.arrays import in_one_piece
 from slidewise.columns.order import key_codes
 from slidewise.errors import StateError
 from slidewise.spark.streams.definition import HASH, NEVER, StreamTask

@@ -1,0 +1,126 @@
+"""DuckDB relations: run once, and results as relations of the same connection."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import weakref
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from slidewise.columns.arrays import in_one_piece
+from slidewise.columns.interchange import Origins, Source
+from slidewise.columns.types import whole_numbers
+from slidewise.errors import InvalidInput
+
+#: What a relation is called in a query over it.
+_ROWS = "slidewise_rows_f2b7"
+
+
+class Relation(Source):
+    """A relation is a query: run twice it may give its rows in another order, or other rows. So its rows are held.
+
+    A relation does not tell its connection, but query() runs there. From 2.0 on DuckDB holds rows for us, and lets them
+    go with the last relation that reads them. Before, they are in temporary tables: that of the input is dropped when
+    the call is over, that of the results when the connection is closed, since any relation may read it.
+    """
+
+    def __init__(self, relation: Any) -> None:
+        self._relation = relation
+        self._given: list[str] = relation.columns
+        # With this setting off, a scan gives rows in any order: then they are told apart by a number.
+        ordered = _query(relation, "SELECT current_setting('preserve_insertion_order')").fetchall()[0][0]
+        self._number = None if ordered else _unused("slidewise_row", self._given)
+        number = f"row_number() OVER () AS {_quoted(self._number)}, " if self._number else ""
+        self._held, table = _hold(relation, f"SELECT {number}* FROM {_ROWS}")
+        if table is not None:
+            weakref.finalize(self, _drop, self._held, table).atexit = False
+        #: as they are held: of two columns of one name, the second has another
+        self._names: list[str] = self._held.columns[1 if self._number else 0 :]
+        self._count = int(_query(self._held, f"SELECT count(*) FROM {_ROWS}").fetchall()[0][0])
+
+    @property
+    def names(self) -> list[str]:
+        return self._given
+
+    def __len__(self) -> int:
+        return self._count
+
+    def read(self, name: str) -> pa.Array:
+        order = f" ORDER BY {_quoted(self._number)}" if self._number else ""
+        found = _query(self._held, f"SELECT {_quoted(self._names[self._given.index(name)])} FROM {_ROWS}{order}")
+        table = found.to_arrow_table() if hasattr(found, "to_arrow_table") else found.fetch_arrow_table()
+        return in_one_piece(table.column(0))
+
+    def with_columns(self, new: Mapping[str, pa.Array], origins: Origins) -> Any:
+        """Names that differ in upper and lower case only are one name, as everywhere in DuckDB."""
+        columns = {name.lower(): f"{_ROWS}.{_quoted(name)}" for name in self._names}
+        columns |= {name.lower(): f"{_RESULTS}.c{k} AS {_quoted(name)}" for k, name in enumerate(new)}
+        arrays = {f"c{k}": values for k, values in enumerate(new.values())}
+        join = f"POSITIONAL JOIN {_RESULTS}"
+        if self._number:
+            arrays["number"] = whole_numbers(np.arange(1, len(self) + 1))
+            join = f"JOIN {_RESULTS} ON {_ROWS}.{_quoted(self._number)} = {_RESULTS}.number"
+        return _hold(self._held, f"SELECT {', '.join(columns.values())} FROM {_ROWS} {join}", pa.table(arrays))[0]
+
+    def table(self, labels: Mapping[str, pa.Array], results: Mapping[str, pa.Array], origins: Origins) -> Any:
+        columns = {**labels, **results}
+        kinds = dict(zip(self._given, self._relation.types, strict=True))
+        # Arrow has no UUID, for example: values of a column have its type again.
+        made = {n: f"c{k}" if n in results or n not in origins else f"CAST(c{k} AS {kinds[origins[n]]})"
+                for k, n in enumerate(columns)}  # fmt: skip
+        listed = ", ".join(f"{expression} AS {_quoted(name)}" for name, expression in made.items())
+        arrays = {f"c{k}": values for k, values in enumerate(columns.values())}
+        return _hold(self._held, f"SELECT {listed} FROM {_RESULTS}", pa.table(arrays))[0]
+
+
+#: A query takes a table that its catalog does not have from the Python variable of that name, here in _hold.
+_RESULTS = "slidewise_results_f2b7"
+
+
+def _hold(relation: Any, query: str, slidewise_results_f2b7: pa.Table | None = None) -> tuple[Any, str | None]:
+    """The rows of a query, which is run now; and the temporary table that they are in, where it takes one."""
+    import duckdb
+
+    try:
+        if hasattr(relation, "materialize"):
+            return relation.query(_ROWS, query).materialize(), None
+        table = f"slidewise_{secrets.token_hex(8)}"
+        relation.query(_ROWS, f"CREATE TEMP TABLE {table} AS {query}")
+        held = relation.query(_ROWS, f"SELECT * FROM {table}")
+        relation.query(_ROWS, f"DROP VIEW {_ROWS}")  # which query() leaves behind
+        return held, table
+    except duckdb.CatalogException as error:
+        if _RESULTS not in str(error):
+            raise
+        raise InvalidInput(
+            "results go to DuckDB as an Arrow table, found by its name in Python, and this connection does not look "
+            "there: SET python_enable_replacements = true, or give relation.to_arrow_table()"
+        ) from None
+
+
+def _query(relation: Any, query: str) -> Any:
+    """A query over a relation, on its connection; to be fetched at once."""
+    return relation.query(_ROWS, query)
+
+
+def _drop(held: Any, table: str) -> None:
+    """Let a temporary table go, where the connection is still there."""
+    import duckdb
+
+    with contextlib.suppress(duckdb.Error):
+        held.query(_ROWS, f"DROP TABLE {table}")
+
+
+def _quoted(name: str | None) -> str:
+    return '"' + str(name).replace('"', '""') + '"'
+
+
+def _unused(name: str, taken: list[str]) -> str:
+    """A name that no column has, in upper or lower case."""
+    while name in {n.lower() for n in taken}:
+        name += "_"
+    return name
