@@ -23,7 +23,9 @@ def as_arrow(array: Any, name: str) -> pa.Array:
         return polars_as_arrow(array, name)
     if isinstance(array, pa.Array):
         return in_one_piece(pa.chunked_array([array]))
-    if isinstance(array, pa.ChunkedArray) or hasattr(array, "__arrow_c_stream__"):
+    if isinstance(array, pa.ChunkedArray):
+        return in_one_piece(array)
+    if hasattr(array, "__arrow_c_stream__"):
         return in_one_piece(pa.chunked_array(array))
     if hasattr(array, "__arrow_c_array__"):
         return in_one_piece(pa.chunked_array([pa.array(array)]))
@@ -269,7 +271,12 @@ def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
         column = column.unify_dictionaries()
     if column.num_chunks == 1:
         return column.chunk(0)
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    chunks = [
+        chunk for chunk in column.chunks if len(chunk)
+    ]  # Arrow 26 stumbles over empty ones that came by its C stream
+    if not chunks:
+        return column.chunk(0) if column.num_chunks else pa.array([], column.type)
+    return pa.concat_arrays(chunks)
 
 
 def _computable(kind: pa.DataType) -> pa.DataType:
