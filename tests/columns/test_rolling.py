@@ -158,7 +158,7 @@ def test_no_rows_and_bad_input():
 def test_holistic_kernels_agree_with_recalculation(aggregation, dtype):
     x = RNG.integers(0, 9, 300).astype(dtype)
     if dtype is bool and aggregation.name in ("median", "percentile"):
-        with pytest.raises(sw.InvalidInput, match="is of bool, and .* takes numbers"):
+        with pytest.raises(sw.InvalidInput, match=r"is of bool, and .* takes numbers"):
             sw.rolling(x, aggregation, sw.rows(7))
         return
     if x.dtype.kind == "f":

@@ -20,6 +20,12 @@ from slidewise.errors import InvalidInput
 _ROWS = "slidewise_rows_f2b7"
 
 
+#: DuckDB gives the bytes of a BIT as it keeps them, and before 2.0 the next double of a large integer.
+_READ_AS = {"BIT": "VARCHAR", "HUGEINT": "DECIMAL(38, 0)", "UHUGEINT": "DECIMAL(38, 0)"}
+#: without the zone, and as bytes of DuckDB's own
+_NOT_IN_ARROW = ("TIME WITH TIME ZONE", "VARIANT")
+
+
 class Relation(Source):
     """A relation is a query: run twice it may give its rows in another order, or other rows. So its rows are held.
 
@@ -37,7 +43,7 @@ class Relation(Source):
         number = f"row_number() OVER () AS {_quoted(self._number)}, " if self._number else ""
         self._held, table = _hold(relation, f"SELECT {number}* FROM {_ROWS}")
         if table is not None:
-            weakref.finalize(self, _drop, self._held, table).atexit = False
+            weakref.finalize(self, _drop, relation, table).atexit = False
         #: as they are held: of two columns of one name, the second has another
         self._names: list[str] = self._held.columns[1 if self._number else 0 :]
         self._count = int(_query(self._held, f"SELECT count(*) FROM {_ROWS}").fetchall()[0][0])
@@ -50,9 +56,24 @@ class Relation(Source):
         return self._count
 
     def read(self, name: str) -> pa.Array:
+        import duckdb
+
         order = f" ORDER BY {_quoted(self._number)}" if self._number else ""
-        found = _query(self._held, f"SELECT {_quoted(self._names[self._given.index(name)])} FROM {_ROWS}{order}")
-        table = found.to_arrow_table() if hasattr(found, "to_arrow_table") else found.fetch_arrow_table()
+        place = self._given.index(name)
+        column, kind = _quoted(self._names[place]), str(self._relation.types[place])
+        if kind in _NOT_IN_ARROW:
+            raise InvalidInput(
+                f"{name!r} is of {kind}, which loses a part of its value on the way out of DuckDB. Cast it there: "
+                f"{column}::VARCHAR"
+            )
+        read = f"CAST({column} AS {_READ_AS[kind]})" if kind in _READ_AS else column
+        found = _query(self._held, f"SELECT {read} FROM {_ROWS}{order}")
+        try:
+            table = found.to_arrow_table() if hasattr(found, "to_arrow_table") else found.fetch_arrow_table()
+        except duckdb.ConversionException:
+            raise InvalidInput(
+                f"{name!r} is of {kind}, and has a value of more than 38 digits, the most that a decimal has"
+            ) from None
         return in_one_piece(table.column(0))
 
     def with_columns(self, new: Mapping[str, pa.Array], origins: Origins) -> Any:
@@ -104,15 +125,26 @@ def _hold(relation: Any, query: str, slidewise_results_f2b7: pa.Table | None = N
 
 def _query(relation: Any, query: str) -> Any:
     """A query over a relation, on its connection; to be fetched at once."""
-    return relation.query(_ROWS, query)
+    import duckdb
+
+    try:
+        return relation.query(_ROWS, query)
+    except duckdb.InvalidInputException as error:
+        if "read-only" not in str(error):
+            raise
+        raise InvalidInput(
+            f"DuckDB {duckdb.__version__} cannot query a relation of a database that is read only. Give "
+            "relation.fetch_arrow_table(), or use DuckDB from 2.0 on"
+        ) from None
 
 
-def _drop(held: Any, table: str) -> None:
+def _drop(relation: Any, table: str) -> None:
     """Let a temporary table go, where the connection is still there."""
     import duckdb
 
     with contextlib.suppress(duckdb.Error):
-        held.query(_ROWS, f"DROP TABLE {table}")
+        relation.query(_ROWS, f"DROP TABLE {table}")
+        relation.query(_ROWS, f"DROP VIEW {_ROWS}")
 
 
 def _quoted(name: str | None) -> str:
