@@ -15,7 +15,7 @@ from slidewise.columns.interchange import is_spark, source
 from slidewise.columns.plan import Evaluation
 from slidewise.columns.slides import Slides, slides_of
 from slidewise.columns.threads import thread_count
-from slidewise.columns.with_columns import check_columns, names, ordering, origins
+from slidewise.columns.with_columns import check_columns, names, ordering, origins, refuse_expressions
 from slidewise.errors import InvalidInput
 from slidewise.windows.definitions import Frames, WindowDefinition, window_of
 
@@ -48,6 +48,7 @@ def aggregate(
     `data`, `partition_by`, `order_by`, `threads` and `algorithm` are those of `with_columns`. On a Spark DataFrame see
     slidewise.spark.aggregate.
     """
+    refuse_expressions("aggregate", partition_by=partition_by, order_by=order_by, threads=threads, algorithm=algorithm)
     if is_spark(data):
         from slidewise.spark.aggregate import aggregate as on_spark
 

@@ -38,8 +38,8 @@ def with_columns(
     >>> out["peak"], out["recent"]
     (array([5, 7, 5, 6]), array([1, 1, 2, 1]))
 
-    - `data` is a pandas or polars DataFrame, a pyarrow Table, a DuckDB relation, a dict of NumPy arrays, or anything
-      with `__arrow_c_stream__`; the same kind comes back. A pandas index survives. A Spark DataFrame comes back lazily
+    - `data` is a pandas or polars DataFrame, a pyarrow Table, a DuckDB relation, a dict of arrays, or anything with
+      `__arrow_c_stream__`; the same kind comes back, and columns that nobody reads are those that came. A Spark DataFrame comes back lazily
       and in no particular order, as from any shuffle (see slidewise.spark.with_columns).
     - `partition_by` is a column or several: windows never reach from one key into another.
     - `order_by` is a column, `asc(name, nulls=...)`, `desc(...)`, or a list of these; None takes rows as they stand.
@@ -47,6 +47,9 @@ def with_columns(
     - `algorithm` is "auto" or a name from `sw.algorithms()`, "recalculate" for the naive way; `.over(window,
       algorithm=)` sets it for one column.
     """
+    refuse_expressions(
+        "with_columns", partition_by=partition_by, order_by=order_by, threads=threads, algorithm=algorithm
+    )
     if is_spark(data):
         from slidewise.spark.with_columns import with_columns as on_spark
 
@@ -142,6 +145,16 @@ def expression(name: str, over: Any, algorithm: str) -> Over:
             'as bounds: rows_between(col("back"), 0)'
         )
     return replace(over, algorithm=algorithm) if over.algorithm == "auto" else over
+
+
+def refuse_expressions(what: str, **parameters: Any) -> None:
+    """Refuse a new column that has the name of a parameter."""
+    for name, given in parameters.items():
+        if isinstance(given, Over | Aggregation):
+            raise InvalidInput(
+                f"{what}: {name}= is a parameter, and no new column can be named so, got {given!r}. Give the column "
+                "another name, and rename it afterwards"
+            )
 
 
 def origins(expressions: Mapping[str, Over]) -> dict[str, str]:
