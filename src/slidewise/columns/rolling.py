@@ -101,12 +101,16 @@ def _are_plain_numbers(arrays: tuple[Any, ...]) -> bool:
     )
 
 
+_TAKE_NUMBERS = frozenset(("number", "amount", "ordered", "carried", "any"))
+
+
 def _of_numbers(
     columns: Columns, aggregation: Aggregation, frames: bounds.Frames, due: np.ndarray | bool, algorithm: str
 ) -> np.ndarray:
     kinds = [pa.from_numpy_dtype(c.dtype) for c in columns]
-    for k, (name, kind) in enumerate(zip(_names(columns), kinds, strict=True)):
-        encoding_for(aggregation, k, name, kind)
+    if not _TAKE_NUMBERS.issuperset(aggregation.accepts):
+        for k, (name, kind) in enumerate(zip(_names(columns), kinds, strict=True)):
+            encoding_for(aggregation, k, name, kind)
     if algorithm == "auto":
         algorithm = choose(aggregation, situation(columns, frames)).algorithm
     out, valid = compute(aggregation, columns, frames, algorithm)

@@ -39,8 +39,8 @@ def with_columns(
     (array([5, 7, 5, 6]), array([1, 1, 2, 1]))
 
     - `data` is a pandas or polars DataFrame, a pyarrow Table, a DuckDB relation, a dict of arrays, or anything with
-      `__arrow_c_stream__`; the same kind comes back, and columns that nobody reads are those that came. A Spark DataFrame comes back lazily
-      and in no particular order, as from any shuffle (see slidewise.spark.with_columns).
+      `__arrow_c_stream__`; the same kind comes back, and columns that nobody reads are those that came. A Spark
+      DataFrame comes back lazily and in no particular order, as from any shuffle (see slidewise.spark.with_columns).
     - `partition_by` is a column or several: windows never reach from one key into another.
     - `order_by` is a column, `asc(name, nulls=...)`, `desc(...)`, or a list of these; None takes rows as they stand.
     - `threads` is how many threads to use, by default all cores; results do not depend on it.
