@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Table:
-    """Named columns of text; iterate over its rows as dicts, print it, or show it in a notebook."""
+    """Named columns of text; iterate over its rows as dicts, or look at it in a console or a notebook."""
 
     title: str
     columns: tuple[str, ...]
@@ -53,7 +53,7 @@ class Table:
             table.add_row(*row)
         return table
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:  # what a console shows
         return as_text(self)
 
     def _repr_html_(self) -> str:

@@ -25,7 +25,7 @@ TOLERANCE_BESIDE = 1e-12
 MOST_PARTIALS = 12
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LawReport:
     """Which laws hold, on how many cases each, and what else seems true."""
 
@@ -34,7 +34,7 @@ class LawReport:
     held: dict[str, int]
     hints: tuple[str, ...] = ()
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:  # what a console shows
         width = max(map(len, self.held))
         lines = [f"{self.aggregation}: all {len(self.held)} laws hold"]
         lines += [f"  {law:<{width}}  {cases} case{'s' * (cases != 1)}" for law, cases in self.held.items()]

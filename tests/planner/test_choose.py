@@ -1,5 +1,9 @@
 """The planner picks as the tutorial and the measurements say, and says why."""
 
+import contextlib
+import io
+import sys
+
 import pytest
 
 import slidewise as sw
@@ -129,3 +133,27 @@ def test_tables_break_no_words_in_a_terminal(monkeypatch, width):
     assert len(text.splitlines()) < 4 * len(sw.aggregations())
     if width > 80:  # too narrow for the longest names of algorithms and their costs
         assert {"associative,", "amortised;", "daba_lite"} <= set(str(sw.algorithms()).split())
+
+
+def shown(value):
+    """What a console shows of a value."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        sys.displayhook(value)
+    return out.getvalue()
+
+
+def test_a_console_shows_tables_and_not_how_they_are_made(monkeypatch):
+    monkeypatch.setattr("builtins._", None, raising=False)  # where a console keeps the last value
+    calls = [
+        sw.explain(sw.max(), sw.rows(1000)),
+        sw.explain({"peak": sw.max("x").over(9)}),
+        sw.explain({"x": [1, 2]}, peak=sw.max("x").over(9)),
+        sw.algorithms(),
+        sw.aggregations(),
+    ]
+    for value in calls:
+        assert shown(value) == f"{value}\n"
+        assert "Table(" not in shown(value) and "Choice(" not in shown(value)
+        assert len(shown(value).splitlines()) > 2
+        assert value._repr_html_().startswith("<table>")

@@ -10,10 +10,10 @@ tests them as laws.
 from __future__ import annotations
 
 import inspect
-import warnings
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from slidewise.errors import CompileFallback, InvalidInput
+from slidewise.errors import InvalidInput
+from slidewise.fallback import warn_of_fallback
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -242,13 +242,15 @@ class Aggregation(metaclass=_Filtering):
         The place for what depends on types: sums of integers choose a partial that cannot overflow unseen.
         """
         if self.identity is None and type(self).identity_for is Aggregation.identity_for:
-            warnings.warn(
-                f"{self.name} runs interpreted, since compiled code needs an identity: declare the neutral partial",
-                CompileFallback,
-                stacklevel=2,
-            )
-            return None
-        return self
+            reason: str | None = "since compiled code needs an identity: declare the neutral partial"
+        else:
+            from slidewise.templates.compile import obstacle
+
+            reason = obstacle(self, columns)
+        if reason is None:
+            return self
+        warn_of_fallback(type(self), self.name, reason)
+        return None
 
     def by_columns(
         self, columns: tuple[np.ndarray, ...]

@@ -349,7 +349,12 @@ def results(
         return pa.nulls(len(values), of_none())
     if names:
         return pa.array([dict(zip(names, v, strict=True)) if ok else None for v, ok in zip(values, valid, strict=True)])
-    return objects(values, valid, None)
+    try:
+        return objects(values, valid, None)
+    except OverflowError:
+        raise OverflowError("a result is an integer of more than 64 bits: give floats, or Decimals") from None
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise InvalidInput(f"the results are of types that do not go together in one column: {error}") from None
 
 
 def type_by_trial(aggregation: Aggregation, kinds: list[pa.DataType]) -> pa.DataType:

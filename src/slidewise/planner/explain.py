@@ -20,9 +20,9 @@ from slidewise.windows.definitions import WindowDefinition, window_of
 _PLACES = {"columns": "over columns", "events": "event by event"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
-    """What runs, what would run next best, and what decided; print it or show it in a notebook."""
+    """What runs, what would run next best, and what decided; look at it in a console or a notebook."""
 
     title: str
     #: by "columns" and "events"
@@ -52,7 +52,7 @@ class Explanation:
 
         return Group(self.table, *(f"  {note}" for note in self.notes))
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:  # what a console shows
         return as_text(self)
 
     def _repr_html_(self) -> str:
@@ -111,7 +111,7 @@ def explain(
     >>> table = sw.explain({"x": [1, 2, 3]}, mean=sw.avg("x").over(sw.rows(2)))
 
     `late="revise"` asks for rows out of order, `windows=` for that many windows over one structure, `integers=True`
-    says that the values are integers. Print the result, or leave it as the last line of a notebook's cell.
+    says that the values are integers. A console shows the result as a table, and so does a notebook.
     """
     if call:
         return _explain_with_data(aggregation, window, late, call, integers)

@@ -10,14 +10,13 @@ import functools
 import itertools
 import threading
 import types
-import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from slidewise.aggregations.base import Aggregation
-from slidewise.errors import CompileFallback
+from slidewise.fallback import warn_of_fallback
 from slidewise.templates import cache, ring, storage
 from slidewise.templates.bind import bind, functions_of, global_names
 from slidewise.templates.digest import Undigestible, digest, is_dispatcher
@@ -42,6 +41,26 @@ def result_dtype(op: Aggregation, columns: tuple[np.ndarray, ...], partial: np.d
         return columns[0].dtype
     trial = _our_result if is_ours(op) else _tried_result
     return trial(op.lift, op.combine, op.lower, tuple(c.dtype for c in columns), partial)
+
+
+def obstacle(op: Aggregation, columns: tuple[np.ndarray, ...]) -> str | None:
+    """Why a user's aggregation cannot be compiled, as far as a trial shows: only numbers and tuples of numbers can.
+
+    NumPy would take other partials and results all the same: texts with the length that they had on the trial.
+    """
+    try:
+        partial = partial_dtype(op, columns)
+        if _holds_numbers(partial):
+            typed_identity(op, partial)
+            result = result_dtype(op, columns, partial)
+            return None if _holds_numbers(result) else "since its results are no numbers, nor tuples of numbers"
+    except Exception as error:  # whatever a user's functions raise, and what partials of changing length do
+        return f"since it was tried on the numbers 1, 2 and 4, and failed: {error!r}"
+    return "since its partials are no numbers, nor tuples of numbers"
+
+
+def _holds_numbers(dtype: np.dtype) -> bool:
+    return all(part.kind in "biufc" for part in ([dtype[name] for name in dtype.names or ()] or [dtype]))
 
 
 def _tried_partial(lift: Any, combine: Any, dtypes: tuple[np.dtype, ...]) -> np.dtype:
@@ -139,7 +158,16 @@ def kernel(
         if key not in _kernels:
             functions = functions_of(module) if module else []
             _kernels[key] = _build(driver, functions, op, partial, args, who, code, more)
-        return _kernels[key]
+        found = _kernels[key]
+    if not isinstance(found, _Failure):
+        return found
+    if not more:
+        warn_of_fallback(type(op), op.name, f"since numba cannot compile it: {found}")
+    return None
+
+
+class _Failure(str):
+    """Why there is no kernel."""
 
 
 class Code(NamedTuple):
@@ -253,10 +281,7 @@ def _build(
             if make is cache.cached_njit and not compiled.stats.cache_hits:
                 cache.prune(compiled.stats.cache_path)
             return compiled
-    if not more:
-        message = f"{op.name} runs interpreted, since numba cannot compile it: {reason}"
-        warnings.warn(message, CompileFallback, stacklevel=5)
-    return None
+    return _Failure(reason)
 
 
 def _first_reason(error: Exception) -> str:
