@@ -15,6 +15,7 @@ from typing import Any, Protocol, cast
 #: what can be tried, and the module that does so, which is imported where it is asked for
 TARGETS = {
     "columns": "slidewise.fuzz.columns",
+    "sql": "slidewise.fuzz.sql",
 }
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
 from typing import Any
 
 from slidewise.errors import InvalidInput
+
+_log = logging.getLogger("slidewise.spark.sql")
 
 
 def sql(spark: Any, query: str, args: dict[str, Any] | list[Any] | None = None, **views: Any) -> Any:
@@ -34,8 +38,10 @@ def sql(spark: Any, query: str, args: dict[str, Any] | list[Any] | None = None, 
     if "over" not in query.casefold():
         return spark.sql(query, args, **views)
 
-    from slidewise.spark.sql.rewrite import rewritten
-    from slidewise.spark.sql.source import Source
+    from pyspark.errors import AnalysisException
+
+    from slidewise.spark.sql.rewrite import analysed, quiet, refusal, rewritten
+    from slidewise.spark.sql.source import Source, Span
     from slidewise.spark.with_columns import with_columns
 
     def run(text: str, frames: dict[str, Any]) -> Any:
@@ -46,5 +52,41 @@ def sql(spark: Any, query: str, args: dict[str, Any] | list[Any] | None = None, 
         return spark.sql(plain, args, **views, **frames)
 
     named = args if isinstance(args, dict) else None
-    made = rewritten(Source(query, named, formatted=bool(views)), run, with_columns)
-    return spark.sql(query, args, **views) if made is None else run(*made)
+    why: tuple[InvalidInput, ...] = ()
+    try:
+        source = Source(query, named, formatted=bool(views))
+        made = rewritten(source, run, with_columns)
+        why = made.left
+        if made.changed:
+            try:
+                with quiet():
+                    return analysed(run(made.text, made.frames))
+            except AnalysisException as error:
+                why = (*why, refusal(source, Span(0, len(source.tokens)), error))
+    except InvalidInput as error:
+        why = (*why, error)
+    return _by_spark(lambda: analysed(spark.sql(query, args, **views)), why)
+
+
+def _by_spark(run: Callable[[], Any], why: tuple[InvalidInput, ...]) -> Any:
+    """The query as it stands: what Spark takes is taken, and `why` is said where it does not."""
+    if not why:
+        return run()
+    from pyspark.errors import AnalysisException
+
+    from slidewise.spark.sql.rewrite import quiet
+
+    _log.debug("the whole query is left to Spark: %s", why[0])
+    try:
+        with quiet():
+            return run()
+    except Exception as error:
+        refused = isinstance(error, AnalysisException) or "INTERNAL_ERROR" in str(error)
+        cause = why[0].__cause__
+        if not refused or (cause is not None and _condition(cause) == _condition(error)):
+            raise  # by Spark's own words, which speak of the text as it was written
+        raise why[0] from None
+
+
+def _condition(error: BaseException) -> Any:
+    return error.getCondition() if hasattr(error, "getCondition") else type(error)

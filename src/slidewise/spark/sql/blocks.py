@@ -81,7 +81,7 @@ def _query(source: Source, span: Span, scope: Scope, visit: Callable[[Block], No
     for k, part in enumerate(parts):
         last = k == len(parts) - 1 and len(parts) > 1
         whole = Span(part.first, _organising(source, part)) if last else part
-        if source.word(part.first) == "SELECT":
+        if source.word(part.first) == "SELECT" or _selects_behind_from(source, whole):
             _inside(source, whole, scope, visit)
             visit(_block(source, whole, scope))
             _inside(source, Span(whole.end, part.end), scope, visit)
@@ -113,9 +113,21 @@ def _inside(source: Source, span: Span, scope: Scope, visit: Callable[[Block], N
 
 
 def begins_query(source: Source, i: int) -> bool:
+    """Whether a query begins here; one by FROM has its SELECT behind that, or pipes."""
     while source.word(i) == "(":
         i += 1
+    if source.word(i) == "FROM":
+        end = next((k for k in range(i, len(source.tokens)) if source.word(k) == ")" and source.partner[k] < i), None)
+        return source.find(Span(i, end or len(source.tokens)), "SELECT", "|>") is not None
     return source.word(i) in ("SELECT", "WITH")
+
+
+def _selects_behind_from(source: Source, span: Span) -> bool:
+    """Whether this is FROM ... SELECT ..., and not several of them, nor an INSERT."""
+    if source.word(span.first) != "FROM" or source.find(span, "INSERT") is not None:
+        return False
+    first = source.find(span, "SELECT")
+    return first is not None and source.find(Span(first + 1, span.end), "SELECT") is None
 
 
 def _operands(source: Source, span: Span) -> list[Span]:
@@ -136,7 +148,8 @@ def _organising(source: Source, span: Span) -> int:
 
 
 def _block(source: Source, span: Span, scope: Scope) -> Block:
-    i, hint = span.first + 1, None
+    from_first = source.find(span, "SELECT") if source.word(span.first) == "FROM" else None
+    i, hint = (span.first if from_first is None else from_first) + 1, None
     if source.tokens[i].kind == "HINT":
         hint, i = Span(i, i + 1), i + 1
     distinct = source.word(i) == "DISTINCT"
@@ -149,6 +162,8 @@ def _block(source: Source, span: Span, scope: Scope) -> Block:
             starts.append(at)
         at = source.after(at)
     clauses = {source.word(a): Span(a, b) for a, b in pairwise([*starts, span.end])}
+    if from_first is not None:
+        clauses["FROM"] = Span(span.first, from_first)
     items = source.split(Span(i, starts[0] if starts else span.end))
     return Block(span, scope, hint, distinct, tuple(items), clauses)
 
@@ -161,7 +176,7 @@ def _is_clause(source: Source, i: int) -> bool:
     if word == "FROM":
         return before != "DISTINCT"  # IS DISTINCT FROM
     if word == "WINDOW":
-        return after not in ("(", ",", ".") and source.word(i + 2) == "AS"
+        return after not in ("(", ",", ".") and (source.word(i + 2) == "AS" or after == "IDENTIFIER")
     if word in ("LIMIT", "OFFSET", "QUALIFY"):
         return after not in ("", ",", ".", ")", "=") or source.tokens[i + 1].kind in ("STRING", "IDENTIFIER")
     return True

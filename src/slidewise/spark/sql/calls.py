@@ -125,7 +125,7 @@ def _call(source: Source, over: int) -> Call | None:
         within, listed = ordering(source, Span(cut + 1, listed.end)), Span(listed.first, cut)
     if source.word(listed.end - 1) == "NULLS" and source.word(listed.end - 2) in ("IGNORE", "RESPECT"):
         nulls, listed = source.word(listed.end - 2), Span(listed.first, listed.end - 2)
-    end = source.after(over + 1)
+    end = source.after(over + 1) if behind == "(" else _window_name(source, over + 1)[1]
     return Call(
         Span(first, end),
         ".".join(source.name(k) for k in range(first, opened, 2)),
@@ -139,11 +139,21 @@ def _call(source: Source, over: int) -> Call | None:
     )
 
 
+def _window_name(source: Source, i: int) -> tuple[str, int]:
+    """The name of a window, which may be IDENTIFIER('w') or IDENTIFIER(:w), and where it ends."""
+    if source.word(i) != "IDENTIFIER" or source.word(i + 1) != "(":
+        return source.name(i), i + 1
+    end = source.partner[i + 1]
+    text = source.raw(Span(i + 2, end))
+    given = source.arguments.get(text[1:].strip()) if text.startswith(":") else text[1:-1]
+    return str(given).strip("`").casefold(), end + 1
+
+
 # ---- specs
 def spec(source: Source, span: Span) -> Spec:
     """A window: a name, or what stands in its brackets."""
     if source.word(span.first) != "(":
-        return Spec(span, base=source.name(span.first))
+        return Spec(span, base=_window_name(source, span.first)[0])
     i, end = span.first + 1, span.end - 1
     read = Spec(span)
     if i < end and source.is_name(i) and source.word(i) not in (*_PARTITION, *_ORDER, *_UNITS):
@@ -251,12 +261,12 @@ def named_windows(source: Source, span: Span) -> dict[str, Spec]:
     """What a WINDOW clause names; the span is behind the word WINDOW."""
     named: dict[str, Spec] = {}
     for part in source.split(span):
-        if source.word(part.first + 1) != "AS" or part.end - part.first < 3:
+        name, end = _window_name(source, part.first)
+        if source.word(end) != "AS" or part.end < end + 2:
             raise source.error(part, "a WINDOW clause lists: name AS (...)")
-        name = source.name(part.first)
         if name in named:
             raise source.error(part, f"the window {name} is named twice")
-        named[name] = spec(source, Span(part.first + 2, part.end))
+        named[name] = spec(source, Span(end + 1, part.end))
     return named
 
 

@@ -1,65 +1,289 @@
-"""A query in which SELECTs with window calls of slidewise's are replaced by SELECTs over what was computed for them."""
+"""A query in which SELECTs with window calls of slidewise's are replaced by SELECTs over what was computed for them.
+
+What cannot be rewritten is left to Spark: a call whose types or offsets are not ours becomes one of Spark's, and a
+SELECT that cannot be read stays as it is. Why is kept: it is the error, where Spark cannot take it either.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
+from slidewise.errors import InvalidInput
 from slidewise.spark.sql.blocks import Block, Scope, visit_blocks
-from slidewise.spark.sql.calls import find_calls
-from slidewise.spark.sql.select import PREFIX, Select
-from slidewise.spark.sql.source import Edit, Source
+from slidewise.spark.sql.calls import Call, Spec, find_calls, named_windows
+from slidewise.spark.sql.select import PREFIX, Below, Select, by_user, quoted
+from slidewise.spark.sql.source import Edit, Source, Span
 from slidewise.spark.sql.translate import aggregation
 from slidewise.spark.window import SpecifiedOver
+from slidewise.windows.definitions import Between
+from slidewise.windows.durations import Duration
 
 #: runs a text with the DataFrames that it names, and gives a DataFrame
 Run = Callable[[str, dict[str, Any]], Any]
 #: adds columns to a DataFrame
 Compute = Callable[[Any, dict[str, SpecifiedOver]], Any]
 
+_DAY = 86_400 * 1_000_000_000
+_log = logging.getLogger("slidewise.spark.sql")
 
-def rewritten(source: Source, run: Run, compute: Compute) -> tuple[str, dict[str, Any]] | None:
-    """The query for Spark and the DataFrames that it names; None where it can stay as it is."""
-    rewriter = _Rewriter(source, run, compute)
-    visit_blocks(source, rewriter.block)
-    rewriter.refuse_the_rest()
-    return (source.between(0, len(source.query)), rewriter.frames) if source.edits else None
+
+@dataclass(frozen=True)
+class Rewritten:
+    """A query for Spark."""
+
+    text: str
+    #: the DataFrames that it names
+    frames: dict[str, Any]
+    #: whether it is another text than before
+    changed: bool
+    #: why parts of it were left to Spark that it may not know
+    left: tuple[InvalidInput, ...]
+
+
+def rewritten(source: Source, run: Run, compute: Compute) -> Rewritten:
+    """The query with everything that is slidewise's computed, and all else as it was."""
+    blocks: list[Block] = []
+    visit_blocks(source, blocks.append)
+    rewriter = _Rewriter(source, run, compute, blocks)
+    for block in blocks:
+        rewriter.rewrite(block)
+    rewriter.leave_the_rest()
+    return Rewritten(source.between(0, len(source.query)), rewriter.frames, bool(source.edits), tuple(rewriter.left))
 
 
 class _Rewriter:
-    def __init__(self, source: Source, run: Run, compute: Compute) -> None:
-        self.source, self.run, self.compute = source, run, compute
+    def __init__(self, source: Source, run: Run, compute: Compute, blocks: Sequence[Block]) -> None:
+        self.source, self.run, self.compute, self.blocks = source, run, compute, blocks
         self.calls = find_calls(source)
         self.frames: dict[str, Any] = {}
+        self.left: list[InvalidInput] = []
 
-    def block(self, block: Block) -> None:
+    def rewrite(self, block: Block) -> None:
         """One SELECT; those inside it are done."""
         mine = [call for call in self.calls if block.span.first <= call.over < block.span.end]
         self.calls = [call for call in self.calls if call not in mine]
-        select = Select(self.source, block, mine, lambda text: self._run(block.scope, text).columns)
-        self.source.edits += [self._replaced(select)] if select.ours else select.refined()
+        if mine:
+            try:
+                self.source.edits += self._edits(block, mine)
+            except InvalidInput as error:
+                self._leave(error)
 
-    def refuse_the_rest(self) -> None:
-        """Calls outside of every SELECT that was looked at; Spark's are left to it."""
+    def leave_the_rest(self) -> None:
+        """Calls outside of every SELECT that was looked at."""
         for call in self.calls:
-            if aggregation(self.source, call, lambda expression: "any") is not None:
-                raise self.source.error(
-                    call.span,
-                    "a window in this place cannot be taken: it must stand in a query that begins with SELECT or WITH, "
-                    "and not in a table of WITH RECURSIVE. Compute a DataFrame with it first, and go on from there",
+            try:
+                ours = aggregation(self.source, call, lambda expression: "any") is not None
+            except InvalidInput as error:
+                self._leave(error)
+                continue
+            if ours:
+                self._leave(
+                    self.source.error(
+                        call.span,
+                        "a window in this place cannot be taken: it must stand in a query that begins with SELECT or "
+                        "WITH, and not in a table of WITH RECURSIVE. Compute a DataFrame with it first, and go on from "
+                        "there",
+                    )
                 )
 
-    def _replaced(self, select: Select) -> Edit:
-        inner = self._run(select.block.scope, select.inner())
-        below = select.below(inner.columns)
+    def _leave(self, why: InvalidInput) -> None:
+        _log.debug("left to Spark: %s", why)
+        self.left.append(why)
+
+    # ---- one SELECT
+    def _edits(self, block: Block, calls: Sequence[Call]) -> list[Edit]:
+        """What takes the place of a SELECT. Whose a call is may turn out when the types of columns are known."""
+        from slidewise.spark.with_columns import column
+
+        refused: dict[Call, InvalidInput] = {}
+        while True:
+            select = Select(
+                self.source,
+                block,
+                calls,
+                lambda text: self._run(block, text).columns,
+                self._named_around(block),
+                refused,
+            )
+            if not select.ours:
+                self.left += select.refused.values()
+                return select.refined()
+            inner = self._inner(select)
+            below = select.below(inner.columns)
+            rows = inner.toDF(*below.names).select(*map(column, below.kept))
+            found = self._not_ours(select, rows, inner.columns)
+            if not found:
+                return [self._replaced(select, below, rows)]
+            refused = {**select.refused, **found}
+
+    def _named_around(self, block: Block) -> dict[str, Spec]:
+        """The windows that SELECTs name in whose FROM this one stands."""
+        named: dict[str, Spec] = {}
+        for other in reversed(self.blocks):  # the outermost first
+            tables, clause = other.clauses.get("FROM"), other.body("WINDOW")
+            if clause is not None and tables is not None and tables.first <= block.span.first < tables.end:
+                named |= named_windows(self.source, clause)
+        return named
+
+    def _inner(self, select: Select) -> Any:
+        """What the inner SELECT gives."""
+        try:
+            return self._run(select.block, select.inner())
+        except InvalidInput:
+            for call, why in select.refused.items():
+                if self._types(select, [call]) is None:
+                    raise why from None
+            raise
+
+    def _not_ours(self, select: Select, rows: Any, names: Sequence[str]) -> dict[Call, InvalidInput]:
+        """The calls that slidewise has no answer for, or one of another type than Spark's, and why."""
+        from slidewise.spark.with_columns import Schema, groups_of
+
+        schema = Schema(rows)
+        refused: dict[Call, InvalidInput] = {}
+        kinds: dict[Call, Any] = {}
+        for call, name in select.ours.items():
+            try:
+                select.windows[name] = _fitted(select.windows[name], schema)
+                [group] = groups_of({name: select.windows[name]}, None, None)
+                _, [kind] = schema.task(group)
+                kinds[call] = self._finished_type(select, call, kind, rows)
+            except InvalidInput as error:
+                refused[call] = self.source.error(call.span, str(error))
+        calls = list(select.ours)
+        theirs = self._types(select, calls, items=True)
+        if theirs is not None:
+            found = dict(zip(calls, theirs[len(theirs) - len(calls) :], strict=True))
+            marked = {marker: theirs[list(names).index(marker)].name for marker in select.unnamed()}
+            select.spark_names = marked
+        else:
+            found = {call: field for call in calls for field in self._types(select, [call]) or []}
+        for call, field in found.items():
+            if call not in refused and not same_type(field.dataType, kinds[call]):
+                refused[call] = self.source.error(
+                    call.span,
+                    f"{call.name} over a window is of {kinds[call].simpleString()} here, and of "
+                    f"{field.dataType.simpleString()} in Spark",
+                )
+        return refused
+
+    def _finished_type(self, select: Select, call: Call, kind: Any, rows: Any) -> Any:
+        """The type of what the outer SELECT makes of a column, which has one in Spark by now."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        text, name = select.finished(call), select.ours[call]
+        if text == f"coalesce({quoted(name)})":
+            return kind
+        plain = text.replace("{{", "{").replace("}}", "}")
+        return rows.select(F.lit(None).cast(kind).alias(name)).selectExpr(plain).schema[0].dataType
+
+    def _types(self, select: Select, calls: Sequence[Call], *, items: bool = False) -> list[Any] | None:
+        """What Spark makes of calls, and of all items before them; None where it refuses."""
+        try:
+            return list(self._run(select.block, select.by_spark(calls, items=items)).schema)
+        except InvalidInput:
+            return None
+
+    def _replaced(self, select: Select, below: Below, rows: Any) -> Edit:
         name = f"{PREFIX}rows_{len(self.frames)}"
-        self.frames[name] = self.compute(inner.toDF(*below.names).select(*below.kept), select.windows)
+        self.frames[name] = self._computed(select, rows)
         return Edit(*self.source.offsets(select.block.span), select.outer(below, f"{{{name}}}"))
 
-    def _run(self, scope: Scope, text: str) -> Any:
+    def _computed(self, select: Select, rows: Any) -> Any:
+        try:
+            return self.compute(rows, select.windows)
+        except InvalidInput as error:
+            place = next(iter(select.ours)).span
+            if rows.isStreaming:
+                raise self.source.error(
+                    place,
+                    "this window reads a stream. SQL has no words for what a stream needs, such as how late a row may "
+                    "be: give the DataFrame of the stream to slidewise.spark.with_columns, which takes them",
+                ) from None
+            raise self.source.error(place, str(error)) from None
+
+    # ---- Spark
+    def _run(self, block: Block, text: str) -> Any:
         """Run a SELECT where it stands: with the tables that the WITH clauses around it name."""
+        scope: Scope = block.scope
         for k, level in enumerate(reversed(scope)):
             tables = ", ".join(self.source.text(table) for table in level.tables)
             body = text if k == 0 else f"SELECT * FROM ({text})"
             text = f"{self.source.text(level.keyword)} {tables} {body}"
-        return self.run(text, self.frames)
+        try:
+            with quiet():
+                return analysed(self.run(text, self.frames))
+        except InvalidInput:
+            raise
+        except Exception as error:  # of many kinds: an INTERNAL_ERROR is no AnalysisException
+            raise refusal(self.source, block.span, error) from error
+
+
+def _fitted(made: SpecifiedOver, schema: Any) -> SpecifiedOver:
+    """A window whose offsets are in the unit of its order: along dates a number is one of days, as in Spark."""
+    window = made.over.window
+    by_range = isinstance(window, Between) and window.unit == "range" and len(made.order_by) == 1
+    if not by_range or schema.field(made.order_by[0].name).dataType.typeName() != "date":
+        return made
+    start, end = (Duration(bound * _DAY) if isinstance(bound, int) else bound for bound in (window.start, window.end))
+    return replace(made, over=replace(made.over, window=replace(window, start=start, end=end)))
+
+
+# ---- Spark's refusals
+def analysed(frame: Any) -> Any:
+    """The DataFrame, once Spark has looked at it: over Connect it does not before it is asked."""
+    _ = frame.schema
+    return frame
+
+
+def refusal(source: Source, where: Span, error: Exception) -> InvalidInput:
+    """What Spark says about a part of the query, and the place."""
+    said = str(error).strip().split("SQLSTATE:")[0].split(";\n")[0].strip()
+    made = source.error(_place(source, where, error), said or type(error).__name__)
+    made.__cause__ = error
+    return made
+
+
+def _place(source: Source, where: Span, error: Exception) -> Span:
+    """What Spark speaks of; all of it where that is not to be found."""
+    contexts = error.getQueryContext() if hasattr(error, "getQueryContext") else None
+    for context in contexts or []:
+        if context.contextType().name == "SQL":
+            words = by_user(context.fragment()).lower()
+            at = source.query.lower().find(words, *source.offsets(where)) if words else -1
+            inside = [i for i in range(*where) if at <= source.tokens[i].start < at + len(words)]
+            if at >= 0 and inside:
+                return Span(inside[0], inside[-1] + 1)
+    return where
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """PySpark logs every error that Spark gives: not of what is only asked."""
+    from pyspark.logger import PySparkLogger
+
+    loggers = [PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")]
+    before = [logger.disabled for logger in loggers]
+    try:
+        for logger in loggers:
+            logger.disabled = True
+        yield
+    finally:
+        for logger, disabled in zip(loggers, before, strict=True):
+            logger.disabled = disabled
+
+
+def same_type(a: Any, b: Any) -> bool:
+    """Whether two types of Spark's are one, but for what may be null."""
+    return bool(_without_nullability(a.jsonValue()) == _without_nullability(b.jsonValue()))
+
+
+def _without_nullability(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        gone = ("nullable", "containsNull", "valueContainsNull", "metadata")
+        return {name: _without_nullability(part) for name, part in value.items() if name not in gone}
+    return [_without_nullability(part) for part in value] if isinstance(value, list) else value

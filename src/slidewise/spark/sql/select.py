@@ -10,19 +10,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from slidewise.columns.order import OrderColumn
+from slidewise.errors import InvalidInput
 from slidewise.spark.sql.blocks import Block, begins_query
 from slidewise.spark.sql.calls import Call, Spec, named_windows, resolved
-from slidewise.spark.sql.expressions import ColumnUse, is_aggregate, parsed
+from slidewise.spark.sql.expressions import ColumnUse, is_aggregate, is_generator, is_stable, parsed
 from slidewise.spark.sql.source import Edit, Source, Span
 from slidewise.spark.sql.translate import aggregation, beyond_spark, finished, frame, without_frame
 from slidewise.spark.window import SpecifiedOver
 
 #: how the names begin that are made here
 PREFIX = "__slidewise_"
+#: A character that shows nothing, not even in a repr (the combining grapheme joiner). What is computed for a window is
+#: named by the user's own words, so that every message speaks of them, and by this: no column of the user's has it.
+_MARK = "\u034f"
 _SORTING = ("ORDER BY", "SORT BY", "DISTRIBUTE BY", "CLUSTER BY")
 #: words before a bracket that are no functions
 _NO_FUNCTION = {
@@ -54,6 +58,8 @@ class _Hoisted:
     """An expression that the inner SELECT computes, for the outer one or for a window."""
 
     key: str
+    #: in the inner SELECT, and for all that comes after it
+    alias: str
     name: str
     text: str
     #: for a bare column what qualifies it, if anything, and its name
@@ -75,17 +81,31 @@ class Below:
 
 
 class Select:
-    """One SELECT; `all_columns(query)` tells the columns of another one in its place."""
+    """One SELECT; `all_columns(query)` tells the columns of another one in its place.
+
+    `named` are windows that SELECTs around it name, and `refused` are calls that are not slidewise's, and why.
+    """
 
     def __init__(
-        self, source: Source, block: Block, calls: Sequence[Call], all_columns: Callable[[str], list[str]]
+        self,
+        source: Source,
+        block: Block,
+        calls: Sequence[Call],
+        all_columns: Callable[[str], list[str]],
+        named: Mapping[str, Spec],
+        refused: Mapping[Call, InvalidInput],
     ) -> None:
         self.source, self.block, self._all_columns = source, block, all_columns
         self._known: set[str] | None = None
         self._hoisted: dict[str, _Hoisted] = {}
+        self._names: set[str] = set()
+        #: calls that Spark has to take, and what was wrong with them here
+        self.refused = dict(refused)
+        #: what Spark calls items of the outer SELECT that have no alias, by their markers
+        self.spark_names: dict[str, str] = {}
         #: the columns to compute
         self.windows: dict[str, SpecifiedOver] = {}
-        #: calls of slidewise's with what stands for them in the outer SELECT, and calls of Spark's with their windows
+        #: calls of slidewise's with their columns, and calls of Spark's with their windows
         self.ours: dict[Call, str] = {}
         self._theirs: dict[Call, Spec] = {}
         self._unframed: set[Call] = set()
@@ -93,7 +113,8 @@ class Select:
         #: items of the outer SELECT by their aliases
         self._aliases: dict[str, str] = {}
         clause = block.body("WINDOW")
-        self._named = {} if clause is None else named_windows(source, clause)
+        self._named = {**named, **({} if clause is None else named_windows(source, clause))}
+        self._specs: dict[Call, Spec] = {}
         for call in calls:
             self._sort_out(call, calls)
         self._inlined = [
@@ -103,6 +124,7 @@ class Select:
         ]
         if self.ours:
             self._refuse_group_by_all()
+            self._refuse_generators()
             self._items = [self._item(span) for span in block.items]
             self._outer_items = self._read_items()
             self._qualify, self._after = self._read_clauses()
@@ -111,8 +133,12 @@ class Select:
     def _sort_out(self, call: Call, calls: Sequence[Call]) -> None:
         """Whether a call is slidewise's or Spark's."""
         source = self.source
-        spec = resolved(source, call.spec, self._named)
-        made = aggregation(source, call, self._hoist)
+        spec = self._specs[call] = resolved(source, call.spec, self._named)
+        hoisted = dict(self._hoisted)
+        try:
+            made = None if call in self.refused else self._over(call, spec, calls)
+        except InvalidInput as error:
+            made, self.refused[call], self._hoisted = None, error, hoisted
         if made is None:
             unframed = without_frame(call, spec)
             if unframed is not spec:
@@ -120,16 +146,28 @@ class Select:
             beyond = beyond_spark(unframed)
             if beyond is not None:
                 where, what = beyond
-                raise source.error(where, f"{call.name} over a window is left to Spark, which has no {what}")
-            self._theirs[call] = unframed
-            return
+                raise self.refused.get(call) or source.error(
+                    where, f"{call.name} over a window is left to Spark, which has no {what}"
+                )
+            self._theirs[call] = self._specs[call] = unframed
+        else:
+            self.ours[call] = name = self._unused(source.raw(call.span))
+            self.windows[name] = made
+
+    def _over(self, call: Call, spec: Spec, calls: Sequence[Call]) -> SpecifiedOver | None:
+        """The window of a call; None where it is Spark's."""
+        made = aggregation(self.source, call, self._hoist)
+        if made is None:
+            return None
         self._refuse_misplaced(call, calls)
-        over = made.over(frame(source, spec, self._hoist))
+        over = made.over(frame(self.source, spec, self._hoist))
         partition = tuple(dict.fromkeys(self._hoist(span) for span in spec.partition))
         order = tuple(OrderColumn(self._hoist(by.expression), by.descending, by.nulls_first) for by in spec.order)
-        name = f"{PREFIX}window_{len(self.windows)}"
-        self.ours[call] = finished(source, call, name)
-        self.windows[name] = SpecifiedOver(over, partition, order)
+        return SpecifiedOver(over, partition, order)
+
+    def finished(self, call: Call) -> str:
+        """What stands for a call of slidewise's in the outer SELECT: mostly its column."""
+        return finished(self.source, call, _unnamed(self.ours[call]))
 
     def _refuse_misplaced(self, call: Call, calls: Sequence[Call]) -> None:
         for other in calls:
@@ -137,11 +175,43 @@ class Select:
                 raise self.source.error(
                     other.span, "a window inside of a window: compute the inner one in a subquery, or in a WITH"
                 )
+        around = self._aggregate_around(call)
+        if around is not None:
+            raise self.source.error(
+                call.span, f"a window inside of {around}, which comes before all windows: use a subquery, or a WITH"
+            )
         for clause, span in self.block.clauses.items():
             if clause not in ("QUALIFY", *_SORTING) and span.first <= call.over < span.end:
                 raise self.source.error(
                     call.span, f"a window in {clause}, which comes before all windows: use QUALIFY, or a subquery"
                 )
+
+    def _aggregate_around(self, call: Call) -> str | None:
+        """The aggregate that a window stands in, with its FILTER and WITHIN GROUP."""
+        source = self.source
+        for opened in range(self.block.span.first, call.span.first):
+            if source.word(opened) == "(" and source.partner[opened] > call.span.first and source.is_name(opened - 1):
+                name = source.name(opened - 1)
+                if is_aggregate(name) or name in ("filter", "group"):
+                    return f"{name}(...)" if is_aggregate(name) else "the FILTER or WITHIN GROUP of an aggregate"
+        return None
+
+    def _refuse_generators(self) -> None:
+        """Beside an aggregate, Spark makes rows of arrays after windows, and otherwise before them."""
+        source, windows = self.source, {call.span.first for call in self._specs}
+        functions = [
+            i
+            for item in self.block.items
+            for i in range(*item)
+            if source.is_name(i) and source.word(i + 1) == "(" and source.word(i - 1) != "."
+        ]
+        generator = next((i for i in functions if is_generator(source.name(i))), None)
+        aggregates = any(is_aggregate(source.name(i)) and i not in windows for i in functions)
+        if generator is not None and (aggregates or "GROUP BY" in self.block.clauses):
+            raise source.error(
+                Span(generator, source.after(generator + 1)),
+                f"{source.name(generator)} beside a window and an aggregate: write it in a SELECT around",
+            )
 
     def _refuse_group_by_all(self) -> None:
         grouping = self.block.body("GROUP BY")
@@ -197,7 +267,7 @@ class Select:
                     self._items[k] = item = replace(item, outer=True)
             if item.outer:
                 expression = self._around(item.expression, lateral)
-                made[item.marker] = f"{expression} AS {item.alias or quoted(self.source.raw(item.span))}"
+                made[item.marker] = expression
                 if item.alias_name is not None:
                     aliases[item.alias_name] = expression
         return made
@@ -234,17 +304,21 @@ class Select:
             raise self.source.error(
                 Span(at, at + 1), f"{name} is both a column and an alias here. Give the item another alias"
             )
-        return f"({self._aliases[name]})" if item.outer else self._hoist(item.expression)
+        if item.outer:
+            return f"({self._aliases[name]})"
+        # What is not the same twice is taken from the item itself, by its alias.
+        stable = is_stable(self.source, item.expression)
+        return self._read(item.expression if stable else self._tokens(column))
 
     def _sorting(self, part: Span) -> str:
         """An expression to sort by: names of items are left to Spark, which looks among them first."""
-        if part.end - part.first == 1 and self.source.word(part.first) == "ALL":
-            return "ALL"
         # A column with a qualifier is no name of an item, and one name is all that an item has.
         called = {(item.alias_name or self._last_name(item.expression),) for item in self._items}
         end = part.end
         while self.source.word(end - 1) in ("ASC", "DESC", "NULLS", "FIRST", "LAST") and end - 1 > part.first:
             end -= 1
+        if end - part.first == 1 and self.source.word(part.first) == "ALL":
+            return self.source.text(part)
         expression = self._around(
             Span(part.first, end),
             lambda column: self.source.between(column.start, column.end) if column.parts in called else None,
@@ -280,20 +354,20 @@ class Select:
         while i < span.end:
             call, part = calls.get(i), self._computed_below(i, span.end)
             if call is not None:
-                i = put(call.span, self.ours.get(call) or self._hoist(call.span))
+                i = put(call.span, self.finished(call) if call in self.ours else self._read(call.span))
             elif part is not None:
-                i = put(part, self._hoist(part))
+                i = put(part, self._read(part))
             elif source.word(i) == "(" and begins_query(source, i + 1):
                 among = source.word(i - 1) == "IN"
                 whole = Span(i, source.after(i))
-                i = put(whole, None if among else self._hoist(whole))
+                i = put(whole, None if among else self._read(whole))
             else:
                 i += 1
         read = parsed(source, span, hidden)
         if read is None:
             raise source.error(span, "what stands around the window here cannot be read. Write it in a SELECT around")
         for column in read.columns:
-            edits.append(Edit(column.start, column.end, known(column) or self._hoist(self._tokens(column))))
+            edits.append(Edit(column.start, column.end, known(column) or self._read(self._tokens(column))))
         return source.text(span, edits)
 
     def _computed_below(self, i: int, end: int) -> Span | None:
@@ -329,13 +403,33 @@ class Select:
         source = self.source
         text = expression if isinstance(expression, str) else self._text(expression)
         key = text if isinstance(expression, str) else source.key(expression)
+        if isinstance(expression, Span) and not is_stable(source, expression):
+            key += _MARK * (len(self._hoisted) + 1)
         if key not in self._hoisted:
             column = None
             if isinstance(expression, Span) and self._last_name(expression) is not None:
                 qualifier = ".".join(source.name(i) for i in range(expression.first, expression.end - 2, 2))
                 column = (qualifier, source.name(expression.end - 1))
-            self._hoisted[key] = _Hoisted(key, f"{PREFIX}value_{len(self._hoisted)}", text, column)
+            alias = f"{PREFIX}value_{len(self._hoisted)}"
+            words = expression if isinstance(expression, str) else source.raw(expression)
+            # A column without a qualifier keeps its name, which becomes that of a field in struct(x).
+            own = words.strip("`").replace("``", "`") if column is not None and not column[0] else ""
+            self._hoisted[key] = _Hoisted(key, alias, self._unused(words, own), text, column)
         return self._hoisted[key].name
+
+    def _read(self, expression: Span) -> str:
+        """The column of an expression, as the outer SELECT names it."""
+        name = self._hoist(expression)
+        is_column = any(hoisted.name == name and hoisted.column is not None for hoisted in self._hoisted.values())
+        return quoted(name) if is_column else _unnamed(name)
+
+    def _unused(self, words: str, own: str = "") -> str:
+        """A name by the user's words that nothing has yet: Spark may heed capitals or not."""
+        name = own or " ".join(words.split()) + _MARK
+        while name.casefold() in self._names:
+            name += _MARK
+        self._names.add(name.casefold())
+        return name
 
     def _text(self, span: Span) -> str:
         return self.source.text(span, self._inlined)
@@ -348,21 +442,37 @@ class Select:
         """The text of the inner SELECT."""
         hint = "" if self.block.hint is None else self.source.text(self.block.hint)
         items = [f"NULL AS {item.marker}" if item.outer else self._text(item.span) for item in self._items]
-        items += [f"{hoisted.text} AS {hoisted.name}" for hoisted in self._hoisted.values()]
-        clauses = [self._clause(clause) for clause in ("FROM", "WHERE", "GROUP BY", "HAVING")]
-        return " ".join(["SELECT", hint, ", ".join(items), *clauses])
+        items += [f"{hoisted.text} AS {hoisted.alias}" for hoisted in self._hoisted.values()]
+        return f"SELECT {hint} {', '.join(items)} {self._below_windows()}"
+
+    def _below_windows(self) -> str:
+        return " ".join(self._clause(clause) for clause in ("FROM", "WHERE", "GROUP BY", "HAVING"))
+
+    def by_spark(self, calls: Sequence[Call], *, items: bool) -> str:
+        """The text by which Spark tells the types of calls, and with all items before them their names."""
+        written = [self._written_out(call, self._specs[call]) for call in self.ours if call.spec.base]
+        written += self._inlined
+        parts = [self.source.text(item, written) for item in self.block.items] if items else []
+        parts += [f"{self.source.text(call.span, written)} AS {PREFIX}call_{k}" for k, call in enumerate(calls)]
+        return f"SELECT {', '.join(parts)} {self._below_windows()}"
+
+    def unnamed(self) -> list[str]:
+        """The markers of outer items without an alias."""
+        return [item.marker for item in self._items if item.outer and item.alias is None]
 
     def below(self, names: Sequence[str]) -> Below:
         """What the columns of the inner SELECT are, by their names."""
         width = len(names) - len(self._hoisted)
-        new = [f"{PREFIX}column_{k}" for k in range(width)] + [h.name for h in self._hoisted.values()]
+        new = [self._unused(name) for name in names[:width]] + [h.name for h in self._hoisted.values()]
         outputs: dict[str, str] = {}
         placed = self._placed(names[:width])
         unneeded = {k for k, name in enumerate(names) if name in self._outer_items}
+        shared: set[int] = set()
         for k, hoisted in enumerate(self._hoisted.values(), width):
             place = self._same(hoisted, placed, names)
-            if place is not None and new[place].startswith(f"{PREFIX}column_"):
-                new[place], new[k] = hoisted.name, f"{PREFIX}unneeded_{k}"
+            if place is not None and place not in shared:
+                new[place], new[k] = hoisted.name, self._unused(hoisted.name)
+                shared.add(place)
                 unneeded.add(k)
                 outputs[hoisted.name] = names[place]
         kept = [name for k, name in enumerate(new) if k not in unneeded]
@@ -413,17 +523,28 @@ class Select:
     # ---- the outer SELECT
     def outer(self, below: Below, table: str) -> str:
         """The text of the outer SELECT over a table."""
-        items = [self._outer_items.get(old) or f"{new} AS {quoted(old)}" for new, old in below.items]
+        aliases = {item.marker: item.alias or self._called(item) for item in self._items if item.outer}
+        items = [
+            f"{self._outer_items[old]} AS {aliases[old]}" if old in aliases else f"{quoted(new)} AS {quoted(old)}"
+            for new, old in below.items
+        ]
         after = self._after
         if self.block.distinct:
-            after = re.sub(rf"{PREFIX}value_\d+", lambda found: self._selected(found[0], below), after)
+            after = re.sub("`(?:[^`]|``)*`", lambda found: self._selected(found[0], below), after)
         distinct = "DISTINCT " if self.block.distinct else ""
         return f"SELECT {distinct}{', '.join(items)} FROM {table} {self._qualify} {after}".rstrip()
 
+    def _called(self, item: _Item) -> str:
+        """What an item without an alias is called: as Spark calls it, where that is known, or as it is written."""
+        return quoted(self.spark_names.get(item.marker) or self.source.raw(item.span))
+
     def _selected(self, name: str, below: Below) -> str:
         """What a column is called that DISTINCT rows are sorted by."""
-        if name in below.outputs:
-            return quoted(below.outputs[name])
+        hoisted = next((hoisted.name for hoisted in self._hoisted.values() if quoted(hoisted.name) == name), None)
+        if hoisted is None:
+            return name
+        if hoisted in below.outputs:
+            return quoted(below.outputs[hoisted])
         place = next(self.block.clauses[c] for c in _SORTING if c in self.block.clauses)
         raise self.source.error(
             place, "SELECT DISTINCT is followed by what it selects only: name columns as they are there, or by alias"
@@ -433,3 +554,17 @@ class Select:
 def quoted(name: str) -> str:
     """A name in backticks, for a text that is formatted."""
     return "`" + name.replace("`", "``").replace("{", "{{").replace("}", "}}") + "`"
+
+
+def _unnamed(name: str) -> str:
+    """A column that stands for an expression: as one it lends no name to the field of a struct."""
+    return f"coalesce({quoted(name)})"
+
+
+def by_user(text: str) -> str:
+    """A part of the outer SELECT with the user's words in place of the columns that stand for them.
+
+    What Spark complains of may end inside of a bracket.
+    """
+    words = re.sub(rf"(?:coalesce\()?`((?:[^`]|``)*?){_MARK}+`\)?", lambda found: found[1].replace("``", "`"), text)
+    return words.replace("{{", "{").replace("}}", "}")

@@ -372,6 +372,8 @@ def _offset(source: Source, given: Frame, bound: Bound, column: Column) -> Any:
     if bound.offset is None:
         return 0
     value = constant(source, bound.offset)
+    if value is None and source.word(bound.offset.first) == "NULL":
+        raise source.error(bound.offset, "a bound of a frame is NULL, and no row is so far away")
     if value is None:
         text = source.text(bound.offset)
         return sw.col(column(bound.offset if bound.following else f"-({text})"))
