@@ -56,6 +56,7 @@ SAME = {
             percentile_disc(0.25) WITHIN GROUP (ORDER BY n) OVER (PARTITION BY k) AS ii,
             percentile_disc(0.25) WITHIN GROUP (ORDER BY n DESC) OVER (PARTITION BY k) AS jj,
             mode() WITHIN GROUP (ORDER BY n) OVER (PARTITION BY k) AS kkk,
+            listagg(binary(s)) WITHIN GROUP (ORDER BY n, u DESC) OVER (PARTITION BY k) AS ppp,
             percentile(n, array(0.25, 0.5)) OVER w AS lll, percentile_approx(n, array(0.1, 1)) OVER w AS mmm,
             approx_percentile(n, ARRAY(0.5), 100) OVER w AS nnn,
             percentile_cont(array(0.25, 0.9)) WITHIN GROUP (ORDER BY n DESC) OVER (PARTITION BY k) AS ooo

@@ -215,6 +215,8 @@ def _collected(source: Source, call: Call) -> tuple[Make, list[Span | str], dict
     joins = name in _JOINING
     if not 1 <= len(arguments) <= 1 + joins or call.nulls is not None:
         return None
+    if joins and not _is_distinct(call) and _by_spark(source, call):
+        return None
     if len(arguments) == 2 and not isinstance(literal(source, arguments[1]), str):
         return None
     if not _is_distinct(call):
@@ -227,6 +229,13 @@ def _collected(source: Source, call: Call) -> tuple[Make, list[Span | str], dict
             f"{name} of distinct values has no row to take the order from: they are ordered by themselves only",
         )
     return sw.collect_set, [arguments[0]], {}
+
+
+def _by_spark(source: Source, call: Call) -> bool:
+    """Whether Spark itself takes an order here: WITHIN GROUP, over all rows of a partition. It joins bytes, too."""
+    at = call.within[0].expression.first - 3
+    whole = call.spec.base is None and not call.spec.order and call.spec.frame is None
+    return whole and source.word(at) == "GROUP" and source.word(at + 1) == "("
 
 
 def _is_distinct(call: Call) -> bool:
