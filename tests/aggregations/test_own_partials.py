@@ -56,6 +56,15 @@ def test_partials_and_results_may_be_anything(kind, window):
         assert out["y"].to_pylist() == wanted[1::2]
 
 
+@pytest.mark.filterwarnings("ignore::slidewise.CompileFallback")
+def test_integers_beyond_int64_are_an_error_and_not_rounded():
+    up = own("Up", lambda x: int(x) + 2**63, lambda a, b: max(a, b), identity=0)
+    with pytest.raises(OverflowError, match="more than 64 bits"):
+        sw.with_columns(pa.table({"x": [*X, -(2**63)]}), y=up("x").over(1))
+    back = own("Back", lambda x: int(x) + 2**63, lambda a, b: max(a, b), lambda s: s - 2**63, identity=0)
+    assert sw.with_columns(pa.table({"x": X}), y=back("x").over(1))["y"].to_pylist() == X
+
+
 def test_results_that_no_column_can_hold_are_refused_in_words():
     big = own("Big", lambda x: int(x) << 80, lambda a, b: a + b, identity=0)
     with pytest.raises(OverflowError, match="more than 64 bits"), pytest.warns(sw.CompileFallback):

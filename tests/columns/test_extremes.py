@@ -91,6 +91,10 @@ def exact_mean(values):
     """Python's mean; NaN and infinities as arithmetic has them."""
     if isinstance(values[0], float):
         return sum(values) / len(values)
+    if isinstance(values[0], dt.timedelta):  # rounded half away from zero, to microseconds
+        total = sum(v // dt.timedelta(microseconds=1) for v in values)
+        half = (2 * abs(total) + len(values)) // (2 * len(values))
+        return dt.timedelta(microseconds=half if total > 0 else -half)
     return Fraction(sum(map(Fraction, values)), len(values))
 
 
@@ -257,3 +261,16 @@ def test_an_order_of_text_is_to_be_parsed(kind):
             sw.aggregate(table, order_by="day", window=window, n=sw.count())
     with pytest.raises(sw.InvalidInput, match="text: parse it"):
         sw.Window(sw.count(), sw.time("1d")).push(1, time="2024-01-01")
+
+
+def test_means_of_durations_fit_where_their_sums_do_not():
+    microseconds = [-(2**62), -(2**62), -(2**62), 2**62, 2**62, 2**62, 5, None, -(2**62) - 1]
+    values = [None if us is None else dt.timedelta(microseconds=us) for us in microseconds]
+    for algorithm in ("auto", "recalculate"):
+        for n in (1, 2, 3, 9):
+            table = pa.table({"x": pa.array(values, pa.duration("us"))})
+            found = sw.with_columns(table, y=sw.avg("x").over(n), algorithm=algorithm)["y"].to_pylist()
+            frames = [[v for v in values[max(0, i - n + 1) : i + 1] if v is not None] for i in range(len(values))]
+            assert found == [exact_mean(frame) if frame else None for frame in frames]
+    with pytest.raises(OverflowError, match="sum"):
+        column(pa.duration("us"), values, sw.sum("x"), 3)

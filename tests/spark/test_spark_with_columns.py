@@ -98,6 +98,17 @@ def test_names_may_have_any_characters(session):
     ]
 
 
+def test_a_number_for_a_window_is_so_many_rows(spark):
+    df = events(spark)
+    made = {"a": sw.median("x").over(5), "b": sw.median("x").over(sw.rows(5)), "c": sw.max("x").over(2)}
+    rows = sws.with_columns(df, {**made, "d": sw.max("x").over(sw.rows(2))}, partition_by="k", order_by="id").collect()
+    assert all(row.a == row.b and row.c == row.d for row in rows)
+    with pytest.raises(InvalidInput, match=r"rows\(5\) gives a result for every row"):
+        sws.aggregate(df, order_by="id", window=5, n=sw.count())
+    with pytest.raises(InvalidInput, match="a number of rows, got True"):
+        sws.aggregate(df, order_by="id", window=True, n=sw.count())
+
+
 def test_a_new_column_takes_the_place_of_an_old_one(spark):
     df = events(spark, 6)
     out = sw.with_columns(df, order_by="id", x=sw.max("x").over(sw.rows(2)), y=sw.min("x").over(sw.rows(2)))

@@ -405,7 +405,9 @@ def _as_arrays(results: list[Any], of_none: Callable[[], np.dtype]) -> Results:
     present = {type(r) for r in results if r is not None}
     if not present:
         return np.zeros(len(results), of_none()), valid
-    if present and present <= {bool} | {int, float} and (present == {bool} or bool not in present):
+    # NumPy makes floats of integers beyond int64, which have fewer digits: those stay Python's.
+    beyond = present == {int} and not all(r is None or -(2**63) <= r < 2**63 for r in results)
+    if not beyond and (present == {bool} or present <= {int, float}):
         filler = next(iter(present))(0)
         return np.array([filler if r is None else r for r in results]), valid
     out = np.empty(len(results), object)

@@ -180,7 +180,13 @@ class Evaluation:
         if decimals and (digits.dtype == object or not integer_sums.proven(digits, frames.longest)):
             return self._decimals(over, view, frames, due, kind)
         distinct, mean = isinstance(aggregation, OfDistinct), isinstance(aggregation, Avg | AvgDistinct)
-        total, valid = self._run(SumDistinct() if distinct else Sum(), (digits,), view, frames, over.algorithm)
+        try:
+            total, valid = self._run(SumDistinct() if distinct else Sum(), (digits,), view, frames, over.algorithm)
+        except OverflowError:  # of durations, whose mean may fit all the same
+            if not mean or distinct:
+                raise
+            total, valid = self._run(Sum().variant(lower=int), (digits.astype(object),), view, frames, "auto")
+            total = np.where(valid, total, 0)
         if mean:
             count = self._run(CountDistinct(), (digits,), view, frames, "auto")[0] if distinct else frames.count
             if not decimals:
@@ -328,11 +334,15 @@ def _exact_as_floats(column: np.ndarray, longest: int) -> bool:
 
 
 def divided(totals: np.ndarray, counts: np.ndarray, scale: int) -> np.ndarray:
-    """totals * scale / counts, rounded half away from zero, in integers."""
+    """totals * scale / counts, rounded half away from zero, in integers: in Python's where totals reach 2**63."""
     counts = np.maximum(counts, 1)
+    if _largest(totals) >= 2**63:
+        totals, counts = totals.astype(object), np.broadcast_to(counts, totals.shape).astype(object)
     size = np.abs(totals)
     whole, rest = size // counts, size % counts
-    return np.sign(totals) * (whole * scale + (2 * rest * scale + counts) // (2 * counts))
+    return (np.sign(totals) * (whole * scale + (2 * rest * scale + counts) // (2 * counts))).astype(
+        np.int64, copy=False
+    )
 
 
 def _largest(values: np.ndarray) -> int:

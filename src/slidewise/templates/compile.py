@@ -50,6 +50,10 @@ def obstacle(op: Aggregation, columns: tuple[np.ndarray, ...]) -> str | None:
     """
     try:
         partial = partial_dtype(op, columns)
+        total = _trial_total(op.lift, op.combine, tuple(c.dtype for c in columns))
+        parts = total if isinstance(total, tuple) else (total,)
+        if any(type(part) is int and not -(2**63) <= part < 2**63 for part in parts):
+            return "since its partials leave 64-bit integers"  # of which numba would make floats
         if _holds_numbers(partial):
             typed_identity(op, partial)
             result = result_dtype(op, columns, partial)
