@@ -374,7 +374,6 @@ def test_big_endian_arrays_and_units_of_time_that_arrow_has_not():
         (pd.Series([1, "a", None]), "several types: int, str"),
         (pl.Series([object()], dtype=pl.Object), "Python objects"),
     ],
-    ids=repr,
 )
 def test_what_cannot_be_read_is_refused_by_its_name(x, words):
     with pytest.raises(sw.InvalidInput, match=f"'price' .*{words}"):
