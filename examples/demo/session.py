@@ -30,10 +30,10 @@ SETTINGS = {
 
 def check() -> None:
     """Java and PySpark are there, or the error says what to install: before anything is generated."""
-    from slidewise.spark import checks
+    from slidewise.spark import requirements
 
-    checks.require_packages()
-    checks.require_java()
+    requirements.require_packages()
+    requirements.require_java()
 
 
 def start(master: str, log: Path, console: Console, settings: dict[str, str] = SETTINGS) -> SparkSession:

@@ -24,11 +24,12 @@ from slidewise.errors import (
     SlidewiseError,
     StateError,
 )
-from slidewise.laws import check_aggregation
+from slidewise.events.window import Result, Window
 from slidewise.planner.explain import explain
 
 # These two functions have the names of subpackages, which stay importable as `from slidewise.algorithms import ...`.
 from slidewise.planner.tables import aggregations, algorithms
+from slidewise.testing.laws import check_aggregation
 from slidewise.windows.definitions import (
     UNBOUNDED,
     col,
@@ -41,7 +42,6 @@ from slidewise.windows.definitions import (
     rows_between,
     time,
 )
-from slidewise.windows.window import Result, Window
 
 if TYPE_CHECKING:
     from slidewise.columns.aggregate import aggregate

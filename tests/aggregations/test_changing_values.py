@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import slidewise as sw
-from slidewise.columns.partials import division
+from slidewise.columns.two_phase import division
 from slidewise.errors import StateError
 from slidewise.templates.digest import content_digest
 
@@ -124,7 +124,7 @@ def test_a_value_that_changed_is_seen_in_every_way(changing, read):
 @pytest.mark.parametrize("read", [COMPILED[0], *(pytest.param(r, marks=pytest.mark.soak) for r in COMPILED[1:])])
 @pytest.mark.parametrize("way", MORE_WAYS)
 def test_a_value_that_changed_is_seen_by_kernels(changing, read, way, monkeypatch):
-    monkeypatch.setattr("slidewise.columns.joint.MANY", 1)
+    monkeypatch.setattr("slidewise.columns.fused.MANY", 1)
     mine, change = changing(read)
     assert way(mine) == (X * 2).tolist()
     change()

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import slidewise as sw
 from slidewise.errors import InvalidInput, LawBroken
-from slidewise.laws import check_aggregation
 from slidewise.registry.aggregations import AGGREGATIONS
+from slidewise.testing.laws import check_aggregation
 
 ARGUMENTS = {
     "percentile": (0.3,),

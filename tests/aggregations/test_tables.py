@@ -2,7 +2,7 @@
 
 import slidewise as sw
 from slidewise.registry.aggregations import AGGREGATION, AGGREGATIONS
-from slidewise.registry.tables import reactive_table_1, reactive_table_2, tutorial_table_1
+from slidewise.registry.paper_tables import reactive_table_1, reactive_table_2, tutorial_table_1
 
 # Formulas in plain text; "T'" is the second type parameter of ArgMax and ArgMin.
 REACTIVE_1 = """

@@ -22,7 +22,8 @@ from slidewise.registry import missing
 from slidewise.registry.aggregations import AGGREGATIONS
 from slidewise.registry.algorithms import ALGORITHMS
 from slidewise.templates.checking import agree
-from slidewise.testing import AlgorithmBroken, Concatenation, Moments, check_algorithm, recalculated
+from slidewise.testing import AlgorithmBroken, check_algorithm
+from slidewise.testing.conformance import Concatenation, Moments, recalculated
 
 NAMES = [entry.name for entry in ALGORITHMS]
 FIFO = [e.name for e in ALGORITHMS if e.fifo and not e.options and "associative" in e.needs] + ["recalculate"]

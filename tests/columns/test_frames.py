@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 import slidewise as sw
-from slidewise.columns.order import OrderColumn
-from slidewise.windows import bounds
-from slidewise.windows import bounds_kernels as kernels
+from slidewise.columns.frames import bounds
+from slidewise.columns.frames import bounds_kernels as kernels
+from slidewise.columns.sorting import OrderColumn
 
 RNG = np.random.default_rng(5)
 
@@ -276,7 +276,7 @@ def test_search_from_anywhere_to_anywhere():
 
 def test_frames_that_move_on_with_the_rows_are_known_to():
     """Empty frames at the ends of a key must not look like frames that move back: monotone ones are far quicker."""
-    from slidewise.columns.frames import Arranged, frames_of
+    from slidewise.columns.frames.from_window import Arranged, frames_of
 
     order = np.array([1, 1, 2, 5, 1, 2, 2, 9])
     rows = Arranged(np.array([0, 4, 8]), [OrderColumn("t")], [order], pa.int64(), lambda name: None)

@@ -305,8 +305,8 @@ def test_modes_with_many_codes_search_through_groups():
 @needs_compiler
 @pytest.mark.parametrize("kind", (*KINDS, "outliers"))
 def test_ranks_are_those_of_a_stable_sort(kind):
-    from slidewise.columns.holistic.keys import keys_of
-    from slidewise.columns.holistic.ranks import rank, workspace
+    from slidewise.columns.holistic.chunk_ranks import rank, workspace
+    from slidewise.columns.holistic.sort_keys import keys_of
 
     for n in (1, 2, 63, 1000, 5000):
         if kind == "outliers":  # the leading digits tell nothing: all bits must be sorted

@@ -5,7 +5,7 @@ import pytest
 
 import slidewise as sw
 from slidewise.aggregations.base import Aggregation
-from slidewise.columns import joint, plan, threads
+from slidewise.columns import evaluate, fused, threads
 
 RNG = np.random.default_rng(29)
 
@@ -50,20 +50,20 @@ VALUES = {
 @pytest.fixture
 def passes(monkeypatch):
     """The aggregations of each pass over the rows."""
-    made, compute = [], plan.compute_keys
+    made, compute = [], evaluate.compute_keys
 
     def counting(aggregations, *rest):
         made.append([aggregation.name for aggregation in aggregations])
         return compute(aggregations, *rest)
 
-    monkeypatch.setattr(plan, "compute_keys", counting)
+    monkeypatch.setattr(evaluate, "compute_keys", counting)
     return made
 
 
 def both(monkeypatch, data, columns, **call):
-    monkeypatch.setattr(joint, "MANY", 1 << 60)
+    monkeypatch.setattr(fused, "MANY", 1 << 60)
     alone = sw.with_columns(data, **call, **columns)
-    monkeypatch.setattr(joint, "MANY", 0)
+    monkeypatch.setattr(fused, "MANY", 0)
     return alone, sw.with_columns(data, **call, **columns)
 
 
@@ -98,7 +98,7 @@ def test_keys(monkeypatch, kind, number):
 
 
 def test_one_pass_for_a_window(monkeypatch, passes):
-    monkeypatch.setattr(joint, "MANY", 0)
+    monkeypatch.setattr(fused, "MANY", 0)
     data = {"x": np.ma.masked_array(VALUES["floats"](500), RNG.random(500) < 0.1), "y": np.arange(500.0)}
     columns = {f"{a.name} {w}": a.over(sw.rows(w)) for a in AGGREGATIONS for w in (9, 10)}
     sw.with_columns(data, **columns, other=sw.max("y").over(sw.rows(9)), middle=sw.median("x").over(sw.rows(9)))
@@ -114,7 +114,7 @@ def test_one_pass_for_a_window(monkeypatch, passes):
 def test_equal_partials_are_held_once():
     x = (np.arange(5.0),)
     ops = [a.compiled(x, 3) for a in (sw.sum("x"), sw.avg("x"), sw.var_pop("x"), sw.stddev("x"), sw.max("x"))]
-    made = joint.joint(ops, x, counted=True)
+    made = fused.joint(ops, x, counted=True)
     assert len(made.partial) == 4  # a sum, deviations and their squares, the largest
     assert (made.now, made.later) == ((0, 1, 4), (2, 3))
 
@@ -125,7 +125,7 @@ def test_few_rows_are_not_worth_a_kernel(passes):
 
 
 def test_what_cannot_be_compiled_runs_alone(monkeypatch):
-    monkeypatch.setattr(joint, "MANY", 0)
+    monkeypatch.setattr(fused, "MANY", 0)
 
     class Text(Aggregation):
         identity = 0.0
@@ -145,7 +145,7 @@ def test_what_cannot_be_compiled_runs_alone(monkeypatch):
 
 def test_drift(monkeypatch):
     """Huge values among small ones leave no trace once they have left."""
-    monkeypatch.setattr(joint, "MANY", 0)
+    monkeypatch.setattr(fused, "MANY", 0)
     x = RNG.normal(1.0, 1.0, 200_000)
     x[[5_000, 70_001, 70_002, 150_000]] = 1e18, -1e18, 1e18, np.nan
     window = sw.rows(1000)

@@ -74,7 +74,7 @@ def test_random_cases(oracle, block):
 @pytest.mark.parametrize("block", [0, *(pytest.param(block, marks=pytest.mark.soak) for block in range(1, 10))])
 def test_many_aggregates_in_one_call_equal_each_alone(block, many, monkeypatch):
     """All types, kinds of frames and of tables; with what is joined from so many results on, or from the first."""
-    monkeypatch.setattr("slidewise.columns.joint.MANY", many)
+    monkeypatch.setattr("slidewise.columns.fused.MANY", many)
     check_block("alone", 10 + many % 2, block, CASES // 3)
 
 

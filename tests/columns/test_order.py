@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import slidewise as sw
-from slidewise.columns.order import OrderColumn, arrange, radix_sort, sortable
+from slidewise.columns.sorting import OrderColumn, arrange, radix_sort, sortable
 
 RNG = np.random.default_rng(11)
 
@@ -95,7 +95,7 @@ def test_every_type_is_a_key(kind, dictionary, nulls):
 @pytest.mark.parametrize("short", [0, 10**9])
 def test_several_keys_and_orders(monkeypatch, short):
     """The same whether rows are sorted first, or their keys."""
-    monkeypatch.setattr("slidewise.columns.order.SHORT_KEY", short)
+    monkeypatch.setattr("slidewise.columns.sorting.SHORT_KEY", short)
     n = 400
     (g, first), (h, second) = drawn("string", n), drawn("float64", n)
     (a, by_first), (b, by_second) = drawn("int8", n), drawn("date32", n)

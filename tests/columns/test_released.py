@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import slidewise as sw
-from slidewise.columns.data import Data, View
+from slidewise.columns.arranged import Data, View
 
 TABLE = pa.table(
     {"k": [1, 1, 2, 2, 2], "t": [3, 1, 5, 4, 9], "x": [1.0, None, 3.0, 4.0, 5.0], "s": ["a", "b", None, "a", "c"],

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import slidewise as sw
-from slidewise.columns import order, plan, threads
+from slidewise.columns import arranged, evaluate, sorting, threads
 
 RNG = np.random.default_rng(11)
 COUNT = 3000
@@ -73,13 +73,13 @@ def test_what_is_derived_equals_recalculation(name):
 
 def test_equal_and_related_aggregates_are_computed_once(monkeypatch):
     computed = []
-    compute = plan.compute_keys
+    compute = evaluate.compute_keys
 
     def counting(aggregations, *rest):
         computed.extend(aggregation.name for aggregation in aggregations)
         return compute(aggregations, *rest)
 
-    monkeypatch.setattr(plan, "compute_keys", counting)
+    monkeypatch.setattr(evaluate, "compute_keys", counting)
     window = sw.rows(9)
     names = ["sum", "avg", "count", "stddev", "var_pop", "first", "last", "collect_list"]
     sw.with_columns(
@@ -89,12 +89,10 @@ def test_equal_and_related_aggregates_are_computed_once(monkeypatch):
 
 
 def test_frames_and_codes_are_made_once(monkeypatch):
-    from slidewise.columns import data
-
     made = []
     for name in ("frames_of", "encode", "arrange"):
-        function = getattr(data, name)
-        monkeypatch.setattr(data, name, lambda *a, f=function, n=name: made.append(n) or f(*a))
+        function = getattr(arranged, name)
+        monkeypatch.setattr(arranged, name, lambda *a, f=function, n=name: made.append(n) or f(*a))
     columns = {f"{n}{w}": getattr(sw, n)("x").over(sw.rows(w)) for n in ("max", "min", "median") for w in (3, 4)}
     sw.with_columns(TABLE, **CALL, **columns)
     # the numbers of the median are in order for the others
@@ -198,13 +196,13 @@ def test_columns_of_one_call_do_not_get_each_others_answer(count, nulls):
 
 def test_what_reads_a_column_alike_is_arranged_once(monkeypatch):
     arranged = []
-    arrange = order.Arrangement.arrange
+    arrange = sorting.Arrangement.arrange
 
     def counting(self, values):
         arranged.append(values)
         return arrange(self, values)
 
-    monkeypatch.setattr(order.Arrangement, "arrange", counting)
+    monkeypatch.setattr(sorting.Arrangement, "arrange", counting)
     table = {"at": RNG.permutation(50), "x": RNG.integers(0, 9, 50).astype(np.uint64)}
     names = ("sum", "max", "median", "count_distinct", "mode")
     sw.with_columns(table, order_by="at", **{n: getattr(sw, n)("x").over(sw.rows(5)) for n in names})

@@ -20,7 +20,7 @@ from slidewise.errors import CompileFallback
 from slidewise.registry import algorithm, missing
 from slidewise.templates import cache, fifo
 from slidewise.templates import compile as compiling
-from slidewise.testing import recalculated
+from slidewise.testing.conformance import recalculated
 
 INTERPRETED = bool(numba.config.DISABLE_JIT)
 ROWS = 300 if INTERPRETED else 5000

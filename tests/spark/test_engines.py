@@ -7,10 +7,10 @@ import pytest
 
 import slidewise as sw
 from slidewise import spark as sws
-from slidewise.columns.order import OrderColumn
+from slidewise.columns.sorting import OrderColumn
 from slidewise.errors import InvalidInput, SlidewiseError
-from slidewise.spark import hot_keys, native
-from slidewise.spark.reach import Halo, HaloCheck, Reach, reach_of
+from slidewise.spark import hot_keys, spark_operator
+from slidewise.spark.executor.halo import Halo, HaloCheck, Reach, reach_of
 
 RUNNING = sw.rows_between(-sw.UNBOUNDED, 0)
 WHOLE = sw.range_between(-sw.UNBOUNDED, sw.UNBOUNDED)
@@ -31,26 +31,26 @@ WHOLE = sw.range_between(-sw.UNBOUNDED, sw.UNBOUNDED)
     ],
 )
 def test_the_engine_is_chosen_by_what_frames_cost(expressions, engine):
-    assert native.verdict(expressions, "auto").engine == engine
+    assert spark_operator.verdict(expressions, "auto").engine == engine
 
 
 def test_tiny_frames_of_one_aggregate_go_to_spark_up_to_the_measured_width():
-    width = native.break_even()
-    assert native.verdict([sw.max("x").over(sw.rows(width + 1))], "auto").engine == "slidewise"
+    width = spark_operator.break_even()
+    assert spark_operator.verdict([sw.max("x").over(sw.rows(width + 1))], "auto").engine == "slidewise"
     if width:
-        assert native.verdict([sw.max("x").over(sw.rows(width))], "auto").engine == "spark"
+        assert spark_operator.verdict([sw.max("x").over(sw.rows(width))], "auto").engine == "spark"
         two = [sw.max("x").over(sw.rows(width)), sw.min("x").over(sw.rows(width))]
-        assert native.verdict(two, "auto").engine == "slidewise"
+        assert spark_operator.verdict(two, "auto").engine == "slidewise"
 
 
 def test_spark_gets_no_sum_of_integers_that_it_would_let_wrap_around(session):
     df = session.createDataFrame([(1, 1, 2**63 - 1), (1, 2, 1)], "k int, t int, x long")
     overflowing = {"r": sw.sum("x").over(RUNNING)}
-    session.conf.set(native.ANSI, "false")
+    session.conf.set(spark_operator.ANSI, "false")
     try:
         [line] = sw.explain(df, partition_by="k", order_by="t", **overflowing)
-        assert line["engine"] == "slidewise" and native.ANSI in line["decided by"]
-        assert native.verdict([sw.sum("x").over(RUNNING)], "auto").engine == "spark"
+        assert line["engine"] == "slidewise" and spark_operator.ANSI in line["decided by"]
+        assert spark_operator.verdict([sw.sum("x").over(RUNNING)], "auto").engine == "spark"
         with pytest.raises(InvalidInput, match="wrap"):
             sw.with_columns(df, partition_by="k", order_by="t", engine="spark", **overflowing)
         out = sw.with_columns(df, partition_by="k", order_by="t", y=sw.sum("t").over(RUNNING))
@@ -58,7 +58,7 @@ def test_spark_gets_no_sum_of_integers_that_it_would_let_wrap_around(session):
         with pytest.raises(Exception, match="OverflowError"):
             sw.with_columns(df, partition_by="k", order_by="t", **overflowing).collect()
     finally:
-        session.conf.set(native.ANSI, "true")
+        session.conf.set(spark_operator.ANSI, "true")
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_spark_gets_no_sum_of_integers_that_it_would_let_wrap_around(session):
     ],
 )
 def test_what_spark_cannot_compute_as_we_define_it_is_refused_with_the_reason(over, why):
-    assert why in native.refusal(over)
+    assert why in spark_operator.refusal(over)
 
 
 def test_forcing_spark_where_it_cannot_says_why(spark):

@@ -11,8 +11,8 @@ import pytest
 
 import slidewise as sw
 from slidewise.columns.with_columns import ordering
-from slidewise.spark import ship
-from slidewise.spark.worker import Task
+from slidewise.spark import shipping
+from slidewise.spark.executor.task import Task
 
 #: What an executor does: the zip is on its path, and nothing of ours besides.
 EXECUTOR = """
@@ -41,12 +41,12 @@ def function(tmp_path_factory) -> Path:
     expressions = (sw.max("x").over(sw.rows(9)), sw.count_distinct("x").over(sw.rows(9)))
     task = Task(reads, ("k",), tuple(ordering("t")), expressions, (pa.float64(), pa.int64()))
     path = tmp_path_factory.mktemp("function") / "run.pickle"
-    path.write_bytes(cloudpickle.dumps(ship.on_executor(cloudpickle.dumps(task), ship._package().name)))
+    path.write_bytes(cloudpickle.dumps(shipping.on_executor(cloudpickle.dumps(task), shipping._package().name)))
     return path
 
 
 def executor(function: Path, tmp_path: Path, before: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", EXECUTOR, str(ship._package()), str(function), before]
+    command = [sys.executable, "-c", EXECUTOR, str(shipping._package()), str(function), before]
     environment = {"TMPDIR": str(tmp_path), "HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=tmp_path)
 
@@ -57,7 +57,7 @@ def test_the_package_is_unpacked_once_and_found_again(function, tmp_path):
         assert done.returncode == 0, done.stderr
         result, where = done.stdout.splitlines()
         assert result == RESULT
-        (place,) = (p for p in tmp_path.iterdir() if p.name.startswith(ship._package().stem))
+        (place,) = (p for p in tmp_path.iterdir() if p.name.startswith(shipping._package().stem))
         assert Path(where) == place / "slidewise" / "__init__.py"
         assert place.stat().st_mode & 0o077 == 0
 
@@ -70,13 +70,13 @@ def test_where_nothing_can_be_written_the_zip_itself_serves(function, tmp_path):
     assert done.returncode == 0, done.stderr
     result, where = done.stdout.splitlines()
     assert result == RESULT
-    assert where.startswith(str(ship._package()))
+    assert where.startswith(str(shipping._package()))
 
 
 def test_a_directory_that_others_can_write_to_is_not_trusted(function, tmp_path):
     import os
 
-    place = tmp_path / f"{ship._package().stem}-{os.getuid()}"
+    place = tmp_path / f"{shipping._package().stem}-{os.getuid()}"
     (place / "slidewise").mkdir(parents=True)
     (place / "slidewise" / "__init__.py").write_text("raise SystemExit('code of someone else')")
     place.chmod(0o777)
@@ -100,5 +100,5 @@ def test_what_the_executors_lack_is_told(function, tmp_path):
 
 
 def test_executors_on_the_drivers_own_machine_need_no_package(spark, connect):
-    assert ship.ship(spark) is None
-    assert ship.ship(connect) == ship._package().name
+    assert shipping.ship(spark) is None
+    assert shipping.ship(connect) == shipping._package().name

@@ -8,8 +8,7 @@ import slidewise as sw
 from slidewise.columns.aggregate import slide_expressions
 from slidewise.columns.with_columns import names, ordering
 from slidewise.spark import aggregate as slidewise_aggregate
-from slidewise.spark import slides_worker, worker
-from slidewise.spark.slides_worker import SlidesTask, SlidesWorker
+from slidewise.spark.executor.slide_task import SlidesTask, SlidesWorker
 
 WINDOWS = [
     sw.time(60, every=30),
@@ -123,7 +122,7 @@ CHUNKS = {"row by row": (1, 0), "tiny chunks": (5, 1), "small chunks": (12, 4)}
 def cut(monkeypatch, chunks):
     """Chunks so short that slides and keys often go on in the next one."""
     for name, value in zip(("CHUNK_ROWS", "TAILS", "BATCH_ROWS"), (*CHUNKS[chunks], 7), strict=True):
-        monkeypatch.setattr(worker, name, value)
+        monkeypatch.setattr(f"slidewise.spark.executor.task.{name}", value)
 
 
 # ---- the executor's side, without Spark
@@ -172,7 +171,7 @@ def test_other_orders_and_no_order(monkeypatch):
 
 
 def test_many_slides_per_row_are_made_a_few_rows_at_a_time(monkeypatch):
-    monkeypatch.setattr(slides_worker, "CHUNK_SLIDES", 100)
+    monkeypatch.setattr("slidewise.spark.executor.slide_task.CHUNK_SLIDES", 100)
     table = pa.table({"key": np.arange(40), "at": np.arange(40) * 1000})
     task, expected = task_of(table, sw.time(30, every=1), {"n": sw.count()}, "key", "at")
     sizes = []
@@ -208,7 +207,7 @@ def counted(results, sizes):
 def test_what_stays_is_the_windows_and_not_the_keys(window, most, monkeypatch):
     count = 20_000
     table = pa.table({"at": np.arange(count), "up": np.arange(count), "x": np.arange(count) % 97})
-    monkeypatch.setattr(worker, "CHUNK_ROWS", 500)
+    monkeypatch.setattr("slidewise.spark.executor.task.CHUNK_ROWS", 500)
     task, expected = task_of(table, window, {"s": sw.sum("x"), "m": sw.max("x")}, None, "at")
     w, tails = SlidesWorker(task), []
 

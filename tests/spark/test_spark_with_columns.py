@@ -9,7 +9,7 @@ import pytest
 import slidewise as sw
 from slidewise import spark as sws
 from slidewise.errors import InvalidInput
-from slidewise.spark import checks
+from slidewise.spark import requirements
 from slidewise.spark.window import SpecifiedOver
 
 
@@ -213,23 +213,23 @@ def test_mistakes_are_told_before_anything_runs(spark):
 )
 def test_missing_or_wrong_packages_are_told(monkeypatch, versions, message):
     found = {"pyspark": (4, 3), "pandas": (2, 2), "protobuf": (6, 1)} | versions
-    monkeypatch.setattr(checks, "_version", found.get)
-    monkeypatch.setattr(checks, "version", lambda name: str(found[name]))
-    with pytest.raises(checks.MissingRequirement, match=message):
-        checks.require_packages(protobuf=True)
+    monkeypatch.setattr(requirements, "_version", found.get)
+    monkeypatch.setattr(requirements, "version", lambda name: str(found[name]))
+    with pytest.raises(requirements.MissingRequirement, match=message):
+        requirements.require_packages(protobuf=True)
 
 
 def test_missing_or_old_java_is_told(monkeypatch, tmp_path):
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(checks.MissingRequirement, match=r"JAVA_HOME is .* Install Java 17 or newer"):
-        checks.require_java()
+    with pytest.raises(requirements.MissingRequirement, match=r"JAVA_HOME is .* Install Java 17 or newer"):
+        requirements.require_java()
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
     java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019-01-15' >&2\n")
     java.chmod(0o755)
-    with pytest.raises(checks.MissingRequirement, match=r"needs Java 17 or newer, and .*11.0.2"):
-        checks.require_java()
+    with pytest.raises(requirements.MissingRequirement, match=r"needs Java 17 or newer, and .*11.0.2"):
+        requirements.require_java()
     monkeypatch.delenv("JAVA_HOME")
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(checks.MissingRequirement, match="no java on the PATH"):
-        checks.require_java()
+    with pytest.raises(requirements.MissingRequirement, match="no java on the PATH"):
+        requirements.require_java()

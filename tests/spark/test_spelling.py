@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 import slidewise as sw
-from slidewise.columns.order import OrderColumn
+from slidewise.columns.sorting import OrderColumn
 from slidewise.errors import InvalidInput
 from slidewise.registry.aggregations import AGGREGATION
 from slidewise.spark import Window, with_columns

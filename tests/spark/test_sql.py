@@ -13,8 +13,8 @@ import pytest
 import slidewise as sw
 from slidewise.errors import InvalidInput
 from slidewise.spark import sql
+from slidewise.spark.sql.query_text import Source
 from slidewise.spark.sql.rewrite import rewritten, same_type
-from slidewise.spark.sql.source import Source
 
 # ---- the same as Spark
 #: id is unique, u orders rows of a key without ties, t has ties

@@ -11,9 +11,9 @@ import pytest
 
 import slidewise as sw
 from slidewise.columns.with_columns import names, ordering
-from slidewise.spark import worker as module
-from slidewise.spark.chunk import Chunk
-from slidewise.spark.worker import Task, Worker
+from slidewise.spark.executor import task as module
+from slidewise.spark.executor.chunk import Chunk
+from slidewise.spark.executor.task import Task, Worker
 
 RNG = np.random.default_rng(4)
 COUNT = 1200

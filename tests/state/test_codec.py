@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slidewise.errors import StateError
-from slidewise.state import codec
-from slidewise.state.codec import decode, encode
+from slidewise.serialization import codec
+from slidewise.serialization.codec import decode, encode
 
 QUIET_NAN = struct.unpack("<d", struct.pack("<Q", 0x7FF8000000000123))[0]
 RECORDS = np.array([(1, 2.5, b"ab"), (3, math.nan, b"c")], [("n", "<i8"), ("x", "<f4"), ("s", "S2")])

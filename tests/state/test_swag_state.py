@@ -14,7 +14,7 @@ import slidewise as sw
 from slidewise.errors import StateError
 from slidewise.registry import missing
 from slidewise.registry.algorithms import ALGORITHMS
-from slidewise.state import envelope
+from slidewise.serialization import envelope
 from slidewise.templates import storage
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import slidewise as sw
 from slidewise import windows
 from slidewise.errors import StateError
-from slidewise.state import envelope
-from slidewise.windows import saving
+from slidewise.events import snapshot
+from slidewise.serialization import envelope
 
 
 class Pair:
@@ -236,7 +236,7 @@ def test_every_changed_byte_is_refused():
 @pytest.mark.parametrize("payload", [None, (), (1, 2, 3, 4, 5, 6), ({}, (), None, {}, {}, (None, False))])
 def test_a_forged_state_of_the_right_definition_is_refused(payload):
     with pytest.raises(StateError):
-        base().from_bytes(envelope.seal("window", saving._definition(base()), payload))
+        base().from_bytes(envelope.seal("window", snapshot._definition(base()), payload))
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_forged_objects_are_refused(plain):
     class Forged:
         pass
 
-    data = envelope.seal("window", saving._definition(base()), [Forged()], reduce=lambda _: plain)
+    data = envelope.seal("window", snapshot._definition(base()), [Forged()], reduce=lambda _: plain)
     with pytest.raises(StateError):
         base().from_bytes(data)
 
@@ -271,16 +271,16 @@ def test_every_class_with_state_is_saved():
         for name, cls in vars(module).items()
         if inspect.isclass(cls) and cls.__module__ == module.__name__ and "__slots__" in vars(cls)
     }
-    assert found - NOT_STATE == set(saving._CLASSES)
+    assert found - NOT_STATE == set(snapshot._CLASSES)
 
 
 def test_a_class_with_other_fields_is_refused(monkeypatch):
     w = sw.Window(sw.max(), sw.rows(2))
     w.push(1.5)
     data = w.to_bytes()
-    before = saving._slots
+    before = snapshot._slots
     monkeypatch.setattr(
-        saving, "_slots", lambda cls: (*before(cls), "colour") if cls.__name__ == "LastRows" else before(cls)
+        snapshot, "_slots", lambda cls: (*before(cls), "colour") if cls.__name__ == "LastRows" else before(cls)
     )
     with pytest.raises(StateError, match="whose LastRows has other fields"):
         w.from_bytes(data)

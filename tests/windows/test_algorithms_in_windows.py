@@ -8,9 +8,9 @@ import pytest
 from window_streams import Concat, random_rows
 
 import slidewise as sw
+from slidewise.events.measure import chosen
 from slidewise.planner.choose import Situation
 from slidewise.registry import legal_algorithms
-from slidewise.windows.measures import chosen
 
 WINDOWS = {
     "rows": (sw.rows(7), lambda i, t: (i - 6, i + 1)),

@@ -6,8 +6,8 @@ import random
 import pytest
 
 from slidewise.aggregations.base import Aggregation
+from slidewise.algorithms.slicing import POLICIES, Slicing, compare_slicing
 from slidewise.errors import InvalidInput
-from slidewise.windows.slicing import POLICIES, Slicing, compare_slicing
 
 
 class Concat(Aggregation):

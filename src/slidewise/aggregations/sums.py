@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from slidewise.aggregations import integer_sums
 from slidewise.aggregations.arguments import OneColumn, given
+from slidewise.aggregations.arithmetic import divided
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.values import INT64_MAX, INT64_MIN, as_float, number, numeric
-from slidewise.templates.arithmetic import divided
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
-from slidewise.columns.data import Data
-from slidewise.columns.interchange import is_spark, source
-from slidewise.columns.plan import Evaluation
-from slidewise.columns.slides import Slides, slides_of
+from slidewise.columns.arranged import Data
+from slidewise.columns.evaluate import Evaluation
+from slidewise.columns.frames.slides import Slides, slides_of
+from slidewise.columns.sources import is_spark, source
 from slidewise.columns.threads import thread_count
 from slidewise.columns.with_columns import check_columns, names, ordering, origins, refuse_expressions
 from slidewise.errors import InvalidInput

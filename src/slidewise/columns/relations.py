@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from slidewise.columns.arrays import in_one_piece
-from slidewise.columns.interchange import Origins, Source
-from slidewise.columns.types import whole_numbers
+from slidewise.columns.encoding import whole_numbers
+from slidewise.columns.sources import Origins, Source
 from slidewise.errors import InvalidInput
 
 #: What a relation is called in a query over it.

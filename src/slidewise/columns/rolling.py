@@ -12,16 +12,16 @@ from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.collecting import CollectList, CollectSet
 from slidewise.aggregations.over import Over
 from slidewise.aggregations.sums import Count
+from slidewise.columns.arranged import Data
 from slidewise.columns.arrays import arrow_to_numpy, in_kind, is_array
-from slidewise.columns.data import Data
-from slidewise.columns.engine import Columns, compute
-from slidewise.columns.interchange import Arrays
-from slidewise.columns.plan import Evaluation, situation
-from slidewise.columns.types import encoding_for, results, type_by_trial, whole_numbers
+from slidewise.columns.encoding import encoding_for, results, type_by_trial, whole_numbers
+from slidewise.columns.evaluate import Evaluation, situation
+from slidewise.columns.execute import Columns, compute
+from slidewise.columns.frames import bounds
+from slidewise.columns.sources import Arrays
 from slidewise.columns.valid import every
 from slidewise.errors import InvalidInput
 from slidewise.planner.choose import choose
-from slidewise.windows import bounds
 from slidewise.windows.definitions import Between, Column, Frames, RowsWindow, Unbounded, WindowDefinition, window_of
 
 

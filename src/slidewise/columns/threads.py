@@ -10,12 +10,12 @@ from itertools import pairwise
 import numpy as np
 
 from slidewise.aggregations.base import Aggregation
-from slidewise.columns.engine import Columns, Results, compute, compute_jointly
-from slidewise.columns.room import Part, Room
+from slidewise.columns.buffers import Part, Room
+from slidewise.columns.execute import Columns, Results, compute, compute_jointly
+from slidewise.columns.frames.bounds import Frames, Pieces, Scattered
 from slidewise.columns.valid import all_valid, every
 from slidewise.errors import InvalidInput
 from slidewise.registry import algorithm as algorithm_entry
-from slidewise.windows.bounds import Frames, Pieces, Scattered
 
 #: rows that are worth a task of their own
 CHUNK = 1 << 18

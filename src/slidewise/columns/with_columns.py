@@ -9,10 +9,10 @@ from typing import Any
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
 from slidewise.aggregations.sums import Count
-from slidewise.columns.data import Data
-from slidewise.columns.interchange import is_spark, source
-from slidewise.columns.order import OrderColumn
-from slidewise.columns.plan import Evaluation
+from slidewise.columns.arranged import Data
+from slidewise.columns.evaluate import Evaluation
+from slidewise.columns.sorting import OrderColumn
+from slidewise.columns.sources import is_spark, source
 from slidewise.columns.threads import thread_count
 from slidewise.errors import InvalidInput
 from slidewise.windows.definitions import Frames

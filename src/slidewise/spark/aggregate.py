@@ -10,12 +10,12 @@ import pyarrow as pa
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.columns.aggregate import aggregated, slide_expressions
-from slidewise.columns.data import Data
-from slidewise.columns.interchange import source
+from slidewise.columns.arranged import Data
+from slidewise.columns.sources import source
 from slidewise.columns.with_columns import names, ordering
 from slidewise.errors import CompileFallback
-from slidewise.spark.checks import is_stream, require_batch, require_packages
-from slidewise.spark.slides_worker import SlidesTask
+from slidewise.spark.executor.slide_task import SlidesTask
+from slidewise.spark.requirements import is_stream, require_batch, require_packages
 from slidewise.spark.with_columns import Group, Schema, column, in_order, partitioned
 from slidewise.windows.definitions import WindowDefinition
 
@@ -47,8 +47,8 @@ def aggregate(
       rows of a key.
     """
     require_packages()
+    from slidewise.spark.schema import arrow_type
     from slidewise.spark.streams.query import OPTIONS, stream_aggregate
-    from slidewise.spark.types import arrow_type
 
     given: dict[str, Any] = {**dict(aggregations or {}), **columns}
     options = [name for name in OPTIONS if name in given and not isinstance(given[name], Aggregation)]
@@ -95,6 +95,6 @@ def _output(schema: Schema, reads: pa.Schema, group: Group) -> Any:
 def _function(spark: Any, task: SlidesTask) -> Any:
     from pyspark import cloudpickle
 
-    from slidewise.spark.ship import on_executor, ship
+    from slidewise.spark.shipping import on_executor, ship
 
     return on_executor(cloudpickle.dumps(task), ship(spark))

@@ -10,11 +10,11 @@ from slidewise.columns.aggregate import slide_expressions
 from slidewise.display import Table
 from slidewise.planner.choose import choose, situation_of
 from slidewise.planner.sharing import read_off
-from slidewise.spark.checks import is_stream, require_batch
-from slidewise.spark.frontier import is_running, needs_whole_key
-from slidewise.spark.native import Verdict, verdict
-from slidewise.spark.running import carries_partial, carries_row
-from slidewise.spark.streams.explaining import explained
+from slidewise.spark.executor.carry import carries_partial, carries_row
+from slidewise.spark.executor.frontier import is_running, needs_whole_key
+from slidewise.spark.requirements import is_stream, require_batch
+from slidewise.spark.spark_operator import Verdict, verdict
+from slidewise.spark.streams.explain import explained
 from slidewise.spark.streams.query import OPTIONS, rows_call, slides_call
 from slidewise.spark.window import SpecifiedOver
 from slidewise.spark.with_columns import Group, Schema, groups_of, reach_for

@@ -18,7 +18,7 @@ import slidewise as sw
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.bloom_filter import BloomFilter
 from slidewise.aggregations.moment_sketch import MomentSketch
-from slidewise.columns.order import OrderColumn
+from slidewise.columns.sorting import OrderColumn
 from slidewise.errors import InvalidInput
 from slidewise.spark.window import Column, column_name
 from slidewise.windows.definitions import Column as ColumnByName

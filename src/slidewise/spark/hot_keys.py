@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as sf
 from pyspark.sql.types import FloatType
 
-from slidewise.columns.order import OrderColumn
-from slidewise.spark.native import interval, quoted
-from slidewise.spark.reach import BUCKET_COLUMN, OWN_COLUMN, PREFIX, Reach
+from slidewise.columns.sorting import OrderColumn
+from slidewise.spark.executor.halo import BUCKET_COLUMN, OWN_COLUMN, PREFIX, Reach
+from slidewise.spark.spark_operator import interval, quoted
 from slidewise.windows.durations import Duration
 
 if TYPE_CHECKING:

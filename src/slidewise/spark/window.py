@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 from slidewise import range_between, rows_between
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
-from slidewise.columns.order import OrderColumn
+from slidewise.columns.sorting import OrderColumn
 from slidewise.errors import InvalidInput
 from slidewise.windows.definitions import UNBOUNDED, Between, Exclude, Unbounded, col, groups_between
 from slidewise.windows.definitions import Column as ColumnByName

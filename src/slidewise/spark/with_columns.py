@@ -11,17 +11,17 @@ from typing import Any
 import pyarrow as pa
 
 from slidewise.aggregations.over import Over
-from slidewise.columns.data import Data
-from slidewise.columns.interchange import source
-from slidewise.columns.order import OrderColumn
-from slidewise.columns.plan import Evaluation
+from slidewise.columns.arranged import Data
+from slidewise.columns.evaluate import Evaluation
+from slidewise.columns.sorting import OrderColumn
+from slidewise.columns.sources import source
 from slidewise.columns.with_columns import expression, names, ordering
 from slidewise.errors import CompileFallback, InvalidInput
-from slidewise.spark.checks import is_stream, require_batch, require_packages
-from slidewise.spark.native import ANSI, quoted, sql_of, verdict
-from slidewise.spark.reach import Reach, counts_rows, reach_of
+from slidewise.spark.executor.halo import Reach, counts_rows, reach_of
+from slidewise.spark.executor.task import Task
+from slidewise.spark.requirements import is_stream, require_batch, require_packages
+from slidewise.spark.spark_operator import ANSI, quoted, sql_of, verdict
 from slidewise.spark.window import SpecifiedOver
-from slidewise.spark.worker import Task
 from slidewise.windows.definitions import PunctuationWindow
 
 ENGINES = ("auto", "slidewise", "spark")
@@ -228,7 +228,7 @@ def _udf(spark: Any, task: Task, kinds: list[Any]) -> Any:
     from pyspark.sql.functions import arrow_udf
     from pyspark.sql.types import StructField, StructType
 
-    from slidewise.spark.ship import on_executor, ship
+    from slidewise.spark.shipping import on_executor, ship
 
     run = on_executor(cloudpickle.dumps(task), ship(spark))
     returns = StructType([StructField(str(k), kind) for k, kind in enumerate(kinds)])
@@ -295,13 +295,13 @@ class Schema:
 
     def arrow(self, names: Iterable[str]) -> pa.Schema:
         """Columns as they travel."""
-        from slidewise.spark.types import arrow_type
+        from slidewise.spark.schema import arrow_type
 
         return pa.schema([(name, arrow_type(self.field(name).dataType, self.zone, name)) for name in names])
 
     def kinds(self, results: Iterable[pa.DataType], reads: pa.Schema) -> list[Any]:
         """The types of results in Spark; what is of the type of a column is of its very type there."""
-        from slidewise.spark.types import spark_type
+        from slidewise.spark.schema import spark_type
 
         known = {field.type: self.field(field.name).dataType for field in reversed(list(reads))}
         return [spark_type(kind, known) for kind in results]

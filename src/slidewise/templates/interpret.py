@@ -197,7 +197,7 @@ class Swag:
         >>> later.evict(); later.query()
         1.0
         """
-        from slidewise.state import envelope
+        from slidewise.serialization import envelope
 
         return envelope.seal("swag", self._definition(), (self._times, self._save()))
 
@@ -206,7 +206,7 @@ class Swag:
 
         Damaged bytes, and those of another definition or a newer version, are refused with a StateError.
         """
-        from slidewise.state import envelope
+        from slidewise.serialization import envelope
 
         payload = envelope.unseal(data, "swag", self._definition())
         new = type(self)(**self._options)
@@ -218,21 +218,21 @@ class Swag:
         return new
 
     def _definition(self) -> dict[str, str]:
-        from slidewise.state import definition
+        from slidewise.templates import fingerprint
 
-        return definition.of_swag(self.entry, self.aggregation, self._options, self.fields)
+        return fingerprint.of_swag(self.entry, self.aggregation, self._options, self.fields)
 
     def _save(self) -> Any:
         """The state as plain values; algorithms with structures of their own replace this and _restore."""
-        from slidewise.state import structures
+        from slidewise.templates import saved_fields
 
-        return structures.save(self)
+        return saved_fields.save(self)
 
     def _restore(self, plain: Any) -> None:
         """Take over what _save() gave, in a new structure."""
-        from slidewise.state import structures
+        from slidewise.templates import saved_fields
 
-        structures.restore(self, plain)
+        saved_fields.restore(self, plain)
 
     def __repr__(self) -> str:
         return f"<{self.entry.name} of {self.aggregation!r} with {len(self)} values>"

@@ -17,7 +17,7 @@ from numba.core.extending import infer_getattr, lower_getattr_generic, lower_set
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import intrinsic, make_attribute_wrapper, overload, register_jitable, register_model
 
-from slidewise.templates.arithmetic import divided
+from slidewise.aggregations.arithmetic import divided
 
 # numba compares the signatures of overloads with those of their implementations: no annotations there.
 # Its code generators take (context, builder, signature, arguments): here c, b, sig, args.

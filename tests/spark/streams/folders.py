@@ -8,7 +8,7 @@ import random
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from slidewise.spark.streams.definition import as_kept
+from slidewise.spark.streams.stream_task import as_kept
 
 START = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
 COLUMNS = (

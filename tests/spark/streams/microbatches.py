@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 import slidewise as sw
 from slidewise.columns.aggregate import aggregated, slide_expressions
-from slidewise.columns.data import Data
-from slidewise.columns.interchange import source
-from slidewise.columns.plan import Evaluation
+from slidewise.columns.arranged import Data
+from slidewise.columns.evaluate import Evaluation
+from slidewise.columns.sources import source
 from slidewise.columns.with_columns import names, ordering
-from slidewise.spark.streams.definition import StreamTask, check_windows
 from slidewise.spark.streams.run import processing_of
+from slidewise.spark.streams.stream_task import StreamTask, check_windows
 
 SECOND = 1_000_000
 START = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
@@ -140,9 +140,9 @@ def run(task, parts, delay):
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
     """In every module that imports it: few rows make several pieces."""
-    monkeypatch.setattr("slidewise.spark.streams.pieces.LARGE", 3000)
-    monkeypatch.setattr("slidewise.spark.streams.pieces.LARGE_IF_SPARSE", 1500)
-    monkeypatch.setattr("slidewise.spark.streams.waiting.SMALL", 1000)
+    monkeypatch.setattr("slidewise.spark.streams.state_store.LARGE", 3000)
+    monkeypatch.setattr("slidewise.spark.streams.state_store.LARGE_IF_SPARSE", 1500)
+    monkeypatch.setattr("slidewise.spark.streams.pending_rows.SMALL", 1000)
 
 
 def same(a, b, by=("k", "ts", "seq")):

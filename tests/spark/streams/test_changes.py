@@ -10,8 +10,8 @@ from microbatches import SCHEMA, SECOND, SLIDES, Stream, batch, batches, on_time
 from microbatches import small_pieces as small_pieces
 
 import slidewise as sw
-from slidewise.spark.streams.notes import unlike
-from slidewise.windows.changes import alike
+from slidewise.events.changes import alike
+from slidewise.spark.streams.last_results import unlike
 
 RESULTS = {"n": sw.count(), "peak": sw.max("x"), "last": sw.last("note"), "low": sw.min("odo")}
 STEADY = {

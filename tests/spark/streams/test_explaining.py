@@ -7,7 +7,7 @@ import pytest
 from microbatches import SCHEMA, SECOND, Stream, row, task_of
 
 import slidewise as sw
-from slidewise.spark.streams.explaining import explained
+from slidewise.spark.streams.explain import explained
 
 NUMBERS = pa.schema([("k", pa.int64()), ("ts", pa.timestamp("us", "UTC")), ("x", pa.float64()), ("odo", pa.int64())])
 

@@ -24,9 +24,9 @@ from microbatches import (
 from microbatches import small_pieces as small_pieces
 
 import slidewise as sw
-from slidewise.columns.data import Data
+from slidewise.columns.arranged import Data
 from slidewise.spark.streams.run import processing_of
-from slidewise.spark.streams.step import Joined
+from slidewise.spark.streams.step_data import Joined
 
 
 class Spread(sw.Aggregation):

@@ -13,7 +13,7 @@ import pytest
 from microbatches import SCHEMA, Stream, batch, hashes_of, same, task_of
 
 import slidewise as sw
-from slidewise.spark.streams.pack import BLOB, BUCKET, KEY_HASH, Packing, bucket_labels, murmur3
+from slidewise.spark.streams.wire import BLOB, BUCKET, KEY_HASH, Packing, bucket_labels, murmur3
 
 SAVED = Path(__file__).parent / "state_format_1.json"
 START = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
@@ -60,7 +60,7 @@ def test_rows_survive_packing():
 
 def test_the_processor_in_sparks_tester():
     tws = pytest.importorskip("pyspark.sql.streaming.tws_tester")
-    from slidewise.spark.streams.processor import LEFT_OUT, Processor, stateful
+    from slidewise.spark.streams.operator import LEFT_OUT, Processor, stateful
 
     packing = Packing(SCHEMA, bucket_labels(1))
     task = task_of(OVER)
@@ -109,7 +109,7 @@ def test_values_go_to_spark_as_they_are(name, zone):
     from pyspark.sql.pandas.types import from_arrow_type
     from pyspark.sql.types import StructField, StructType
 
-    from slidewise.spark.streams.processor import _frame
+    from slidewise.spark.streams.operator import _frame
 
     column = NESTED[name]
     schema = StructType([StructField("_0", StructType([StructField(name, from_arrow_type(column.type))]))])

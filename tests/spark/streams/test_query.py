@@ -11,8 +11,8 @@ from microbatches import on_time, same
 import slidewise as sw
 import slidewise.spark as sws
 from slidewise.errors import InvalidInput
+from slidewise.events.changes import alike
 from slidewise.spark.session import PARTITIONS, PROVIDER, ROCKSDB
-from slidewise.windows.changes import alike
 
 FEATURES = {
     "peak": sw.max("x.y").over(sw.time("10s")),

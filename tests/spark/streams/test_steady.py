@@ -100,7 +100,7 @@ ABOUT = 0.1
 
 
 def test_a_micro_batch_writes_the_state_of_the_keys_that_it_touches(monkeypatch):
-    monkeypatch.setattr("slidewise.spark.streams.pieces.HALVINGS", 10)  # at once, and not over several steps
+    monkeypatch.setattr("slidewise.spark.streams.state_store.HALVINGS", 10)  # at once, and not over several steps
     number, last = 20_000, 40
     task = task_of({"peak": sw.max("x").over(sw.rows(last))}, schema=SCHEMA, emit="arrival")
     memory, chance = Counting(), np.random.default_rng(1)

@@ -10,7 +10,7 @@ from microbatches import SCHEMA, SECOND, Stream, batch, batches, on_time, row, r
 from microbatches import small_pieces as small_pieces
 
 import slidewise as sw
-from slidewise.spark.streams.definition import as_kept, depends_on_zone
+from slidewise.spark.streams.stream_task import as_kept, depends_on_zone
 
 BERLIN, TONGA = "Europe/Berlin", "Pacific/Tongatapu"
 DAY = 86_400 * SECOND

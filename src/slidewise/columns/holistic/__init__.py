@@ -40,7 +40,7 @@ def quantile_rows(values: np.ndarray, n: int, fraction: float, method: str = "co
     code = _method(method, fraction)
     if n == len(values) or _uncompiled():
         return quantile(values, *_trailing(len(values), n), fraction, method)
-    from slidewise.columns.holistic.positions import position
+    from slidewise.columns.holistic.quantile_position import position
     from slidewise.columns.holistic.quantile_sliding import chunk_rows, sliding_quantile
 
     words, floats = _words(values)
@@ -73,7 +73,7 @@ def quantile(
     code = _method(method, fraction)
     if _uncompiled():
         return interpreted.quantile(values, start, end, fraction, method)
-    from slidewise.columns.holistic.frames import FEWEST
+    from slidewise.columns.holistic.chunks import FEWEST
     from slidewise.columns.holistic.quantile_monotone import monotone_quantile
 
     out, interpolated = _results(values, len(start), method)
@@ -109,7 +109,7 @@ def count_distinct_rows(values: np.ndarray, n: int) -> Result:
     values, n = _checked(values), _size(n)
     if _uncompiled():
         return count_distinct(values, *_trailing(len(values), n))
-    from slidewise.columns.holistic.distinct import sliding_distinct
+    from slidewise.columns.holistic.distinct_count import sliding_distinct
 
     out = np.empty(len(values), np.int64)
     sliding_distinct(*_codes(values), min(n, len(values)), out)
@@ -127,7 +127,7 @@ def count_distinct(values: np.ndarray, start: np.ndarray, end: np.ndarray) -> Re
     values, start, end = _checked(values), *_bounds(start, end, len(values))
     if _uncompiled():
         return interpreted.count_distinct(values, start, end)
-    from slidewise.columns.holistic.distinct import any_distinct, monotone_distinct
+    from slidewise.columns.holistic.distinct_count import any_distinct, monotone_distinct
 
     out = np.empty(len(start), np.int64)
     kernel = monotone_distinct if _monotone(start, end) else any_distinct
@@ -208,7 +208,7 @@ def _over(start: np.ndarray, end: np.ndarray, slide: Slide, jump: Jump, out: np.
 
     With the mod-prime frames of Wesley and Xu (100 to 10,000 rows) this takes a mode from 160 to 790 ns down to 40.
     """
-    from slidewise.columns.holistic.frames import arrange
+    from slidewise.columns.holistic.chunks import arrange
 
     if _monotone(start, end):
         slide(start, end, out)

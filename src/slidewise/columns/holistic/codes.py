@@ -4,7 +4,7 @@ import numpy as np
 from numba import uint64
 
 from slidewise.columns.holistic.compiling import helper, kernel, leaf
-from slidewise.columns.holistic.keys import keys_of
+from slidewise.columns.holistic.sort_keys import keys_of
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 

@@ -17,7 +17,7 @@ from slidewise.columns.holistic.bits import (
     trailing_zeros,
 )
 from slidewise.columns.holistic.compiling import leaf
-from slidewise.columns.holistic.positions import position
+from slidewise.columns.holistic.quantile_position import position
 
 #: words that the cursor of slide may skip, per row of a chunk, before follow does better with its summary
 MOST_SKIPS = 4

@@ -6,11 +6,11 @@ counting. O(sqrt w) a frame.
 
 import numpy as np
 
+from slidewise.columns.holistic.chunk_ranks import first_passes, rank, workspace
+from slidewise.columns.holistic.chunks import covered
 from slidewise.columns.holistic.compiling import kernel, leaf
-from slidewise.columns.holistic.frames import covered
-from slidewise.columns.holistic.keys import keys_of, words_of
 from slidewise.columns.holistic.mode_sliding import codes_of_order
-from slidewise.columns.holistic.ranks import first_passes, rank, workspace
+from slidewise.columns.holistic.sort_keys import keys_of, words_of
 
 
 @kernel

@@ -10,10 +10,10 @@ window of few rows keeps counts only, and is looked through when its mode loses 
 import numpy as np
 from numba import int64
 
+from slidewise.columns.holistic.chunk_ranks import first_passes, next_passes, rank, workspace
+from slidewise.columns.holistic.chunks import FEWEST, chunk_stop
 from slidewise.columns.holistic.compiling import helper, kernel, leaf
-from slidewise.columns.holistic.frames import FEWEST, chunk_stop
-from slidewise.columns.holistic.keys import keys_of, words_of
-from slidewise.columns.holistic.ranks import first_passes, next_passes, rank, workspace
+from slidewise.columns.holistic.sort_keys import keys_of, words_of
 
 #: windows that are looked through for their mode; at 32 rows that takes 7 ns a row instead of 12 where values are
 #: random, and 40 instead of 23 where they ascend, so that every row is a mode that is lost next

@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from slidewise.columns.holistic.chunk_ranks import first_passes, rank, workspace
+from slidewise.columns.holistic.chunks import covered
 from slidewise.columns.holistic.compiling import kernel, leaf
-from slidewise.columns.holistic.frames import covered
-from slidewise.columns.holistic.keys import keys_of, put_results
-from slidewise.columns.holistic.positions import position
-from slidewise.columns.holistic.ranks import first_passes, rank, workspace
+from slidewise.columns.holistic.quantile_position import position
+from slidewise.columns.holistic.sort_keys import keys_of, put_results
 from slidewise.columns.holistic.wavelet import build, levels_for, select
 
 

@@ -8,11 +8,11 @@ first of them, and a cursor for frames of changing size.
 import numpy as np
 
 from slidewise.columns.holistic.bits import ZERO
+from slidewise.columns.holistic.chunk_ranks import first_passes, next_passes, rank, workspace
+from slidewise.columns.holistic.chunks import chunk_stop
 from slidewise.columns.holistic.compiling import kernel
 from slidewise.columns.holistic.cursor import follow
-from slidewise.columns.holistic.frames import chunk_stop
-from slidewise.columns.holistic.keys import keys_of, put_results
-from slidewise.columns.holistic.ranks import first_passes, next_passes, rank, workspace
+from slidewise.columns.holistic.sort_keys import keys_of, put_results
 
 
 @kernel

@@ -9,11 +9,11 @@ import numpy as np
 from numba import int64, uint64
 
 from slidewise.columns.holistic.bits import ZERO
+from slidewise.columns.holistic.chunk_ranks import first_passes, next_passes, rank, workspace
 from slidewise.columns.holistic.compiling import helper, kernel
 from slidewise.columns.holistic.cursor import follow, put_rows, select, slide
-from slidewise.columns.holistic.keys import keys_of, put_results
 from slidewise.columns.holistic.quantile_middle import FEWEST, FIRST, expect, pick, put_middle
-from slidewise.columns.holistic.ranks import first_passes, next_passes, rank, workspace
+from slidewise.columns.holistic.sort_keys import keys_of, put_results
 
 
 def chunk_rows(w):

@@ -40,8 +40,8 @@ def sql(spark: Any, query: str, args: dict[str, Any] | list[Any] | None = None, 
 
     from pyspark.errors import AnalysisException
 
+    from slidewise.spark.sql.query_text import Source, Span
     from slidewise.spark.sql.rewrite import analysed, quiet, refusal, rewritten
-    from slidewise.spark.sql.source import Source, Span
     from slidewise.spark.with_columns import with_columns
 
     def run(text: str, frames: dict[str, Any]) -> Any:

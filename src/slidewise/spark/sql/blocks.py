@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from slidewise.spark.sql.source import CLAUSES, ORGANISING, Source, Span
+from slidewise.spark.sql.query_text import CLAUSES, ORGANISING, Source, Span
 
 _SET_OPERATIONS = ("UNION", "EXCEPT", "INTERSECT", "MINUS")
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from slidewise.spark.sql.source import CLAUSES, Source, Span
+from slidewise.spark.sql.query_text import CLAUSES, Source, Span
 
 _PARTITION = ("PARTITION BY", "DISTRIBUTE BY", "CLUSTER BY")  # to Spark, all of them are PARTITION BY in a window
 _ORDER = ("ORDER BY", "SORT BY")

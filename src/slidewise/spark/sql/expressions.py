@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from slidewise.spark.sql.source import Source, Span
+from slidewise.spark.sql.query_text import Source, Span
 
 _SELECT = "SELECT "
 

@@ -15,8 +15,8 @@ from typing import Any
 from slidewise.errors import InvalidInput
 from slidewise.spark.sql.blocks import Block, Scope, visit_blocks
 from slidewise.spark.sql.calls import Call, Spec, find_calls, named_windows
+from slidewise.spark.sql.query_text import Edit, Source, Span
 from slidewise.spark.sql.select import PREFIX, Below, Select, by_user, quoted
-from slidewise.spark.sql.source import Edit, Source, Span
 from slidewise.spark.sql.translate import aggregation
 from slidewise.spark.window import SpecifiedOver
 from slidewise.windows.definitions import Between

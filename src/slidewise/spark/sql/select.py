@@ -13,12 +13,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from slidewise.columns.order import OrderColumn
+from slidewise.columns.sorting import OrderColumn
 from slidewise.errors import InvalidInput
 from slidewise.spark.sql.blocks import Block, begins_query
 from slidewise.spark.sql.calls import Call, Spec, named_windows, resolved
 from slidewise.spark.sql.expressions import ColumnUse, is_aggregate, is_generator, is_stable, parsed
-from slidewise.spark.sql.source import Edit, Source, Span
+from slidewise.spark.sql.query_text import Edit, Source, Span
 from slidewise.spark.sql.translate import aggregation, beyond_spark, finished, frame, without_frame
 from slidewise.spark.window import SpecifiedOver
 

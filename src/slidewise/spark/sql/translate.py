@@ -17,7 +17,7 @@ from slidewise.aggregations.bloom_filter import BloomFilter
 from slidewise.aggregations.moment_sketch import MomentSketch
 from slidewise.errors import InvalidInput
 from slidewise.spark.sql.calls import Bound, Call, Frame, Ordered, Spec
-from slidewise.spark.sql.source import Source, Span
+from slidewise.spark.sql.query_text import Source, Span
 from slidewise.windows.definitions import Between, crosses
 from slidewise.windows.durations import CalendarDuration, Duration, duration
 

@@ -12,11 +12,11 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from slidewise.errors import InvalidInput, StateError
-from slidewise.spark.streams.definition import RESULT, StreamTask
-from slidewise.spark.streams.pieces import Bucket
+from slidewise.serialization import envelope
+from slidewise.spark.streams.state_store import Bucket
+from slidewise.spark.streams.stream_task import RESULT, StreamTask
 from slidewise.spark.streams.text import from_text
-from slidewise.state import envelope
-from slidewise.state.definition import Definition
+from slidewise.templates.fingerprint import Definition
 
 #: the state variables of a bucket, in Spark's checkpoint
 META, PIECES = "meta", "pieces"

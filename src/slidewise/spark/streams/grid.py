@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from slidewise.columns.deltas import units
-from slidewise.spark.streams.definition import NEVER, StreamTask
+from slidewise.columns.frames.deltas import units
+from slidewise.spark.streams.stream_task import NEVER, StreamTask
 from slidewise.windows.definitions import TimeWindow
 
 

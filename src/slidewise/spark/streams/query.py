@@ -14,11 +14,13 @@ import pyarrow as pa
 from slidewise.aggregations.over import Over
 from slidewise.columns.with_columns import names, ordering
 from slidewise.errors import InvalidInput
-from slidewise.spark.checks import require_packages
-from slidewise.spark.native import quoted
+from slidewise.spark.requirements import require_packages
 from slidewise.spark.session import PARTITIONS, PROVIDER, ROCKSDB
+from slidewise.spark.spark_operator import quoted
 from slidewise.spark.streams.checkpoint import remember, require_compatible
-from slidewise.spark.streams.definition import (
+from slidewise.spark.streams.metrics import AHEAD
+from slidewise.spark.streams.slices_or_rows import keeps_slices
+from slidewise.spark.streams.stream_task import (
     EMITS,
     REVISION,
     ROW,
@@ -28,9 +30,7 @@ from slidewise.spark.streams.definition import (
     depends_on_zone,
     reaches_ahead,
 )
-from slidewise.spark.streams.kept import keeps_slices
-from slidewise.spark.streams.metrics import AHEAD
-from slidewise.spark.streams.pack import BLOB, BUCKET, KEY_HASH, Packing, bucket_labels
+from slidewise.spark.streams.wire import BLOB, BUCKET, KEY_HASH, Packing, bucket_labels
 from slidewise.spark.with_columns import Group, Schema, _result_types, column, groups_of
 from slidewise.windows.durations import Duration, length
 
@@ -139,7 +139,7 @@ def slides_call(df: Any, expressions: dict[str, Over], partition_by: Any, order_
     from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
     from slidewise.spark.aggregate import _output as slides_output
-    from slidewise.spark.types import arrow_type
+    from slidewise.spark.schema import arrow_type
 
     chosen = Options(**options)
     group = Group(tuple(names(partition_by, "partition_by")), tuple(ordering(order_by)), expressions)
@@ -306,8 +306,8 @@ def planned(call: Call) -> Any:
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.types import LongType, StructField, StructType
 
-    from slidewise.spark.ship import on_executor, ship
-    from slidewise.spark.streams.processor import LEFT_OUT, Processor, stateful
+    from slidewise.spark.shipping import on_executor, ship
+    from slidewise.spark.streams.operator import LEFT_OUT, Processor, stateful
 
     df, task, output, event_time = call.df, call.task, call.output, call.event_time
     packing = Packing(task.rows, bucket_labels(task.buckets))

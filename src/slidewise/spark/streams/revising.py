@@ -14,16 +14,16 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from slidewise.columns.plan import pieces_of
-from slidewise.columns.slides import Slides, slides_of
-from slidewise.spark.streams.definition import NEVER, NOTE, REVISION, REVISIONS, ROW, StreamTask, reaches_ahead
-from slidewise.spark.streams.horizon import Arrived
-from slidewise.spark.streams.notes import key_numbers, noted
-from slidewise.spark.streams.pieces import Held
-from slidewise.spark.streams.processing import Processing
+from slidewise.columns.evaluate import pieces_of
+from slidewise.columns.frames.bounds import Frames
+from slidewise.columns.frames.slides import Slides, slides_of
+from slidewise.spark.streams.finality import Arrived
+from slidewise.spark.streams.last_results import key_numbers, noted
+from slidewise.spark.streams.pipeline import Processing
 from slidewise.spark.streams.slides import BEGIN, RowSlides, SlideProcessing, TimeSlides, last_times, rows_of
-from slidewise.spark.streams.step import Fate, Joined, Part, Results
-from slidewise.windows.bounds import Frames
+from slidewise.spark.streams.state_store import Held
+from slidewise.spark.streams.step_data import Fate, Joined, Part, Results
+from slidewise.spark.streams.stream_task import NEVER, NOTE, REVISION, REVISIONS, ROW, StreamTask, reaches_ahead
 
 
 class Revising(Processing):

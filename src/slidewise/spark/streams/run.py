@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from slidewise.spark.streams.definition import StreamTask
-from slidewise.spark.streams.processing import Processing
+from slidewise.spark.streams.pipeline import Processing
 from slidewise.spark.streams.revising import RevisedRows, RevisedRowSlides, RevisedTimeSlides
 from slidewise.spark.streams.slices import SlicedSlides
 from slidewise.spark.streams.slides import RowSlides, TimeSlides
+from slidewise.spark.streams.stream_task import StreamTask
 
 
 def processing_of(task: StreamTask) -> Processing:

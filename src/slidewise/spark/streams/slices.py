@@ -18,16 +18,16 @@ import pyarrow as pa
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
 from slidewise.columns.arrays import in_one_piece
-from slidewise.columns.order import arrange
-from slidewise.columns.plan import Evaluation
+from slidewise.columns.evaluate import Evaluation
+from slidewise.columns.frames.bounds import Frames
+from slidewise.columns.sorting import arrange
 from slidewise.planner.sharing import read_off
-from slidewise.spark.streams.definition import NEVER, StreamTask
-from slidewise.spark.streams.horizon import Arrived
-from slidewise.spark.streams.pieces import Held
-from slidewise.spark.streams.processing import of_type
+from slidewise.spark.streams.finality import Arrived
+from slidewise.spark.streams.pipeline import of_type
 from slidewise.spark.streams.slides import TimeSlides
-from slidewise.spark.streams.step import Fate, Joined
-from slidewise.windows.bounds import Frames
+from slidewise.spark.streams.state_store import Held
+from slidewise.spark.streams.step_data import Fate, Joined
+from slidewise.spark.streams.stream_task import NEVER, StreamTask
 
 
 class SlicedSlides(TimeSlides):

@@ -11,14 +11,14 @@ import numpy as np
 import pyarrow as pa
 
 from slidewise.columns.aggregate import slide_labels
-from slidewise.columns.plan import Evaluation
-from slidewise.columns.slides import Slides, slides_of
+from slidewise.columns.evaluate import Evaluation
+from slidewise.columns.frames.slides import Slides, slides_of
 from slidewise.errors import InvalidInput
-from slidewise.spark.streams.definition import NEVER, StreamTask
+from slidewise.spark.streams.finality import Arrived, first_needed
 from slidewise.spark.streams.grid import Grid
-from slidewise.spark.streams.horizon import Arrived, first_needed
-from slidewise.spark.streams.processing import Processing, of_type
-from slidewise.spark.streams.step import Fate, Joined, Part, Results, Sessions
+from slidewise.spark.streams.pipeline import Processing, of_type
+from slidewise.spark.streams.step_data import Fate, Joined, Part, Results, Sessions
+from slidewise.spark.streams.stream_task import NEVER, StreamTask
 from slidewise.windows.definitions import DeltaWindow, RowsWindow, TimeWindow
 
 #: Before the first watermark, nothing has come out.

@@ -1,0 +1,11 @@
+"""Arithmetic that kernels have a faster form of (structs.py), with the same results to the last bit."""
+
+from __future__ import annotations
+
+
+def divided(total: float, count: float, share: float) -> float:
+    """total / count, where share = 1 / count is at hand."""
+    return total / count
+
+
+divided._intrinsic_ = True  # not cloned with the functions that call it

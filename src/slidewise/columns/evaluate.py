@@ -1,0 +1,354 @@
+"""From expressions to columns: what is shared between them, and how each result is made.
+
+Order, frames, codes and null masks are made once per call (data.py). Here equal aggregates are computed once, what
+follows from others is derived from them, and what can be read off the bounds of a frame needs no algorithm at all.
+"""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from slidewise.aggregations import integer_sums
+from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.collecting import CollectList, CollectSet
+from slidewise.aggregations.distinct import AvgDistinct, OfDistinct, SumDistinct
+from slidewise.aggregations.frequencies import CountDistinct
+from slidewise.aggregations.over import Over
+from slidewise.aggregations.positions import Last, NthValue
+from slidewise.aggregations.ranks import Percentile
+from slidewise.aggregations.sums import Avg, Count, Sum
+from slidewise.columns import encoding, fused
+from slidewise.columns.arranged import Data, View
+from slidewise.columns.frames.bounds import Frames, Pieces, Scattered
+from slidewise.columns.threads import compute_keys
+from slidewise.columns.valid import every
+from slidewise.planner.choose import Situation, choose
+from slidewise.planner.sharing import VARIANCES, base_of, may_join, read_off
+
+#: results in the arranged order, and which of them are not null
+Result = tuple[np.ndarray, np.ndarray]
+
+
+class Evaluation:
+    """The columns of one call."""
+
+    def __init__(self, data: Data, expressions: Iterable[Over], threads: int, slides: np.ndarray | None = None) -> None:
+        self.data, self.threads = data, threads
+        #: where the slides of each key begin; None: every row has a frame, and results go back to the input's order
+        self.slides = slides
+        self.wanted = set(expressions)
+        self._done: dict[Any, Result] = {}
+
+    def columns(self, expressions: Mapping[str, Over]) -> dict[str, pa.Array]:
+        """The new columns. Window by window, so that what is made for one of them can go before the next."""
+        windows = list(dict.fromkeys(over.window for over in expressions.values()))
+        windows.sort(key=self.data.looks_at_order, reverse=True)
+        done: dict[str, pa.Array] = {}
+        for window, following in zip(windows, [*windows[1:], None], strict=True):
+            self.data.frames(window)
+            if following is None or not self.data.looks_at_order(following):
+                self.data.forget()
+            here = {name: over for name, over in expressions.items() if over.window == window}
+            if len(self.data.source) * len(expressions) >= fused.MANY:
+                self._join(list(dict.fromkeys(here.values())))
+            done |= {name: self.column(over) for name, over in here.items()}
+            self.data.forget(window)
+            self._done.clear()
+        return {name: done[name] for name in expressions}
+
+    def column(self, over: Over) -> pa.Array:
+        """One new column, in the order of the input."""
+        aggregation, window = over.aggregation, over.window
+        if isinstance(aggregation, Percentile) and aggregation.parts:
+            return encoding.side_by_side(
+                [self.column(Over(part, window, over.algorithm)) for part in aggregation.parts]
+            )
+        view = self.data.view(aggregation)
+        frames = view.frames(window)
+        due = self.data.due(window) if self.slides is None else None
+        # Frames that are lists of rows have no bounds to read anything off.
+        bounded = isinstance(frames, Pieces) or not isinstance(frames, Scattered)
+        if read_off(over) and (bounded or isinstance(aggregation, Count)):
+            if isinstance(aggregation, CollectList):
+                return self._lists(aggregation, view, frames, due)
+            values, valid = _read_off(aggregation, view, frames)
+            decode = encoding.results if isinstance(aggregation, Count) else self._carried(aggregation)
+            return self._finish(values, valid, due, decode)
+        if self._is_exact(aggregation):
+            return self._exact(over, view, frames, due)
+        values, valid = self._computed(over, view, frames)
+        return self._finish(values, valid, due, self._decoder(aggregation, view))
+
+    # ---- computing
+    def _computed(self, over: Over, view: View, frames: Frames) -> Result:
+        if over not in self._done:
+            self._done[over] = self._compute(over, view, frames)
+        return self._done[over]
+
+    def _compute(self, over: Over, view: View, frames: Frames) -> Result:
+        aggregation = over.aggregation
+        derived = self._derived(over, view, frames)
+        if derived is not None:
+            return derived
+        encoded = view.arguments(aggregation)
+        columns = tuple(e.values for e in encoded)
+        return self._run(aggregation, columns, view, frames, over.algorithm)
+
+    def _run(
+        self, aggregation: Aggregation, columns: tuple[np.ndarray, ...], view: View, frames: Frames, algorithm: str
+    ) -> Result:
+        if algorithm == "auto":
+            algorithm = _chosen(aggregation, columns, frames)
+        found = compute_keys([aggregation], columns, frames, algorithm, self._keys(view), self.threads)
+        assert found is not None
+        return _with_empty(aggregation, frames, *found[0])
+
+    def _keys(self, view: View) -> tuple[np.ndarray, np.ndarray]:
+        """Where each key begins among the frames and among the rows."""
+        return (self.data.offsets if self.slides is None else self.slides), view.offsets
+
+    # ---- several results in one pass
+    def _join(self, overs: list[Over]) -> None:
+        """Compute together what reads the same columns over the same frames by the same algorithm."""
+        groups: dict[Any, list[Over]] = {}
+        for over in overs:
+            aggregation = over.aggregation
+            if not may_join(over) or self._is_exact(aggregation):
+                continue
+            view = self.data.view(aggregation)
+            frames = view.frames(over.window)
+            columns = tuple(e.values for e in view.arguments(aggregation))
+            if all(c.dtype.kind in "biuf" for c in columns) and not isinstance(frames, Scattered):
+                algorithm = _chosen(aggregation, columns, frames)
+                op = aggregation.compiled(columns, frames.longest)
+                counted = frames.longest if algorithm == "sba" and frames.trailing is not None else 0
+                if algorithm in fused.ALGORITHMS and op is not None and fused.joinable(op, counted):
+                    groups.setdefault((view.key, view.encodings(aggregation), algorithm), []).append(over)
+        for (*_, algorithm), group in groups.items():
+            for first in range(0, len(group) - 1, fused.MOST):
+                self._run_jointly(group[first : first + fused.MOST], algorithm)
+
+    def _run_jointly(self, group: list[Over], algorithm: str) -> None:
+        view = self.data.view(group[0].aggregation)
+        frames = view.frames(group[0].window)
+        encodings = view.encodings(group[0].aggregation)
+        columns = tuple(view.encoded(encoding).values for encoding in encodings)
+        aggregations = [over.aggregation for over in group]
+        if any(map(fused.minds_nan, aggregations)) and columns[0].dtype.kind == "f" and not view.has_nan(encodings[0]):
+            aggregations = list(map(fused.of_numbers, aggregations))
+        found = compute_keys(aggregations, columns, frames, algorithm, self._keys(view), self.threads)
+        for over, result in zip(group, found or [], strict=found is not None):
+            self._done[over] = _with_empty(over.aggregation, frames, *result)
+
+    # ---- results that follow from others
+    def _derived(self, over: Over, view: View, frames: Frames) -> Result | None:
+        """The result from another one of the call, which is then computed once for all that need it."""
+        base = base_of(over, self.wanted)
+        if base is None:
+            return None
+        if type(over.aggregation) is Avg:
+            column = view.arguments(over.aggregation)[0].values
+            if column.dtype.kind != "f" and not _exact_as_floats(column, frames.longest):
+                return None
+            total, valid = self._computed(base, view, frames)
+            return quotients(total, frames), valid
+        squares, valid = self._computed(base, view, frames)
+        less, root = VARIANCES[type(over.aggregation)]
+        counts = frames.count - less
+        with np.errstate(invalid="ignore", divide="ignore"):
+            out = squares / counts
+        return (np.sqrt(out) if root else out), valid & (counts > 0)
+
+    # ---- exact sums of decimals and durations
+    def _is_exact(self, aggregation: Aggregation) -> bool:
+        """Whether the aggregation is in the integers that the column's values are made of."""
+        kinds = (encoding.family(self.data.array(name).type) for name in aggregation.columns[:1])
+        return isinstance(aggregation, Sum | Avg | OfDistinct) and next(kinds) in ("decimal", "duration")
+
+    def _exact(self, over: Over, view: View, frames: Frames, due: np.ndarray | None) -> pa.Array:
+        """Sums and means in the integers that decimals and durations are made of."""
+        aggregation = over.aggregation
+        name = aggregation.columns[0]
+        kind = self.data.array(name).type
+        if pa.types.is_dictionary(kind):
+            kind = kind.value_type
+        digits = view.arguments(aggregation)[0].values
+        decimals = pa.types.is_decimal(kind)
+        if decimals and (digits.dtype == object or not integer_sums.proven(digits, frames.longest)):
+            return self._decimals(over, view, frames, due, kind)
+        distinct, mean = isinstance(aggregation, OfDistinct), isinstance(aggregation, Avg | AvgDistinct)
+        try:
+            total, valid = self._run(SumDistinct() if distinct else Sum(), (digits,), view, frames, over.algorithm)
+        except OverflowError:  # of durations, whose mean may fit all the same
+            if not mean or distinct:
+                raise
+            total, valid = self._run(Sum().variant(lower=int), (digits.astype(object),), view, frames, "auto")
+            total = np.where(valid, total, 0)
+        if mean:
+            count = self._run(CountDistinct(), (digits,), view, frames, "auto")[0] if distinct else frames.count
+            if not decimals:
+                total = divided(total, count, 1)
+            elif _largest(total) < 2**63 // 10**4:
+                total = divided(total, count, 10 ** (encoding.decimal_avg_type(kind).scale - kind.scale))
+            else:
+                return self._decimals(over, view, frames, due, kind)
+        if not decimals:
+            return self._finish(total, valid, due, lambda out, ok: encoding.arrow(out, ok, kind))
+        result = encoding.decimal_avg_type(kind) if mean else encoding.decimal_sum_type(kind)
+        return self._finish(total, valid, due, lambda out, ok: encoding.decimals(out, ok, result))
+
+    def _decimals(self, over: Over, view: View, frames: Frames, due: np.ndarray | None, kind: pa.DataType) -> pa.Array:
+        """Decimals that are too wide for 64 bits, as Python's, with as many digits as it takes."""
+        aggregation = over.aggregation
+        values = view.encoded((aggregation.columns[0], "object")).values
+        mean = isinstance(aggregation, Avg | AvgDistinct)
+        result = encoding.decimal_avg_type(kind) if mean else encoding.decimal_sum_type(kind)
+        with decimal.localcontext(prec=100):
+            out, valid = self._run(aggregation, (values,), view, frames, over.algorithm)
+            if mean:
+                out = np.array(
+                    [encoding.exact_decimal(v, result) if ok else None for v, ok in zip(out, valid, strict=True)],
+                    object,
+                )
+            return self._finish(out, valid, due, lambda values, ok: encoding.objects(values, ok, result))
+
+    # ---- results as columns
+    def _finish(
+        self, values: np.ndarray, valid: np.ndarray, due: np.ndarray | None, decode: encoding.Decode
+    ) -> pa.Array:
+        if due is not None:
+            valid = valid & due
+        return decode(self._restored(values), valid if every(valid) else self._restored(valid))
+
+    def _restored(self, values: np.ndarray) -> np.ndarray:
+        return values if self.slides is not None else self.data.arrangement.restore(values)
+
+    def _carried(self, aggregation: Aggregation) -> encoding.Decode:
+        return self.data.encoded((aggregation.columns[0], "row")).decode
+
+    def _decoder(self, aggregation: Aggregation, view: View) -> encoding.Decode:
+        first = view.arguments(aggregation)[0]
+        if aggregation.keeps_type:
+            return first.decode
+        if isinstance(aggregation, CollectSet | CollectList):
+            column = self.data.array(aggregation.columns[0])
+            return lambda values, valid: encoding.lists(values, valid, column)
+        part = first.decode if aggregation.parts_keep_type else None
+        kinds = [self.data.array(name).type for name in aggregation.columns]
+        return lambda values, valid: encoding.results(
+            values, valid, aggregation.result_fields, part, lambda: encoding.type_by_trial(aggregation, kinds)
+        )
+
+    def _lists(self, aggregation: Aggregation, view: View, frames: Frames, due: np.ndarray | None) -> pa.Array:
+        """All values of every frame: one take along the frames, in the order of the input."""
+        restore = self._restored
+        pieces = [Frames(restore(p.start), restore(p.end)) for p in pieces_of(frames)]
+        late = None if due is None else restore(~due)
+        if late is not None:
+            pieces = [Frames(p.start, np.where(late, p.start, p.end)) for p in pieces]
+        rows, offsets = Pieces(pieces).rows_of_all()
+        values = self.data.taken(aggregation.columns[0], view.row(rows), np.ones(len(rows), bool))
+        mask = None if late is None else encoding.results(late, np.ones(len(late), bool))
+        if offsets[-1] < 2**31:
+            return pa.ListArray.from_arrays(
+                encoding.results(offsets.astype(np.int32), np.ones(len(offsets), bool)), values, mask=mask
+            )
+        return pa.LargeListArray.from_arrays(encoding.whole_numbers(offsets), values, mask=mask)
+
+
+def _with_empty(aggregation: Aggregation, frames: Frames, out: np.ndarray, valid: np.ndarray) -> Result:
+    """Results with those of frames without rows."""
+    empty = frames.empty
+    if empty is None or aggregation.empty is None:
+        return out, valid
+    if out.dtype.kind == "O":
+        for i in np.flatnonzero(empty):
+            out[i] = aggregation.empty
+    else:
+        out[empty] = aggregation.empty
+    return out, valid | empty
+
+
+def _chosen(aggregation: Aggregation, columns: tuple[np.ndarray, ...], frames: Frames) -> str:
+    """The algorithm that the planner takes."""
+    algorithm = choose(aggregation, situation(columns, frames)).algorithm
+    if isinstance(frames, Scattered) and not isinstance(frames, Pieces) and algorithm == "flat_fat":
+        return "recalculate"
+    return algorithm
+
+
+def situation(columns: tuple[np.ndarray, ...], frames: Frames) -> Situation:
+    """What decides which algorithm runs."""
+    return Situation(
+        "columns",
+        rows=frames.trailing,
+        trailing=frames.trailing is not None,
+        monotone=frames.monotone,
+        numbers=all(c.dtype.kind in "biuf" for c in columns),
+        integers=all(c.dtype.kind in "iu" for c in columns),
+    )
+
+
+def pieces_of(frames: Frames) -> list[Frames]:
+    """The stretches of neighbouring rows that frames are made of."""
+    return frames.pieces if isinstance(frames, Pieces) else [frames]
+
+
+# ---- what the bounds alone tell
+def _read_off(aggregation: Aggregation, view: View, frames: Frames) -> Result:
+    """The number of rows, or the row of a position in the frame: O(1) per row, and no algorithm."""
+    if isinstance(aggregation, Count):
+        return frames.count, np.ones(len(frames), bool)
+    pieces = pieces_of(frames)
+    if isinstance(aggregation, Last):
+        row, found = np.zeros(len(frames), np.int64), np.zeros(len(frames), bool)
+        for piece in pieces:
+            has = piece.end > piece.start
+            row, found = np.where(has, piece.end - 1, row), found | has
+        return view.row(row), found
+    left = np.full(len(frames), aggregation.parameters["n"] - 1 if isinstance(aggregation, NthValue) else 0)
+    row, found = np.zeros(len(frames), np.int64), np.zeros(len(frames), bool)
+    for piece in pieces:
+        here = ~found & (left < piece.end - piece.start)
+        row = np.where(here, piece.start + left, row)
+        found |= here
+        left -= piece.end - piece.start
+    return view.row(row), found
+
+
+# ---- divisions
+def quotients(totals: np.ndarray, frames: Frames) -> np.ndarray:
+    """Totals divided by the number of rows; most frames of trailing rows have one and the same."""
+    n = frames.trailing
+    if n is None:
+        return totals / np.maximum(frames.count, 1)
+    out = np.empty(len(totals))
+    np.divide(totals[:n], np.arange(1, min(n, len(totals)) + 1), out=out[:n])
+    np.divide(totals[n:], n, out=out[n:])
+    return out
+
+
+def _exact_as_floats(column: np.ndarray, longest: int) -> bool:
+    """Whether no sum of so many of these integers is too large for a float."""
+    return column.dtype.kind in "iu" and _largest(column) * longest <= integer_sums.EXACT
+
+
+def divided(totals: np.ndarray, counts: np.ndarray, scale: int) -> np.ndarray:
+    """totals * scale / counts, rounded half away from zero, in integers: in Python's where totals reach 2**63."""
+    counts = np.maximum(counts, 1)
+    if _largest(totals) >= 2**63:
+        totals, counts = totals.astype(object), np.broadcast_to(counts, totals.shape).astype(object)
+    size = np.abs(totals)
+    whole, rest = size // counts, size % counts
+    return (np.sign(totals) * (whole * scale + (2 * rest * scale + counts) // (2 * counts))).astype(
+        np.int64, copy=False
+    )
+
+
+def _largest(values: np.ndarray) -> int:
+    return max(abs(int(values.min())), abs(int(values.max()))) if len(values) else 0

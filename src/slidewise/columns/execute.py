@@ -1,0 +1,416 @@
+"""One aggregation over frames of columns: compiled where numba can, interpreted where not, by any algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.distinct import OfDistinct
+from slidewise.aggregations.ranks import Percentile
+from slidewise.aggregations.values import plain
+from slidewise.columns import fused_kernel
+from slidewise.columns.frames.bounds import Frames, KeyedTrailingRows, Pieces, Scattered
+from slidewise.columns.fused import Joint, joint
+from slidewise.columns.valid import all_valid
+from slidewise.errors import IllegalPair
+from slidewise.registry import algorithm as algorithm_entry
+from slidewise.registry import require_legal
+from slidewise.registry.entries import AlgorithmEntry
+from slidewise.templates import fifo, fold
+from slidewise.templates.bind import bind, functions_of
+from slidewise.templates.compile import kernel, new_state, partial_dtype, result_dtype
+from slidewise.templates.interpret import optional_names, run_interpreted, swag_class
+
+if TYPE_CHECKING:
+    from slidewise.columns.buffers import Room
+
+Columns = tuple[np.ndarray, ...]
+
+
+Results = tuple[np.ndarray, np.ndarray]
+
+
+def compute(
+    aggregation: Aggregation, columns: Columns, frames: Frames, algorithm: str, room: Room | None = None
+) -> Results:
+    """The results of all frames, and which of them are not null; `room` says where to put them."""
+    entry = algorithm_entry(algorithm)
+    require_legal(entry, aggregation)
+    _require_frames(entry, frames)
+    distinct = isinstance(aggregation, OfDistinct) and entry.name == "flat_fat"
+    in_pieces = isinstance(frames, Pieces) and entry.name == "flat_fat" and not distinct
+    if isinstance(frames, Scattered) and not in_pieces:
+        return _gathered(aggregation, columns, frames, algorithm)
+    if distinct:
+        return _distinct(entry, aggregation.of, columns, frames)  # type: ignore[attr-defined]
+    numeric = all(c.dtype.kind in "biuf" for c in columns)
+    if not entry.events:
+        return _holistic(entry, aggregation, columns[0], frames)
+    if numeric and entry.compiled and (other := aggregation.by_columns(columns)) is not None:
+        base, made, finish = other
+        out, valid = compute(base, made, frames, algorithm, room)
+        return finish(out), valid
+    op = aggregation.compiled(columns, frames.longest) if numeric and entry.compiled else None
+    result = _compiled(entry, op, columns, frames, room) if op is not None else None
+    return result if result is not None else _interpreted(entry, aggregation, columns, frames)
+
+
+def compute_jointly(
+    aggregations: Sequence[Aggregation], columns: Columns, frames: Frames, algorithm: str, room: Room
+) -> list[Results] | None:
+    """As compute() for several aggregations at once; None where that cannot be compiled."""
+    entry = algorithm_entry(algorithm)
+    ops = [aggregation.compiled(columns, frames.longest) for aggregation in aggregations]
+    if any(op is None for op in ops):
+        return None
+    made = [op for op in ops if op is not None]
+    outs = tuple(
+        room.take(f"result {k}", result_dtype(op, columns, partial_dtype(op, columns))) for k, op in enumerate(made)
+    )
+    if frames.trailing is not None and entry.name == "sba" and len(frames):
+        return _jointly_counted(made, columns, frames, outs, room)
+    valid = room.take("valid", np.dtype(bool))
+    for array in () if _writes_every(entry, frames) else (*outs, valid):
+        array.fill(0)
+    op = joint(made, columns, counted=False)
+    run: _Runner = _RUNNERS.get(entry.name, _run_fifo)
+    if not run(_Compiler(entry.module, op, op.partial), columns, frames, outs, valid):
+        return None
+    return [(out, valid) for out in outs]
+
+
+def _jointly_counted(
+    ops: list[Aggregation], columns: Columns, frames: Frames, outs: tuple[np.ndarray, ...], room: Room
+) -> list[Results] | None:
+    """Trailing rows: their number is known, but for the first ones. Results in doubt are computed alone."""
+    from slidewise.columns.buffers import scratch
+
+    op, n = joint(ops, columns, counted=True), frames.longest
+    c = _Compiler(fused_kernel, op, op.partial)
+    now, later = (tuple(outs[k] for k in group) for group in (op.now, op.later))
+    doubtful = np.array([len(frames), 0])
+    work = scratch(2 * n + 2, op.partial), scratch(2 * fused_kernel.BLOCK, op.waiting)
+    if not c.call(fused_kernel.run, *work, columns, n, now, later, doubtful):
+        return None
+    valid = all_valid(len(frames))
+    results = [(out, valid) for out in outs]
+    sba = algorithm_entry("sba").module
+    few = next(count for count in range(n) if op.defined(count + 1))  # frames too short for a result of all
+    for k in op.later:
+        results[k] = outs[k], room.take(f"valid {k}", np.dtype(bool))
+        results[k][1].fill(True)
+        alone = _Compiler(sba, ops[k], partial_dtype(ops[k], columns))
+        for first, end in ((0, few), (int(doubtful[0]), int(doubtful[1]))):
+            if first < end and not _again(alone, columns, n, first, end, *results[k]):
+                return None
+    return results
+
+
+def _require_frames(entry: AlgorithmEntry, frames: Frames) -> None:
+    if entry.name in _BY_BOUNDS or not entry.events or frames.monotone:
+        return
+    raise IllegalPair(
+        f"{entry.name} needs frames whose bounds never move back, and these do. "
+        "Use flat_fat, which answers any frame in logarithmic time, or recalculate"
+    )
+
+
+# ---- frames with holes
+def _gathered(aggregation: Aggregation, columns: Columns, frames: Scattered, algorithm: str) -> Results:
+    """Frames with holes by copying their rows one frame after the other: O(rows of all frames), a batch at a time."""
+    done = []
+    for rows, offsets in frames.batches(_BATCH):
+        gathered = tuple(c[rows] for c in columns)
+        done.append(compute(aggregation, gathered, Frames(offsets[:-1], offsets[1:]), algorithm))
+    if not done:
+        return compute(aggregation, tuple(c[:0] for c in columns), Frames(*np.zeros((2, 0), np.int64)), algorithm)
+    outs, valids = zip(*done, strict=True)
+    return np.concatenate(outs), np.concatenate(valids)
+
+
+#: rows that are copied at a time; a frame alone may have more
+_BATCH = 1 << 20
+
+
+# ---- holistic
+def _holistic(entry: AlgorithmEntry, aggregation: Aggregation, column: np.ndarray, frames: Frames) -> Results:
+    """The kernels of order statistics, distinct counts and modes, on values as 64-bit numbers."""
+    from slidewise.columns import holistic
+
+    if isinstance(aggregation, Percentile) and aggregation.parts:
+        found = [_holistic(entry, part, column, frames) for part in aggregation.parts]
+        lists = np.empty(len(frames), object)
+        for i, row in enumerate(zip(*(out.tolist() for out, _ in found), strict=True)):
+            lists[i] = list(row)
+        return lists, found[0][1]
+    values = _as_64_bits(entry, aggregation, column)
+    n = frames.trailing
+    if entry.name == "chunk_ranks":
+        rule, fraction = aggregation.rule_and_fraction  # type: ignore[attr-defined]
+        if n is not None:
+            out, valid = holistic.quantile_rows(values, n, fraction, rule)
+        else:
+            out, valid = holistic.quantile(values, frames.start, frames.end, fraction, rule)
+    elif entry.name == "last_occurrence":
+        if n is not None:
+            out, valid = holistic.count_distinct_rows(values, n)
+        else:
+            out, valid = holistic.count_distinct(values, frames.start, frames.end)
+    else:
+        out, valid = holistic.mode_rows(values, n) if n is not None else holistic.mode(values, frames.start, frames.end)
+    return (out.astype(column.dtype, copy=False) if aggregation.keeps_type else out), valid
+
+
+def _as_64_bits(entry: AlgorithmEntry, aggregation: Aggregation, column: np.ndarray) -> np.ndarray:
+    beyond = column.dtype.kind == "u" and column.max(initial=0) >= 2**63
+    if beyond and aggregation.order_statistic and aggregation.interpolates:  # type: ignore[attr-defined]
+        return column.astype(np.float64)  # as the result is
+    if column.dtype.kind not in "biuf" or beyond:
+        raise IllegalPair(
+            f"{entry.name} works on numbers of 64 bits, and the column is of {column.dtype}. "
+            "Use order_statistic_tree, incremental_count_distinct or incremental_mode, which take anything"
+        )
+    return column.astype(np.float64 if column.dtype.kind == "f" else np.int64, copy=False)
+
+
+# ---- compiled
+def _compiled(
+    entry: AlgorithmEntry, op: Aggregation, columns: Columns, frames: Frames, room: Room | None
+) -> Results | None:
+    partial = partial_dtype(op, columns)
+    dtype = result_dtype(op, columns, partial)
+    every = _writes_every(entry, frames)
+    out = np.empty(len(frames), dtype) if room is None else room.take("result", dtype)
+    # Where all frames have a result, drivers of trailing rows fill what there is of `valid`, and here that is nothing.
+    forms = (op,) if op.counted is None else (op, op.counted)
+    sure = every and all(form.defined is Aggregation.defined for form in forms) and entry.name not in _BY_BOUNDS
+    if sure:
+        valid = np.empty(0, bool)
+    else:
+        valid = np.empty(len(frames), bool) if room is None else room.take("valid", np.dtype(bool))
+    if not every:
+        out.fill(0)
+        valid.fill(False)
+    run: _Runner = _RUNNERS.get(entry.name, _run_fifo)
+    if not run(_Compiler(entry.module, op, partial), columns, frames, out, valid):
+        return None
+    if sure:
+        return out, all_valid(len(frames))
+    if every and op.defined is not Aggregation.defined:
+        out[~valid] = np.zeros(1, dtype)[0]  # whatever stood in the memory
+    return out, valid
+
+
+def _writes_every(entry: AlgorithmEntry, frames: Frames) -> bool:
+    """Whether the driver writes `valid` for every frame; others leave empty ones alone."""
+    return frames.trailing is not None or (isinstance(frames, KeyedTrailingRows) and entry.name not in _RUNNERS)
+
+
+class _Compiler:
+    """Kernels of one algorithm and aggregation."""
+
+    def __init__(self, module: ModuleType, op: Aggregation, partial: np.dtype) -> None:
+        self.module, self.op, self.partial = module, op, partial
+
+    def work(self, size: int) -> np.ndarray:
+        """Room for that many partials."""
+        return np.zeros(max(size, 1), self.partial)
+
+    def call(self, driver: Any, *args: Any) -> bool:
+        """Run a driver compiled; False where numba cannot compile it."""
+        more = self.op.functions if isinstance(self.op, Joint) else None
+        function = kernel(driver, self.module, self.op, self.partial, args, more)
+        if function is not None:
+            function(*args)
+        return function is not None
+
+
+def _run_fifo(c: _Compiler, columns: Columns, frames: Frames, out: Any, valid: np.ndarray) -> bool:
+    state = new_state(c.module, c.op, c.partial, frames.longest + 1)
+    if frames.trailing is not None:
+        return c.call(fifo.run_rows, state, columns, frames.trailing, out, valid)
+    if isinstance(frames, KeyedTrailingRows):
+        return c.call(fifo.run_keys, state, columns, frames.offsets, frames.n, out, valid)
+    return c.call(fifo.run, state, columns, 0, 0, frames.start, frames.end, out, valid)
+
+
+def _run_fold(c: _Compiler, columns: Columns, frames: Frames, out: Any, valid: np.ndarray) -> bool:
+    return c.call(fold.run, columns, frames.start, frames.end, out, valid)
+
+
+def _run_sba(c: _Compiler, columns: Columns, frames: Frames, out: Any, valid: np.ndarray) -> bool:
+    if frames.trailing is not None and frames.longest > c.module.MOST_ROWS:
+        from slidewise.algorithms import _sba_blocks
+
+        c = _Compiler(_sba_blocks, c.op, c.partial)
+    if frames.trailing is not None and c.op.counted is not None and len(out):
+        return _run_counted(c, c.op.counted, columns, frames.longest, out, valid)
+    if frames.trailing is not None:
+        return c.call(c.module.run_rows, c.work(c.module.room(frames.longest)), columns, frames.longest, out, valid)
+    return c.call(c.module.run_frames, c.work(frames.longest), columns, frames.start, frames.end, out, valid)
+
+
+def _run_counted(c: _Compiler, op: Aggregation, columns: Columns, n: int, out: np.ndarray, valid: np.ndarray) -> bool:
+    """Without counts in the partials; from the first to the last row in doubt, once more with them."""
+    sba = c.module
+    counted = _Compiler(sba, op, partial_dtype(op, columns * 2))
+    doubtful = np.array([len(out), 0])
+    work = counted.work(sba.room(n))
+    if not counted.call(sba.run_counted, work, columns, n, out, valid, doubtful):
+        return False
+    first, end = (int(row) for row in doubtful)
+    if first >= end:
+        return True
+    return _again(c, columns, n, first, end, out, valid)
+
+
+def _again(c: _Compiler, columns: Columns, n: int, first: int, end: int, out: np.ndarray, valid: np.ndarray) -> bool:
+    """Rows first to end - 1, with counts in the partials."""
+    base = max(0, first - n)
+    again, sure = np.zeros(end - base, out.dtype), np.empty(end - base, bool)
+    done = c.call(c.module.run_rows, c.work(c.module.room(n)), tuple(x[base:end] for x in columns), n, again, sure)
+    out[first:end], valid[first:end] = again[first - base :], sure[first - base :]
+    return done
+
+
+def _run_pba(c: _Compiler, columns: Columns, frames: Frames, out: Any, valid: np.ndarray) -> bool:
+    if frames.trailing is None:
+        return _run_sba(_Compiler(algorithm_entry("sba").module, c.op, c.partial), columns, frames, out, valid)
+    done: bool = c.module.rolling_pba(c.op, c.partial, columns, frames.longest, out, valid)
+    return done
+
+
+def _run_flat_fat(c: _Compiler, columns: Columns, frames: Frames, out: Any, valid: np.ndarray) -> bool:
+    tree = c.work(_tree_size(columns))
+    if isinstance(frames, Pieces):
+        return c.call(c.module.run_pieces, tree, columns, *frames.bounds, out, valid)
+    return c.call(c.module.run_frames, tree, columns, frames.start, frames.end, out, valid)
+
+
+def _tree_size(columns: Columns) -> int:
+    return 2 << max(0, len(columns[0]) - 1).bit_length()
+
+
+_Runner = Callable[[_Compiler, Columns, Frames, Any, np.ndarray], bool]
+#: those whose drivers go by the bounds of frames, also for trailing rows
+_BY_BOUNDS = ("recalculate", "flat_fat")
+_RUNNERS: dict[str, _Runner] = {
+    "recalculate": _run_fold,
+    "sba": _run_sba,
+    "pba": _run_pba,
+    "flat_fat": _run_flat_fat,
+}
+
+
+# ---- distinct values
+def _distinct(entry: AlgorithmEntry, of: Aggregation, columns: Columns, frames: Frames) -> Results:
+    """An aggregation of the different values of each frame: O(log n) per row and frame."""
+    column = columns[0]
+    order = np.argsort(-frames.start, kind="stable")
+    following = _next_rows(column)
+    op = of.compiled(columns, frames.longest) if column.dtype.kind in "biuf" else None
+    if op is not None:
+        c = _Compiler(entry.module, op, partial_dtype(op, columns))
+        out = np.zeros(len(frames), result_dtype(op, columns, c.partial))
+        valid = np.zeros(len(frames), bool)
+        tree = c.work(_tree_size(columns))
+        if c.call(entry.module.run_distinct, tree, following, order, columns, frames.start, frames.end, out, valid):
+            return out, valid
+    work = [None] * _tree_size(columns), following.tolist(), order.tolist()
+    bounds = frames.start.tolist(), frames.end.tolist()
+    results = _drive(of, functions_of(entry.module), "run_distinct", work, column.tolist(), *bounds)
+    return _as_arrays(results, lambda: _type_of_one(of, columns))
+
+
+def _next_rows(column: np.ndarray) -> np.ndarray:
+    """For each row the next one with the same value, or the number of rows."""
+    if column.dtype.kind == "O":
+        known: dict[Any, int] = {}
+        codes = np.array([known.setdefault(plain(value), len(known)) for value in column], np.int64)
+    else:
+        codes = np.unique(column, return_inverse=True)[1]
+    by_value = np.argsort(codes, kind="stable")
+    following = np.full(len(column), len(column))
+    again = codes[by_value[1:]] == codes[by_value[:-1]]
+    following[by_value[:-1][again]] = by_value[1:][again]
+    return following
+
+
+# ---- interpreted
+def _interpreted(entry: AlgorithmEntry, aggregation: Aggregation, columns: Columns, frames: Frames) -> Results:
+    lists = [c.tolist() for c in columns]
+    rows = lists[0] if aggregation.arity == 1 else list(zip(*lists, strict=True))
+    start, end = frames.start.tolist(), frames.end.tolist()
+    if entry.name == "recalculate":
+        results = _drive(aggregation, [fold.run], "run", (), rows, start, end)
+    elif entry.name == "flat_fat":
+        tree = [None] * _tree_size(columns)
+        driver = "run_frames"
+        if isinstance(frames, Pieces):
+            driver, (start, end) = "run_pieces", ([b.tolist() for b in bounds] for bounds in frames.bounds)
+        results = _drive(aggregation, functions_of(entry.module), driver, (tree,), rows, start, end, len(frames))
+    elif entry.name in ("sba", "pba"):
+        work = [None] * max(1, frames.longest)
+        results = _drive(
+            aggregation, functions_of(algorithm_entry("sba").module), "run_frames", (work,), rows, start, end
+        )
+    else:
+        options = {"capacity": frames.longest + 1} if "capacity" in entry.options else {}
+        results = list(run_interpreted(swag_class(entry, aggregation)(**options), rows, start, end))
+    return _as_arrays(results, lambda: _type_of_one(aggregation, columns))
+
+
+def _drive(
+    aggregation: Aggregation,
+    functions: list[Any],
+    driver: str,
+    work: tuple[Any, ...],
+    rows: list[Any],
+    start: list[Any],
+    end: list[Any],
+    count: int | None = None,
+) -> list[Any]:
+    """The results of a driver over Python objects; lower itself gives None where there is no result."""
+    names = optional_names(aggregation)
+    names |= {"zipped": lambda x: x, "defined": lambda total: True, "always_defined": False}
+    count = len(start) if count is None else count
+    out = [aggregation.empty] * count
+    bind(functions, names)[driver](*work, [(row,) for row in rows], start, end, out, [False] * count)
+    return out
+
+
+def _type_of_one(aggregation: Aggregation, columns: Columns) -> np.dtype:
+    """The type of results where there are none, by a trial on a few rows of numbers; of other columns, objects."""
+    if not all(c.dtype.kind in "biuf" for c in columns):
+        return np.dtype(object)
+    if aggregation.keeps_type:
+        return columns[0].dtype
+    try:
+        with np.errstate(all="ignore"):
+            rows = (tuple(c.dtype.type(value).item() for c in columns) for value in (1, 2, 4))
+            first, second, third = (aggregation.lift(*row) for row in rows)
+            result = aggregation.lower(aggregation.combine(aggregation.combine(first, second), third))
+    except Exception:  # whatever a user's functions raise
+        return np.dtype(object)
+    return np.asarray(result).dtype if isinstance(result, bool | int | float) else np.dtype(object)
+
+
+def _as_arrays(results: list[Any], of_none: Callable[[], np.dtype]) -> Results:
+    """Python results as an array of the narrowest fitting type, and which are not None."""
+    valid = np.array([r is not None for r in results], bool)
+    present = {type(r) for r in results if r is not None}
+    if not present:
+        return np.zeros(len(results), of_none()), valid
+    # NumPy makes floats of integers beyond int64, which have fewer digits: those stay Python's.
+    beyond = present == {int} and not all(r is None or -(2**63) <= r < 2**63 for r in results)
+    if not beyond and (present == {bool} or present <= {int, float}):
+        filler = next(iter(present))(0)
+        return np.array([filler if r is None else r for r in results]), valid
+    out = np.empty(len(results), object)
+    for i, result in enumerate(results):  # a slice would take lists apart
+        out[i] = result
+    return out, valid

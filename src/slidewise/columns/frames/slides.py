@@ -1,0 +1,180 @@
+"""When `aggregate` gives a result: the frames of all slides, and the columns that say which slide it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from slidewise.columns import encoding
+from slidewise.columns.arranged import Data
+from slidewise.columns.frames.bounds import Frames
+from slidewise.columns.frames.deltas import axis, measured, units
+from slidewise.columns.sorting import plain
+from slidewise.errors import InvalidInput
+from slidewise.windows.definitions import DeltaWindow, PunctuationWindow, RowsWindow, TimeWindow, WindowDefinition
+
+
+@dataclass(frozen=True)
+class Slides:
+    """The results of a window, key by key."""
+
+    frames: Frames
+    #: the slides of key k are offsets[k] to offsets[k + 1] - 1
+    offsets: np.ndarray
+    #: which slide it is: the bounds of a hopping window, the boundary, or the order of the row that triggers
+    labels: dict[str, pa.Array]
+    #: the arranged rows that trigger; None where slides are not at rows: those of a hopping window
+    rows: np.ndarray | None = None
+
+    def those(self, chosen: np.ndarray) -> Slides:
+        """The slides of a mask."""
+        offsets = np.concatenate(([0], np.cumsum(chosen)))[self.offsets]
+        labels = {name: label.filter(pa.array(chosen)) for name, label in self.labels.items()}
+        rows = None if self.rows is None else self.rows[chosen]
+        return Slides(self.frames.take(np.flatnonzero(chosen)), offsets, labels, rows)
+
+
+def slides_of(window: WindowDefinition, data: Data, fires: np.ndarray | None = None) -> Slides:
+    """All slides of a window; `fires` says which rows trigger, where that is known already."""
+    if isinstance(window, TimeWindow) and window.hopping:
+        return _hopping(window, data)
+    every = window.every
+    if isinstance(every, TimeWindow):
+        return _at_boundaries(window, every, data)
+    return _at_rows(window, data, _triggers(every, data) if fires is None else fires)
+
+
+# ---- slides by rows: the frame of the row that triggers
+def _triggers(every: WindowDefinition | None, data: Data) -> np.ndarray:
+    """Which arranged rows trigger."""
+    if isinstance(every, RowsWindow):
+        return data.places % every.n == every.n - 1
+    if isinstance(every, DeltaWindow):
+        from slidewise.columns.frames import slide_kernels as kernels
+
+        values, size = measured(data.arranged(data.delta_column(every)), every.size, str(every.column))
+        fires = np.zeros(len(values), bool)
+        kernels.every_delta(data.offsets, values, size, fires)
+        return fires
+    assert isinstance(every, PunctuationWindow)
+    return data.marks(every)
+
+
+def _at_rows(window: WindowDefinition, data: Data, fires: np.ndarray) -> Slides:
+    due = data.due(window)
+    rows = np.flatnonzero(fires if due is None else fires & due)
+    everywhere = np.ones(len(rows), bool)
+    labels = {by.name: data.taken(by.name, rows, everywhere) for by in data.order_by}
+    if not data.order_by:
+        labels = {"row": pa.array(data.places[rows] + 1)}
+    return Slides(data.frames(window).take(rows), np.searchsorted(rows, data.offsets), labels, rows)
+
+
+# ---- slides by time
+def _at_boundaries(window: WindowDefinition, every: TimeWindow, data: Data) -> Slides:
+    """At every boundary with rows since the one before: the frame of the last row before it."""
+    from slidewise.columns.frames import slide_kernels as kernels
+
+    clock = _Clock(data, every, window)
+    step = np.zeros(clock.rows, np.int64)
+    kernels.boundaries(clock.low, clock.high, clock.times, clock.every, clock.offset, step)
+    fires = np.ones(clock.rows, bool)
+    fires[:-1] = step[1:] != step[:-1]
+    fires[data.offsets[1:][np.diff(data.offsets) > 0] - 1] = True
+    if clock.null is not None:
+        fires[clock.high[clock.high > clock.low] - 1] = True
+        fires &= ~clock.null
+    due = data.due(window)
+    rows = np.flatnonzero(fires if due is None else fires & due)
+    labels = {"window_end": clock.written(step[rows] * clock.every + clock.offset)}
+    return Slides(data.frames(window).take(rows), np.searchsorted(rows, data.offsets), labels, rows)
+
+
+def _hopping(window: TimeWindow, data: Data) -> Slides:
+    """Spark's windows: [start, end), starts on multiples of every, moved by offset; those that have rows."""
+    from slidewise.columns.frames import slide_kernels as kernels
+
+    assert isinstance(window.every, TimeWindow)
+    clock = _Clock(data, window.every, window)
+    size = clock.units(window.size)
+    grid = (clock.low, clock.high, clock.times, size, clock.every, clock.offset)
+    counts = np.zeros(len(clock.low), np.int64)
+    kernels.count_windows(*grid, counts)
+    offsets = np.concatenate(([0], np.cumsum(counts)))
+    number, start, end = (np.empty(int(offsets[-1]), np.int64) for _ in range(3))
+    kernels.fill_windows(*grid, offsets, number, start, end)
+    opens = number * clock.every + clock.offset
+    labels = {"window_start": clock.written(opens), "window_end": clock.written(opens + size)}
+    return Slides(Frames(start, end), offsets, labels)
+
+
+class _Clock:
+    """The order column as times; rows without a time are outside of low[k] to high[k] - 1, and in no window."""
+
+    def __init__(self, data: Data, every: TimeWindow, window: WindowDefinition) -> None:
+        if len(data.order_by) != 1 or data.order_by[0].descending:
+            raise InvalidInput(
+                f"aggregate: {window!r} slides by time: order_by names the one column of times, ascending, "
+                f"got {[by.name for by in data.order_by] or None}"
+            )
+        by = data.order_by[0]
+        self.name = by.name
+        column = data.arranged(by.name)
+        self.kind = plain(column).type
+        self.rows = len(column)
+        self.times = axis(column, by.name)
+        self.null = data.mask(by.name)
+        self.low, self.high = data.offsets[:-1], data.offsets[1:]
+        if self.null is not None:
+            nulls = np.diff(np.concatenate(([0], np.cumsum(self.null)))[data.offsets])
+            self.low, self.high = (self.low + nulls, self.high) if by.nulls_lead else (self.low, self.high - nulls)
+        if (
+            self.times.dtype.kind == "f"
+            and not np.isfinite(self.times[~self.null if self.null is not None else ...]).all()
+        ):
+            raise InvalidInput(f"aggregate: the order column {by.name!r} has NaN or infinity, which are in no window")
+        self.every = self.units(every.size)
+        self.offset = self.units(window.offset) if window.offset is not None else self.units_zero()
+        if self.times.dtype.kind == "i":
+            self._require_room(self.units(window.size) if isinstance(window, TimeWindow) else 0)
+
+    def _require_room(self, size: int) -> None:
+        """Refuse times so near to the ends of 64 bits that boundaries around them would wrap."""
+        times = self.times if self.null is None else self.times[~self.null]
+        far = size + 2 * self.every + abs(self.offset)
+        if len(times) and not (-(2**63) + far <= int(times.min()) and int(times.max()) < 2**63 - far):
+            raise self._beyond("64 bits")
+
+    def _beyond(self, what: str) -> InvalidInput:
+        return InvalidInput(
+            f"aggregate: windows of rows of the order column {self.name!r} begin or end beyond {what}, which it is of, "
+            "and so cannot be named. Leave out the rows that are so far away, or cast the column to a wider type"
+        )
+
+    def units(self, length: Any) -> Any:
+        """A length in the unit of the times."""
+        return units(length, self.kind, self.name)
+
+    def units_zero(self) -> Any:
+        return 0.0 if self.times.dtype.kind == "f" else 0
+
+    def written(self, times: np.ndarray) -> pa.Array:
+        """Times as the order column has them; integers as 64 bits, since a boundary may lie beyond its type."""
+        valid = np.ones(len(times), bool)
+        if pa.types.is_decimal(self.kind):
+            try:
+                return encoding.decimals(times, valid, self.kind)
+            except pa.ArrowInvalid:
+                raise self._beyond(str(self.kind)) from None
+        if pa.types.is_temporal(self.kind):
+            narrow = pa.types.is_date32(self.kind)
+            first, last = (-(2**31), 2**31) if narrow else (-(2**63), 2**63)
+            if pa.types.is_time(self.kind):
+                first, last = 0, 86_400 * 10 ** {"s": 0, "ms": 3, "us": 6, "ns": 9}[self.kind.unit]
+            if len(times) and not (first <= times.min() and times.max() < last):
+                raise self._beyond(str(self.kind))
+            return encoding.arrow(times, valid, self.kind)
+        return pa.array(times)

@@ -1,0 +1,195 @@
+"""Aggregations in two steps: partials of some rows, as columns that can be kept, and results of the partials together.
+
+Rows that always go together, those of a slice between two boundaries of windows, need not be kept one by one. What an
+aggregation leaves of them is a few numbers, or a value of the column's own type; the order of rows within must not
+matter, and so it has to be commutative.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from slidewise.aggregations import integer_sums
+from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.extremes import Max, Min
+from slidewise.aggregations.logic import BitAnd, BitOr, BitXor, BoolAnd, BoolOr
+from slidewise.aggregations.moments import SquaredDeviations
+from slidewise.aggregations.sums import Count, Sum
+from slidewise.columns.encoding import decimal_sum_type, family
+from slidewise.planner.sharing import VARIANCES
+from slidewise.templates.compile import partial_dtype
+from slidewise.templates.fingerprint import fingerprint, of_aggregation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+#: those whose results, aggregated once more, are the result of all rows
+_ALIKE = (Max, Min, BoolAnd, BoolOr, BitAnd, BitOr, BitXor)
+
+
+@dataclass(frozen=True)
+class Division:
+    """An aggregation in two steps."""
+
+    #: of rows; a result is one value, or a tuple of them
+    part: Aggregation
+    #: the columns that results of `part` become
+    columns: dict[str, pa.DataType]
+    #: of these columns: one partial for several, and the result
+    merged: Aggregation
+    whole: Aggregation
+
+
+def division(aggregation: Aggregation, kinds: Sequence[pa.DataType]) -> Division | None:
+    """How to divide an aggregation of columns of these types; None: it needs the rows."""
+    made = type(aggregation)
+    if not aggregation.commutative:
+        return None
+    if made is Count:
+        return _of_results(aggregation, pa.int64(), Total)
+    if made in _ALIKE:
+        return _of_results(aggregation, kinds[0], made)
+    if made is Sum and family(kinds[0]) in ("decimal", "duration"):
+        decimals = pa.types.is_decimal(kinds[0])
+        return _of_results(aggregation, decimal_sum_type(kinds[0]) if decimals else kinds[0], Sum)
+    return _of_numbers(aggregation, kinds)
+
+
+def _name(aggregation: Aggregation) -> str:
+    """What partials are told apart by: those of your own also by their code, which says what they mean."""
+    built_in = type(aggregation).__module__.startswith("slidewise.aggregations.")
+    return repr(aggregation) if built_in else f"{aggregation!r} {fingerprint(of_aggregation(aggregation)).hex()}"
+
+
+def _of_results(part: Aggregation, kind: pa.DataType, again: type[Aggregation]) -> Division:
+    column = repr(part)
+    return Division(part, {column: kind}, again(column), again(column))
+
+
+def _of_numbers(aggregation: Aggregation, kinds: Sequence[pa.DataType]) -> Division | None:
+    """Where partials are numbers."""
+    typed = aggregation.keeps_type or aggregation.parts_keep_type
+    if typed or aggregation.nulls != "skip" or not aggregation.unary_lower or not aggregation.size_preserving:
+        return None
+    if not kinds or not {"number", "amount", "integer", "any"}.issuperset(aggregation.accepts):
+        return None
+    if not all(pa.types.is_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind) for kind in kinds):
+        return None
+    found = _compiled(aggregation, [np.dtype(kind.to_pandas_dtype()) for kind in kinds])
+    if found is None:
+        return None
+    op, fields = found
+    # All variances have the same partials.
+    base = aggregation
+    if type(aggregation) in VARIANCES:
+        shared: type[Aggregation] = SquaredDeviations
+        base = shared(*aggregation.columns, where=aggregation.where)
+    several = isinstance(op.identity, tuple)
+    names = [f"{_name(base)} {k}" for k in range(len(fields))] if several else [_name(base)]
+    tuples = tuple(f"f{k}" for k in range(len(fields))) if several else ()
+    return Division(
+        Part(base, op, tuples),
+        dict(zip(names, map(pa.from_numpy_dtype, fields), strict=True)),
+        Merged(base, op, names, tuples, as_partial=True),
+        Merged(aggregation, op, names, aggregation.result_fields, as_partial=False),
+    )
+
+
+def _compiled(aggregation: Aggregation, dtypes: list[np.dtype]) -> tuple[Aggregation, list[np.dtype]] | None:
+    """The form whose partials can hold any rows of these types, and the types of its numbers."""
+    # Sums of integers choose theirs by the largest value.
+    columns = tuple(np.array([np.iinfo(d).max if d.kind in "iu" else 1], d) for d in dtypes)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            op = aggregation.compiled(columns, integer_sums.MOST_ROWS)
+        if op is None or not _is_numbers(op.identity):
+            return None
+        partial = partial_dtype(op, columns)
+    except Exception:  # whatever a user's functions raise
+        return None
+    return op, [partial[name] for name in partial.names] if partial.names else [partial]
+
+
+def _is_numbers(identity: Any) -> bool:
+    """Whether a partial is a number, or as many of them as lifts are written for."""
+    if isinstance(identity, tuple):
+        return 1 < len(identity) <= len(_LIFTS) and all(map(_is_number, identity))
+    return _is_number(identity)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+class Total(Sum):
+    """The sum of counts: without rows it is 0."""
+
+    name = "total"
+    empty = 0
+
+
+class Part(Aggregation):
+    """The partial of an aggregation as its result."""
+
+    def __init__(self, of: Aggregation, op: Aggregation, fields: tuple[str, ...]) -> None:
+        self.identity_for = of.identity_for  # type: ignore[method-assign]
+        self.identity, self.lift, self.combine = op.identity, op.lift, op.combine  # type: ignore[method-assign]
+        self.accepts, self.where, self.result_fields = of.accepts, of.where, fields
+        super().__init__(*of.columns, of=of)
+
+    def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
+        """As it is: how partials look does not depend on the rows at hand."""
+        return self
+
+
+class Merged(Aggregation):
+    """An aggregation of partials, which are columns of numbers."""
+
+    def __init__(
+        self, of: Aggregation, op: Aggregation, columns: list[str], fields: tuple[str, ...], as_partial: bool
+    ) -> None:
+        self.identity_for = of.identity_for  # type: ignore[method-assign]
+        self.identity, self.lift, self.combine = op.identity, _LIFTS[len(columns)], op.combine  # type: ignore[method-assign]
+        self.result_fields = fields
+        if not as_partial:
+            self.lower, self.defined, self.empty = op.lower, op.defined, of.empty  # type: ignore[method-assign]
+        super().__init__(*columns, of=of, as_partial=as_partial)
+
+    def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
+        """As it is."""
+        return self
+
+
+# What lift gives, by the number of columns; kernels know how many they call it with.
+def _one(a):  # type: ignore[no-untyped-def]
+    return a
+
+
+def _two(a, b):  # type: ignore[no-untyped-def]
+    return (a, b)
+
+
+def _three(a, b, c):  # type: ignore[no-untyped-def]
+    return (a, b, c)
+
+
+def _four(a, b, c, d):  # type: ignore[no-untyped-def]
+    return (a, b, c, d)
+
+
+def _five(a, b, c, d, e):  # type: ignore[no-untyped-def]
+    return (a, b, c, d, e)
+
+
+def _six(a, b, c, d, e, f):  # type: ignore[no-untyped-def]
+    return (a, b, c, d, e, f)
+
+
+_LIFTS: dict[int, Callable[..., Any]] = {1: _one, 2: _two, 3: _three, 4: _four, 5: _five, 6: _six}

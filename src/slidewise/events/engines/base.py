@@ -1,0 +1,42 @@
+"""What holds the rows of one key, whatever the window."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slidewise.events.plan import Due, Plan
+from slidewise.events.row_reader import Row
+from slidewise.events.watermark import Deadline, Mark
+
+
+class Engine:
+    """Takes the rows of one key in the order of time, and gives the results that are due."""
+
+    __slots__ = ()
+
+    def __init__(self, plan: Plan, key: Any) -> None:
+        raise NotImplementedError
+
+    def insert(self, row: Row, mark: Mark, out: list[Due]) -> None:
+        """Take the next row; add the results that are due to `out`."""
+        raise NotImplementedError
+
+    def revise(self, row: Row, mark: Mark, out: list[Due]) -> None:
+        """Take a late row; only engines that keep their rows can."""
+        raise NotImplementedError
+
+    def release(self, mark: Mark, out: list[Due]) -> None:
+        """Time has come to `mark`: add the results that are due to `out`."""
+
+    def deadline(self) -> Deadline | None:
+        """When the next result is due; None where that depends on rows to come. O(1)."""
+        return None
+
+    def partials(self) -> int:
+        """How many partials stand for the rows held."""
+        raise NotImplementedError
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is held, so that the key can be forgotten."""
+        return False

@@ -1,0 +1,125 @@
+"""Windows whose starts are known in advance: their rows are combined into slices on arrival (Cutty).
+
+A window of n rows that slides by k holds n / k partials, and a hopping window size / every, however many rows
+come.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from slidewise.events.engines.base import Engine
+from slidewise.events.partials import SliceHolder
+from slidewise.events.plan import Due, Plan
+from slidewise.events.row_reader import Row
+from slidewise.events.watermark import Deadline, Mark
+from slidewise.windows.definitions import RowsWindow, TimeWindow
+
+
+class SlicedRows(Engine):
+    """Frames counted in rows, at every k-th row: the rows of one key."""
+
+    __slots__ = ("first", "holder", "k", "key", "last", "plan", "seen", "waiting")
+
+    def __init__(self, plan: Plan, key: Any) -> None:
+        self.plan = plan
+        self.key = key
+        self.seen = 0
+        self.holder = SliceHolder(plan.measures)
+        #: rows at which results are due, and whose frames are not complete yet
+        self.waiting: deque[Row] = deque()
+        every, frame = plan.definition.every, plan.frame
+        assert isinstance(every, RowsWindow) and frame is not None
+        self.k = every.n
+        #: where frames start and end, from their own rows; None: at the first row
+        self.first: int | None = None if frame.from_first_row else frame.start
+        self.last: int = frame.end
+
+    def insert(self, row: Row, mark: Mark, out: list[Due]) -> None:
+        """Take the next row. 1 combine; at a slide also an insert, an evict and a query."""
+        self.seen += 1
+        row.number = self.seen
+        first = self.first
+        self.holder.insert(row.items, 0 if first is None else row.number - (row.number - first) % self.k)
+        if row.number % self.k == 0:
+            self.waiting.append(row)
+        if self.waiting and row.number >= self.waiting[0].number + self.last:
+            self._emit(self.waiting.popleft(), out)
+
+    def release(self, mark: Mark, out: list[Due]) -> None:
+        """At the end give what still waits for following rows. O(1) each."""
+        while mark.ended and self.waiting:
+            self._emit(self.waiting.popleft(), out)
+
+    def _emit(self, row: Row, out: list[Due]) -> None:
+        if self.first is not None:
+            self.holder.evict_before(row.number + self.first)
+        if row.number >= self.plan.least:
+            values = self.holder.query()
+            out.append((row.time, self.plan.result(values, self.key, time=row.stamp, row=row.number)))
+        if self.first is not None:
+            self.holder.evict_before(row.number + self.first + self.k)
+
+    def partials(self) -> int:
+        return self.holder.partials()
+
+
+class Hopping(Engine):
+    """Spark's hopping windows [start, end): the rows of one key."""
+
+    __slots__ = ("holder", "key", "next", "plan", "size")
+
+    def __init__(self, plan: Plan, key: Any) -> None:
+        self.plan = plan
+        self.key = key
+        self.holder = SliceHolder(plan.measures)
+        #: the number of the next window with rows; window k starts at boundary k of the grid
+        self.next: int | None = None
+        definition = plan.definition
+        assert isinstance(definition, TimeWindow)
+        self.size = plan.clock.measure(definition.size)
+
+    def insert(self, row: Row, mark: Mark, out: list[Due]) -> None:
+        """Take the next row. 1 combine; in a new slice also an insert."""
+        grid = self.plan.grid
+        assert grid is not None
+        if self.next is None:
+            self.next = first_window(grid, self.size, row.time)
+        self.holder.insert(row.items, grid.step(row.time))
+
+    def release(self, mark: Mark, out: list[Due]) -> None:
+        """Give the windows that time has passed. O(1) each with daba_lite."""
+        plan, grid = self.plan, self.plan.grid
+        assert grid is not None
+        while self.next is not None and mark.reached(end := grid.at(self.next) + self.size):
+            start, stop = plan.clock.write(grid.at(self.next)), plan.clock.write(end)
+            values = self.holder.query()
+            out.append((end, plan.result(values, self.key, time=stop, start=start, end=stop)))
+            self.next += 1
+            self.holder.evict_before(self.next)
+            if self.holder.empty:
+                self.next = None
+
+    def deadline(self) -> Deadline | None:
+        """The end of the next window."""
+        if self.next is None:
+            return None
+        return (self.plan.grid.at(self.next) + self.size, False)  # type: ignore[union-attr]
+
+    @property
+    def idle(self) -> bool:
+        return self.next is None
+
+    def partials(self) -> int:
+        return self.holder.partials()
+
+
+def first_window(grid: Any, size: Any, time: Any) -> int:
+    """The first window that has a row of this time: the first whose end is after it."""
+    k: int = grid.step(time - size)
+    while grid.at(k) + size > time:
+        k -= 1
+    while grid.at(k) + size <= time:
+        k += 1
+    return k

@@ -1,0 +1,319 @@
+"""The results of a window that keeps its rows: which there are, when they are due, how often each was given.
+
+A slot is what a result is told apart by: the row it belongs to, its number where the slide is by count, the step
+of the grid, the number of the hopping window.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from slidewise.events.engines.hopping import first_window
+from slidewise.events.plan import Plan
+from slidewise.events.row_reader import Row
+from slidewise.events.triggers import Grid, row_slide
+from slidewise.events.watermark import Deadline, Mark
+from slidewise.windows.definitions import RowsWindow, TimeWindow
+
+if TYPE_CHECKING:
+    from slidewise.events.engines.retained import Kept
+
+Where = tuple[Any, dict[str, Any]]
+
+
+def _place(row: Row) -> tuple[Any, int]:
+    return row.place
+
+
+class RowSlots:
+    """One result per row, or per row at which a delta or a punctuation slides."""
+
+    __slots__ = ("early", "least", "pending", "slide")
+
+    def __init__(self, plan: Plan) -> None:
+        self.slide = row_slide(plan.definition, plan.reader.slide_clock)
+        self.least = plan.least
+        #: rows whose results are not due yet, and rows before which there were too few
+        self.pending: list[Row] = []
+        self.early: list[Row] = []
+
+    def arrive(self, kept: Kept, row: Row) -> None:
+        if self.slide.fires(row):
+            insort(self.pending, row, key=_place)
+
+    def arrive_late(self, kept: Kept, row: Row, mark: Mark) -> None:
+        # A row more stands before each of these: the last of them may have enough now.
+        self.pending = sorted([*self.early, *self.pending], key=_place)
+        self.early = []
+        self.arrive(kept, row)
+
+    def due(self, kept: Kept, mark: Mark) -> list[Row]:
+        done, ready = 0, []
+        for row in self.pending:
+            if self.least > 1 and kept.base + kept.index(row) + 1 < self.least:
+                self.early.append(row)
+            elif kept.complete(row, mark):
+                ready.append(row)
+            else:
+                break
+            done += 1
+        del self.pending[:done]
+        return ready
+
+    def touched(self, kept: Kept, row: Row, index: int) -> list[Row]:
+        return [kept.rows[k] for k in kept.neighbours(row, index) if kept.rows[k].revision >= 0]
+
+    def row(self, kept: Kept, slot: Row) -> Row:
+        return slot
+
+    def complete(self, kept: Kept, slot: Row, mark: Mark) -> bool:
+        return True
+
+    def stretches(self, kept: Kept, slot: Row) -> list[tuple[int, int]]:
+        return kept.stretches(slot)
+
+    def where(self, kept: Kept, slot: Row) -> Where:
+        return slot.time, {"time": slot.stamp, "row": slot.number}
+
+    def count(self, slot: Row) -> int:
+        slot.revision += 1
+        return slot.revision
+
+    def deadline(self, kept: Kept) -> Deadline | None:
+        return kept.completed_at(self.pending[0]) if self.pending else None
+
+    def oldest(self, kept: Kept) -> Row | None:
+        return self.pending[0] if self.pending else None
+
+    def forget(self, kept: Kept) -> None:
+        first = kept.rows[0].place if kept.rows else None
+        self.early = [row for row in self.early if first is not None and row.place >= first]
+
+
+class NumberedSlots:
+    """What slots that are numbers share: a table of how often each result was given."""
+
+    __slots__ = ("revisions",)
+
+    def __init__(self) -> None:
+        self.revisions: dict[int, int] = {}
+
+    def row(self, kept: Kept, slot: int) -> Row:
+        """The row whose frame the result is over."""
+        raise NotImplementedError
+
+    def complete(self, kept: Kept, slot: int, mark: Mark) -> bool:
+        return kept.complete(self.row(kept, slot), mark)
+
+    def count(self, slot: int) -> int:
+        self.revisions[slot] = self.revisions.get(slot, -1) + 1
+        return self.revisions[slot]
+
+    def _forget(self, slots: Iterable[int]) -> None:
+        for slot in slots:
+            del self.revisions[slot]
+
+
+class CountSlots(NumberedSlots):
+    """Results at rows k, 2k, ...: slot j is the result at row j k."""
+
+    __slots__ = ("k", "least", "next")
+
+    def __init__(self, plan: Plan, k: int) -> None:
+        super().__init__()
+        self.k = k
+        self.least = plan.least
+        self.next = -(-plan.least // k)
+
+    def _index(self, kept: Kept, slot: int) -> int:
+        return slot * self.k - 1 - kept.base
+
+    def row(self, kept: Kept, slot: int) -> Row:
+        return kept.rows[self._index(kept, slot)]
+
+    def arrive(self, kept: Kept, row: Row) -> None:
+        return
+
+    def arrive_late(self, kept: Kept, row: Row, mark: Mark) -> None:
+        return
+
+    def due(self, kept: Kept, mark: Mark) -> list[int]:
+        ready: list[int] = []
+        while self._index(kept, self.next) < len(kept.rows):
+            if not kept.complete(self.row(kept, self.next), mark):
+                break
+            ready.append(self.next)
+            self.next += 1
+        return ready
+
+    def touched(self, kept: Kept, row: Row, index: int) -> list[int]:
+        # Every later result is at another row now.
+        first = min(kept.neighbours(row, index), default=index)
+        return [j for j in self.revisions if self._index(kept, j) >= min(first, index)]
+
+    def stretches(self, kept: Kept, slot: int) -> list[tuple[int, int]]:
+        return kept.stretches(self.row(kept, slot))
+
+    def where(self, kept: Kept, slot: int) -> Where:
+        row = self.row(kept, slot)
+        return row.time, {"time": row.stamp, "row": slot * self.k}
+
+    def deadline(self, kept: Kept) -> Deadline | None:
+        row = self.oldest(kept)
+        return None if row is None else kept.completed_at(row)
+
+    def oldest(self, kept: Kept) -> Row | None:
+        index = self._index(kept, self.next)
+        return kept.rows[index] if index < len(kept.rows) else None
+
+    def forget(self, kept: Kept) -> None:
+        self._forget([j for j in self.revisions if self._index(kept, j) < 0])
+
+
+class BoundarySlots(NumberedSlots):
+    """Results at boundaries of time with rows since the one before: slot s ends at boundary s + 1."""
+
+    __slots__ = ("early", "grid", "least", "open")
+
+    def __init__(self, plan: Plan, grid: Grid) -> None:
+        super().__init__()
+        self.grid = grid
+        self.least = plan.least
+        #: steps that have rows and no result yet, in order; and steps at which there were too few rows
+        self.open: list[int] = []
+        self.early: list[int] = []
+
+    def arrive(self, kept: Kept, row: Row) -> None:
+        step = self.grid.step(row.time)
+        index = bisect_left(self.open, step)
+        if step not in self.revisions and (index == len(self.open) or self.open[index] != step):
+            self.open.insert(index, step)
+
+    def arrive_late(self, kept: Kept, row: Row, mark: Mark) -> None:
+        self.open = sorted([*self.early, *self.open])
+        self.early = []
+        self.arrive(kept, row)
+
+    def _index(self, kept: Kept, slot: int) -> int:
+        return bisect_left(kept.times, self.grid.at(slot + 1)) - 1
+
+    def row(self, kept: Kept, slot: int) -> Row:
+        return kept.rows[self._index(kept, slot)]
+
+    def due(self, kept: Kept, mark: Mark) -> list[int]:
+        ready: list[int] = []
+        while self.open and mark.reached(self.grid.at(self.open[0] + 1)):
+            row = self.row(kept, self.open[0])
+            if not kept.complete(row, mark):
+                break
+            enough = kept.base + kept.index(row) + 1 >= self.least
+            (ready if enough else self.early).append(self.open.pop(0))
+        return ready
+
+    def touched(self, kept: Kept, row: Row, index: int) -> list[int]:
+        return sorted(self.revisions)  # one of a forgotten row is not among them, see forget()
+
+    def stretches(self, kept: Kept, slot: int) -> list[tuple[int, int]]:
+        return kept.stretches(self.row(kept, slot))
+
+    def where(self, kept: Kept, slot: int) -> Where:
+        boundary = self.grid.at(slot + 1)
+        return boundary, {"time": self.grid.clock.write(boundary)}
+
+    def deadline(self, kept: Kept) -> Deadline | None:
+        row = self.oldest(kept)
+        if row is None:
+            return None
+        return max((self.grid.at(self.open[0] + 1), False), kept.completed_at(row))
+
+    def oldest(self, kept: Kept) -> Row | None:
+        return self.row(kept, self.open[0]) if self.open else None
+
+    def forget(self, kept: Kept) -> None:
+        self._forget([s for s in self.revisions if self._index(kept, s) < 0])
+
+
+class HoppingSlots(NumberedSlots):
+    """Hopping windows by number: window k is [boundary k, boundary k + size)."""
+
+    __slots__ = ("extra", "grid", "next", "size")
+
+    def __init__(self, plan: Plan, grid: Grid, size: Any) -> None:
+        super().__init__()
+        self.grid = grid
+        self.size = size
+        #: the first window that is not due yet; windows before it that were empty until a late row came
+        self.next: int | None = None
+        self.extra: list[int] = []
+
+    def _windows(self, time: Any) -> range:
+        """The windows that a row belongs to."""
+        return range(first_window(self.grid, self.size, time), self.grid.step(time) + 1)
+
+    def arrive(self, kept: Kept, row: Row) -> None:
+        if self.next is None:
+            self.next = self._windows(row.time).start
+
+    def arrive_late(self, kept: Kept, row: Row, mark: Mark) -> None:
+        self.arrive(kept, row)
+        assert self.next is not None
+        self.extra = [k for k in self._windows(row.time) if k < self.next and k not in self.revisions]
+
+    def due(self, kept: Kept, mark: Mark) -> list[int]:
+        ready, self.extra = self.extra, []
+        while self.next is not None and mark.reached(self.grid.at(self.next) + self.size):
+            lo, hi = self._bounds(kept, self.next)
+            if lo < hi:
+                ready.append(self.next)
+                self.next += 1
+            elif lo < len(kept.rows):  # over the gap, to the windows of the next row
+                self.next = max(self.next, self._windows(kept.times[lo]).start)
+            else:
+                break
+        return ready
+
+    def _bounds(self, kept: Kept, slot: int) -> tuple[int, int]:
+        start = self.grid.at(slot)
+        return bisect_left(kept.times, start), bisect_left(kept.times, start + self.size)
+
+    def complete(self, kept: Kept, slot: int, mark: Mark) -> bool:
+        return True
+
+    def touched(self, kept: Kept, row: Row, index: int) -> list[int]:
+        return [k for k in self._windows(row.time) if k in self.revisions]
+
+    def stretches(self, kept: Kept, slot: int) -> list[tuple[int, int]]:
+        lo, hi = self._bounds(kept, slot)
+        return [(lo, hi)] if lo < hi else []
+
+    def where(self, kept: Kept, slot: int) -> Where:
+        end = self.grid.at(slot) + self.size
+        start, stop = self.grid.clock.write(self.grid.at(slot)), self.grid.clock.write(end)
+        return end, {"time": stop, "start": start, "end": stop}
+
+    def deadline(self, kept: Kept) -> Deadline | None:
+        if self.next is None or not kept.times or kept.times[-1] < self.grid.at(self.next):
+            return None
+        return (self.grid.at(self.next) + self.size, False)
+
+    def oldest(self, kept: Kept) -> Row | None:
+        return None  # windows that are not due yet end after the watermark, and rows are kept that far
+
+    def forget(self, kept: Kept) -> None:
+        first = kept.times[0] if kept.times else None
+        self._forget([k for k in self.revisions if first is not None and self.grid.at(k) + self.size <= first])
+
+
+Slots = RowSlots | CountSlots | BoundarySlots | HoppingSlots
+
+
+def slots_for(plan: Plan) -> Slots:
+    """New slots for one key."""
+    definition, every = plan.definition, plan.definition.every
+    if isinstance(definition, TimeWindow) and plan.grid is not None:
+        return HoppingSlots(plan, plan.grid, plan.clock.measure(definition.size))
+    if plan.grid is not None:
+        return BoundarySlots(plan, plan.grid)
+    return CountSlots(plan, every.n) if isinstance(every, RowsWindow) else RowSlots(plan)

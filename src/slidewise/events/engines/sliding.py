@@ -1,0 +1,112 @@
+"""Frames with constant bounds, in rows, by time or in groups: results wait for their frames to be complete."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from slidewise.events.engines.base import Engine
+from slidewise.events.partials import RowHolder, RunningHolder
+from slidewise.events.plan import Due, Plan
+from slidewise.events.row_reader import Row
+from slidewise.events.triggers import row_slide
+from slidewise.events.watermark import Deadline, Mark
+
+
+class Sliding(Engine):
+    """The rows of one key. Neither bound ever moves back, so that a row enters and leaves once."""
+
+    __slots__ = (
+        "ahead",
+        "group",
+        "holder",
+        "inside",
+        "key",
+        "last",
+        "plan",
+        "seen",
+        "slide",
+        "step",
+        "waiting",
+    )
+
+    def __init__(self, plan: Plan, key: Any) -> None:
+        self.plan = plan
+        self.key = key
+        self.seen = 0
+        self.group = 0
+        self.last: Row | None = None
+        #: the step of the grid that has rows and no result yet, where the slide is by time
+        self.step: int | None = None
+        #: the rows whose results wait, with the boundary where the slide is by time
+        self.waiting: deque[tuple[Row, Any]] = deque()
+        #: rows that have not entered the holder yet, and the coordinates of those inside
+        self.ahead: deque[Row] = deque()
+        self.inside: deque[Any] = deque()
+        running = plan.frame.from_first_row  # type: ignore[union-attr]
+        self.holder: Any = RunningHolder(plan.measures) if running else RowHolder(plan.measures)
+        self.slide = row_slide(plan.definition, plan.reader.slide_clock)
+
+    def insert(self, row: Row, mark: Mark, out: list[Due]) -> None:
+        """Take the next row, and give the results that it completes. O(1) amortised with daba_lite."""
+        self.release(mark, out)  # a boundary before this row belongs to the row before it
+        self.seen += 1
+        row.number = self.seen
+        row.x = self._coordinate(row)
+        self.last = row
+        self.ahead.append(row)
+        if self.plan.grid is not None:
+            self.step = self.plan.grid.step(row.time)
+        elif self.slide.fires(row):
+            self.waiting.append((row, None))
+        self.release(mark, out)
+
+    def _coordinate(self, row: Row) -> Any:
+        unit = self.plan.frame.unit  # type: ignore[union-attr]
+        if unit == "groups" and (self.last is None or row.time != self.last.time):
+            self.group += 1
+        return row.time if unit == "range" else self.group if unit == "groups" else row.number
+
+    def release(self, mark: Mark, out: list[Due]) -> None:
+        """Give the results whose frames are complete, in the order of their rows. O(1) amortised each."""
+        plan, last = self.plan, self.last
+        assert plan.frame is not None
+        if self.step is not None and mark.reached(boundary := plan.grid.at(self.step + 1)):  # type: ignore[union-attr]
+            assert last is not None
+            self.waiting.append((last, boundary))
+            self.step = None
+        while self.waiting and plan.frame.complete(self.waiting[0][0], last, mark):  # type: ignore[arg-type]
+            row, boundary = self.waiting.popleft()
+            self._move(row)
+            values = self.holder.query()
+            if boundary is None:
+                out.append((row.time, plan.result(values, self.key, time=row.stamp, row=row.number)))
+            else:
+                out.append((boundary, plan.result(values, self.key, time=plan.clock.write(boundary))))
+
+    def _move(self, row: Row) -> None:
+        """Make the holder hold the frame of the row."""
+        frame, holder = self.plan.frame, self.holder
+        assert frame is not None
+        low, high = frame.low(row), frame.high(row)
+        if low is not None:
+            while self.inside and frame.starts_after(low, self.inside[0]):
+                self.inside.popleft()
+                holder.evict()
+            while self.ahead and frame.starts_after(low, self.ahead[0].x):
+                self.ahead.popleft()
+        while self.ahead and frame.reaches(high, self.ahead[0].x):
+            entering = self.ahead.popleft()
+            holder.insert(entering.items)
+            if low is not None:
+                self.inside.append(entering.x)
+
+    def deadline(self) -> Deadline | None:
+        """The time at which the next result may be due; None where it depends on rows."""
+        if self.waiting:
+            return self.plan.frame.deadline(self.waiting[0][0], self.last)  # type: ignore
+        return None if self.step is None else (self.plan.grid.at(self.step + 1), False)  # type: ignore[union-attr]
+
+    def partials(self) -> int:
+        partials: int = self.holder.partials()
+        return partials + len(self.ahead) * len(self.plan.measures)

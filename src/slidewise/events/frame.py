@@ -1,0 +1,117 @@
+"""Which rows a result is over, where frames are measured along a coordinate: number, time or group of a row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slidewise.events.row_reader import Row
+from slidewise.events.watermark import Deadline, Mark
+from slidewise.windows.clock import Clock
+from slidewise.windows.definitions import (
+    Between,
+    Column,
+    RowsWindow,
+    TimeWindow,
+    Unbounded,
+    WindowDefinition,
+)
+from slidewise.windows.durations import UNITS, CalendarDuration, Duration, sign
+
+
+class Frame:
+    """The rows with low <= x <= high, x being the coordinate of a row; an open end leaves out its bound.
+
+    rows(n) is the frame of the rows -(n - 1) to 0, and time(size) that of the range -size to 0.
+    """
+
+    __slots__ = ("clock", "end", "exclude", "open_end", "open_start", "start", "unit")
+
+    def __init__(self, definition: WindowDefinition, clock: Clock) -> None:
+        self.clock = clock
+        self.open_start = self.open_end = False
+        self.exclude = None
+        self.start: Any
+        self.end: Any
+        if isinstance(definition, RowsWindow):
+            self.unit, self.start, self.end = "rows", 1 - definition.n, 0
+        elif isinstance(definition, TimeWindow):
+            self.unit, self.start, self.end = "range", -definition.size, 0
+            self.open_start = definition.closed in ("right", "neither")
+            self.open_end = definition.closed in ("left", "neither")
+        else:
+            assert isinstance(definition, Between)
+            self.unit, self.start, self.end = definition.unit, definition.start, definition.end
+            self.exclude = definition.exclude
+
+    def low(self, row: Row) -> Any:
+        """The coordinate at which the row's frame starts; None: at the first row."""
+        return self._bound(self.start, row.x, row.start)
+
+    def high(self, row: Row) -> Any:
+        """The coordinate at which the row's frame ends; None: at the last row."""
+        return self._bound(self.end, row.x, row.end)
+
+    def _bound(self, bound: Any, x: Any, own: Any) -> Any:
+        if isinstance(bound, Unbounded):
+            return None
+        offset = own if isinstance(bound, Column) else bound
+        return self.clock.shift(x, offset) if self.unit == "range" else x + offset
+
+    def starts_after(self, low: Any, x: Any) -> bool:
+        """Whether x lies before the start of a frame."""
+        return low is not None and (x <= low if self.open_start else x < low)
+
+    def reaches(self, high: Any, x: Any) -> bool:
+        """Whether x lies at or before the end of a frame."""
+        return high is None or (x < high if self.open_end else x <= high)
+
+    def complete(self, row: Row, last: Row, mark: Mark) -> bool:
+        """Whether all rows of the frame are there; `last` is the last row of the key so far."""
+        if mark.ended:
+            return True
+        high = self.high(row)
+        if high is None:
+            return False
+        if self.unit == "rows":
+            return bool(last.x >= high)
+        if self.unit == "range":
+            return mark.reached(high) if self.open_end else mark.passed(high)
+        return bool(last.x > high) or (last.x == high and mark.passed(last.time))
+
+    def deadline(self, row: Row, last: Row) -> Deadline | None:
+        """When the frame will be complete; None where only more rows can complete it."""
+        high = self.high(row)
+        if high is None or self.unit == "rows":
+            return None
+        if self.unit == "range":
+            return (high, not self.open_end)
+        return (last.time, True) if last.x >= high else None
+
+    # ---- constant bounds
+    @property
+    def monotone(self) -> bool:
+        """Whether neither bound ever moves back, and the frame has no hole.
+
+        Months do, where the clocks of a zone change: 02:30 may become 03:30, and 03:15 stays.
+        """
+        moving = any(isinstance(b, Column | CalendarDuration) for b in (self.start, self.end))
+        return self.exclude is None and not moving
+
+    @property
+    def from_first_row(self) -> bool:
+        """Whether no row ever leaves."""
+        return isinstance(self.start, Unbounded)
+
+    def reach(self) -> tuple[Any, Any] | None:
+        """How far frames reach at most, back (at most 0) and ahead (at least 0); None where that is not fixed."""
+        start, end = self.start, self.end
+        if any(isinstance(b, Unbounded | Column) for b in (start, end)):
+            return None
+        return min(self._farthest(start), 0), max(self._farthest(end), 0)
+
+    def _farthest(self, length: Any) -> Any:
+        """A length as a number along the axis; of months, a number that they never exceed in either direction."""
+        if isinstance(length, CalendarDuration):  # a day for the clocks that change
+            days = 31 * length.months + sign(length)
+            length = Duration(days * UNITS["d"])
+        return self.clock.measure(length)

@@ -1,0 +1,104 @@
+"""Rows out of order: held back until time has come far enough, or late."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from heapq import heappop, heappush
+from typing import Any, Literal
+
+from slidewise.errors import InvalidInput, LateRow
+from slidewise.events.row_reader import Row
+from slidewise.events.watermark import BEGIN, Mark
+from slidewise.windows.clock import Clock
+from slidewise.windows.definitions import WindowDefinition
+from slidewise.windows.durations import CalendarDuration, Length, length, sign
+
+Late = Literal["error", "drop", "revise"]
+
+
+def require_results_that_stay(window: WindowDefinition, where: str) -> None:
+    """Refuse to revise windows whose results a late row moves."""
+    moved = {window.size_kind, window.slide_kind} & {"delta", "punctuation"}
+    if moved:
+        raise InvalidInput(
+            f'{where}: late="revise" needs results that stay apart when a row comes between, and those of {window!r} '
+            f'do not: a late row moves every {" and ".join(sorted(moved))} after it. Use late="drop"'
+        )
+
+
+class Order:
+    """How far time has come over all keys, and the rows that wait for it.
+
+    Without max_delay rows come in order: one that is older than the newest is late, one of equal time is not.
+    With it a row is late at or before the watermark, the newest time less max_delay.
+    """
+
+    __slots__ = ("ahead", "clock", "dropped", "entries", "held", "keep", "late", "mark", "max_delay", "newest")
+
+    def __init__(self, clock: Clock, max_delay: Length | None, late: Late, keep: Length | None) -> None:
+        self.clock = clock
+        self.max_delay = max_delay
+        self.late = late
+        self.keep = keep
+        self.mark = BEGIN
+        self.newest: Any = None
+        #: rows that were left out: late ones, and those ahead of the clock
+        self.dropped = 0
+        self.ahead = 0
+        #: a heap of (time, entry number, row): rows of equal time come out as they came in
+        self.held: list[tuple[Any, int, Row]] = []
+        self.entries = 0
+
+    def is_late(self, row: Row) -> bool:
+        return self.mark.passed(row.time)
+
+    def accept_late(self, row: Row) -> bool:
+        """Whether a late row revises results; False where it is dropped, or an error."""
+        if self.late == "error":
+            raise LateRow(self._explain(row))
+        kept = self.late == "revise" and (
+            self.keep is None or row.time > self.mark.time - self.clock.measure(self.keep)
+        )
+        self.dropped += not kept
+        return kept
+
+    def _explain(self, row: Row) -> str:
+        if self.max_delay is None and not self.mark.inclusive:
+            why = f"rows come in the order of time, and the newest is of {self.clock.write(self.mark.time)!r}"
+        else:
+            why = f"it is at or before the watermark {self.clock.write(self.mark.time)!r}"
+        return (
+            f"the row of {row.stamp!r} is late: {why}. The row was not taken, and nothing else was lost. "
+            "A larger max_delay= waits for such rows, late='drop' leaves them out and counts them, "
+            "late='revise' corrects the results they belong to"
+        )
+
+    def take(self, row: Row) -> Iterator[Row]:
+        """Take a row that is not late; gives the rows that are next in order. O(log rows held)."""
+        if self.newest is None or row.time > self.newest:
+            self.newest = row.time
+        if self.max_delay is None:
+            self.mark = Mark(row.time, False)
+            yield row
+            return
+        self.entries += 1
+        heappush(self.held, (row.time, self.entries, row))
+        yield from self.advance(Mark(self.newest - self.clock.measure(self.max_delay), True))
+
+    def advance(self, mark: Mark) -> Iterator[Row]:
+        """Time has come to `mark`, or further; gives the rows that no longer wait. O(log rows held) each."""
+        self.mark = max(self.mark, mark)
+        while self.held and self.mark.passed(self.held[0][0]):
+            yield heappop(self.held)[2]
+
+
+def checked_length(value: Any, what: str) -> Length | None:
+    """max_delay, keep or max_ahead as the user gave it."""
+    if value is None:
+        return None
+    found = length(value, what)
+    if isinstance(found, CalendarDuration):
+        raise InvalidInput(f"{what} must be a fixed length, got {found!r}: months differ. Use days")
+    if sign(found) < 0:
+        raise InvalidInput(f"{what} must not be negative, got {found!r}")
+    return found

@@ -1,0 +1,212 @@
+"""How the partials of one key are held: row by row, as one running partial, in slices, or for any range.
+
+Each holder has one structure per measure, so that a window computes many aggregations from one pass over its
+rows.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+from slidewise.events.measure import Measure
+from slidewise.events.result import Failed
+
+Items = list[Any]
+
+
+class RowHolder:
+    """Rows enter at one end and leave at the other."""
+
+    __slots__ = ("count", "measures", "structures")
+
+    def __init__(self, measures: Sequence[Measure]) -> None:
+        self.measures = measures
+        self.structures = [m.structure() for m in measures]
+        self.count = 0
+
+    def insert(self, items: Items) -> None:
+        """Add the youngest row. O(1) with daba_lite."""
+        for structure, item in zip(self.structures, items, strict=True):
+            structure.insert(item)
+        self.count += 1
+
+    def evict(self) -> None:
+        """Remove the oldest row. O(1) with daba_lite."""
+        for structure in self.structures:
+            structure.evict()
+        self.count -= 1
+
+    def rebuild(self, rows: Sequence[Items]) -> None:
+        """Hold just these rows. O(n)."""
+        self.structures = [m.structure() for m in self.measures]
+        self.count = 0
+        for items in rows:
+            self.insert(items)
+
+    def query(self) -> list[Any] | Failed:
+        """The results over the rows held. O(1) with daba_lite."""
+        try:
+            return [structure.query() for structure in self.structures]
+        except Exception as error:
+            return Failed(error)
+
+    def partials(self) -> int:
+        return self.count * len(self.measures)
+
+
+class RunningHolder:
+    """Rows only ever enter, or all leave together: one partial is enough."""
+
+    __slots__ = ("count", "measures", "totals")
+
+    def __init__(self, measures: Sequence[Measure]) -> None:
+        self.measures = measures
+        self.count = 0
+        self.totals: list[Any] = []
+        self.clear()
+
+    def clear(self) -> None:
+        """Let all rows leave. O(1)."""
+        self.count = 0
+        self.totals = [m.structure() if m.raw else None for m in self.measures]
+
+    def insert(self, items: Items) -> None:
+        """Add the youngest row. 1 combine."""
+        for k, (measure, item) in enumerate(zip(self.measures, items, strict=True)):
+            if measure.raw:
+                self.totals[k].insert(item)
+            else:
+                self.totals[k] = measure.combine(self.totals[k], item)
+        self.count += 1
+
+    def query(self) -> list[Any] | Failed:
+        """The results over the rows held. O(1)."""
+        totals = zip(self.measures, self.totals, strict=True)
+        try:
+            return [total.query() if m.raw else m.lower(total) for m, total in totals]
+        except Exception as error:
+            return Failed(error)
+
+    def partials(self) -> int:
+        return sum(self.count if m.raw else min(1, self.count) for m in self.measures)
+
+
+class SliceHolder:
+    """Rows are combined into slices on arrival (Cutty), and slices leave as wholes.
+
+    A new slice starts where a window starts, and nowhere else: a window that ends within a slice is asked for
+    before the rows after its end arrive. Aggregations that cannot be merged keep their rows.
+    """
+
+    __slots__ = ("measures", "open", "open_rows", "open_start", "slices", "structures")
+
+    def __init__(self, measures: Sequence[Measure]) -> None:
+        self.measures = measures
+        self.structures = [m.structure() for m in measures]
+        #: (where it starts, how many rows it has) of every closed slice
+        self.slices: deque[tuple[Any, int]] = deque()
+        self.open_start: Any = None
+        self.open_rows = 0
+        self.open: list[Any] = [None] * len(measures)
+
+    def insert(self, items: Items, start: Any) -> None:
+        """Add the youngest row to the slice of that start. 1 combine; at a new slice also an insert."""
+        if start != self.open_start and self.open_rows:
+            self._close()
+        self.open_start = start
+        self.open_rows += 1
+        for k, (measure, item) in enumerate(zip(self.measures, items, strict=True)):
+            if measure.mergeable:
+                self.open[k] = measure.combine(self.open[k], item)
+            else:
+                self.structures[k].insert(item)
+
+    def _close(self) -> None:
+        self.slices.append((self.open_start, self.open_rows))
+        self.open_rows = 0
+        for k, measure in enumerate(self.measures):
+            if measure.mergeable:
+                self.structures[k].insert(self.open[k])
+                self.open[k] = None
+
+    def evict_before(self, start: Any) -> None:
+        """Remove the slices that start before `start`. O(1) each with daba_lite, where rows can be merged."""
+        if self.open_rows and self.open_start < start:
+            self._close()
+        while self.slices and self.slices[0][0] < start:
+            _, rows = self.slices.popleft()
+            for measure, structure in zip(self.measures, self.structures, strict=True):
+                for _ in range(1 if measure.mergeable else rows):
+                    structure.evict()
+
+    @property
+    def empty(self) -> bool:
+        return not self.slices and not self.open_rows
+
+    def query(self) -> list[Any] | Failed:
+        """The results over the slices held. 1 combine more than the structure's query."""
+        try:
+            return [
+                self._merged(k, measure) if measure.mergeable else self.structures[k].query()
+                for k, measure in enumerate(self.measures)
+            ]
+        except Exception as error:
+            return Failed(error)
+
+    def _merged(self, k: int, measure: Measure) -> Any:
+        structure = self.structures[k]
+        closed = structure.functions["query"](structure) if len(structure) else None
+        return measure.lower(measure.combine(closed, self.open[k]))
+
+    def partials(self) -> int:
+        held = len(self.slices) + (self.open_rows > 0)
+        rows = sum(rows for _, rows in self.slices) + self.open_rows
+        return sum(held if m.mergeable else rows for m in self.measures)
+
+
+class RangeHolder:
+    """Rows in any order, and results over any stretch of them: fiba, or recalculation from the rows.
+
+    Rows are given by their places, pairs of (time, number) that are in order and unique.
+    """
+
+    __slots__ = ("measures", "structures")
+
+    def __init__(self, measures: Sequence[Measure]) -> None:
+        self.measures = measures
+        self.structures = [m.structure() if _answers_ranges(m) else None for m in measures]
+
+    def insert(self, items: Items, place: tuple[Any, int]) -> None:
+        """Add a row. Amortised O(log d) with fiba, d = rows after it."""
+        for structure, item in zip(self.structures, items, strict=True):
+            if structure is not None:
+                structure.insert(item, time=place)
+
+    def evict_up_to(self, place: tuple[Any, int]) -> None:
+        """Remove the rows up to and including that place. O(log n) with fiba."""
+        for structure in self.structures:
+            if structure is not None:
+                structure.evict(time=place)
+
+    def query(self, stretches: list[list[Any]]) -> list[Any] | Failed:
+        """The results over stretches of rows: O(log n) for one with fiba, O(rows) for more or without."""
+        try:
+            return self._values(stretches)
+        except Exception as error:
+            return Failed(error)
+
+    def _values(self, stretches: list[list[Any]]) -> list[Any]:
+        results = []
+        for k, (measure, structure) in enumerate(zip(self.measures, self.structures, strict=True)):
+            if structure is not None and len(stretches) == 1:
+                rows = stretches[0]
+                results.append(structure.query(rows[0].place, rows[-1].place))
+            else:
+                results.append(measure.fold(row.items[k] for rows in stretches for row in rows))
+        return results
+
+
+def _answers_ranges(measure: Measure) -> bool:
+    return measure.entry.ranges and measure.entry.out_of_order

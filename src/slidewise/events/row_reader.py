@@ -1,0 +1,182 @@
+"""A row as a window sees it, and how it is read from what the user pushes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from slidewise.aggregations.values import NAN
+from slidewise.errors import InvalidInput
+from slidewise.events.measure import Measure, missing_column
+from slidewise.windows.clock import Clock
+from slidewise.windows.definitions import Between, Column, DeltaWindow, PunctuationWindow, WindowDefinition
+from slidewise.windows.durations import Length, length
+
+
+class Row:
+    """One row: what the aggregations take of it, and where it stands."""
+
+    __slots__ = (
+        "end",
+        "items",
+        "key",
+        "number",
+        "revision",
+        "size_value",
+        "slide_value",
+        "stamp",
+        "start",
+        "time",
+        "x",
+    )
+
+    def __init__(self, items: list[Any], key: Any) -> None:
+        self.items = items
+        self.key = key
+        #: the time as a number, and as it was given
+        self.time: Any = None
+        self.stamp: Any = None
+        #: what delta and punctuation look at, for the size and for the slide
+        self.size_value: Any = None
+        self.slide_value: Any = None
+        #: the row's own offsets, where bounds are columns
+        self.start: Any = None
+        self.end: Any = None
+        #: rows are numbered from 1 as they enter: in the order of time, a late one under the next free number
+        self.number = 0
+        #: the row's coordinate, by which frames are measured
+        self.x: Any = None
+        #: how often its result was emitted, less one
+        self.revision = -1
+
+    @property
+    def place(self) -> tuple[Any, int]:
+        """Where the row stands among all rows of its key, those of equal time in the order of arrival."""
+        return (self.time, self.number)
+
+
+class Reader:
+    """Reads rows. Everything that can be wrong with a row is found here, before any state has changed."""
+
+    __slots__ = ("definition", "measures", "partition_by", "size_clock", "slide_clock", "whole_row")
+
+    def __init__(
+        self, measures: Sequence[Measure], definition: WindowDefinition, partition_by: str | list[str] | None
+    ) -> None:
+        self.measures = measures
+        self.definition = definition
+        self.partition_by = partition_by
+        slide = definition.every
+        self.size_clock = _delta_clock(definition)
+        self.slide_clock = self.size_clock if _same_column(definition, slide) else _delta_clock(slide)
+        if (
+            isinstance(definition, DeltaWindow)
+            and isinstance(slide, DeltaWindow)
+            and self.size_clock is self.slide_clock
+        ):
+            self.size_clock.lengths = (definition.size, slide.size)  # type: ignore[union-attr]
+        #: rows must be mappings
+        self.whole_row = bool(partition_by or definition.columns or any(m.columns or m.where for m in measures))
+
+    def read(self, value: Any, key: Any) -> Row:
+        """A row from a value or a mapping. O(1)."""
+        if self.whole_row and not isinstance(value, Mapping):
+            raise missing_column(value, self._columns(), "the window")
+        row = Row([m.item(value) for m in self.measures], self._key(value, key))
+        definition = self.definition
+        if isinstance(definition, Between):
+            row.start = self._offset(definition.start, value)
+            row.end = self._offset(definition.end, value)
+        elif isinstance(definition, DeltaWindow):
+            row.size_value = _delta_value(definition, value, self.size_clock)
+        elif isinstance(definition, PunctuationWindow):
+            row.size_value = _holds(definition, value)
+        slide = definition.every
+        if isinstance(slide, DeltaWindow):
+            row.slide_value = _delta_value(slide, value, self.slide_clock)
+        elif isinstance(slide, PunctuationWindow):
+            row.slide_value = _holds(slide, value)
+        return row
+
+    def _columns(self) -> tuple[str, ...]:
+        keys = (self.partition_by,) if isinstance(self.partition_by, str) else tuple(self.partition_by or ())
+        read = (c for m in self.measures for c in (*m.columns, *((m.where,) if m.where else ())))
+        return tuple(dict.fromkeys((*keys, *self.definition.columns, *read)))
+
+    def _key(self, value: Any, key: Any) -> Any:
+        if self.partition_by is None:
+            key = _one_nan(key)
+        elif key is not None:
+            raise InvalidInput(f"push: the key comes from partition_by={self.partition_by!r}, got key={key!r} as well")
+        elif isinstance(self.partition_by, str):
+            key = _one_nan(_cell(value, self.partition_by, "partition_by"))
+        else:
+            key = tuple(_one_nan(_cell(value, column, "partition_by")) for column in self.partition_by)
+        try:
+            hash(key)
+        except TypeError:
+            raise InvalidInput(f"push: a key must be hashable, got {key!r}. Use a tuple instead of a list") from None
+        return key
+
+    def _offset(self, bound: Any, value: Any) -> Any:
+        """A row's own offset, from the column that holds it."""
+        if not isinstance(bound, Column):
+            return None
+        what = f"the offset in {bound!r}"
+        offset = _cell(value, bound.name, "the window")
+        if self.definition.size_kind == "range":
+            return length(offset, what)
+        if hasattr(offset, "item"):
+            offset = offset.item()
+        if isinstance(offset, bool) or not isinstance(offset, int):
+            raise InvalidInput(f"{what} is a number of {self.definition.size_kind} (an int), got {offset!r}")
+        return offset
+
+
+def _cell(row: Mapping[str, Any], column: str, who: str) -> Any:
+    if column not in row:
+        raise missing_column(row, (column,), who)
+    return row[column]
+
+
+def _one_nan(key: Any) -> Any:
+    """All NaNs are one value, and so one key."""
+    return NAN if isinstance(key, float) and key != key else key
+
+
+def _delta_clock(definition: WindowDefinition | None) -> Clock | None:
+    if not isinstance(definition, DeltaWindow):
+        return None
+    what = "the value" if definition.column is None else f"the column {definition.column!r}"
+    return Clock(f"{what} of delta", lengths=[definition.size])
+
+
+def _same_column(a: WindowDefinition, b: WindowDefinition | None) -> bool:
+    return isinstance(a, DeltaWindow) and isinstance(b, DeltaWindow) and a.column == b.column
+
+
+def _delta_value(definition: DeltaWindow, value: Any, clock: Clock | None) -> Any:
+    assert clock is not None
+    return clock.read(value if definition.column is None else _cell(value, definition.column, "delta"))
+
+
+def _holds(definition: PunctuationWindow, value: Any) -> bool:
+    predicate = definition.predicate
+    found = _cell(value, predicate, "punctuation") if isinstance(predicate, str) else predicate(value)
+    if hasattr(found, "item"):
+        found = found.item()
+    if not isinstance(found, bool):
+        raise InvalidInput(f"{definition!r} must give True or False, got {found!r} for {value!r}")
+    return found
+
+
+def lengths_of(definition: WindowDefinition, *more: Length | None) -> list[Length]:
+    """Every length that is measured along the order."""
+    lengths: list[Any] = [*more, definition.offset]
+    if definition.size_kind == "time":
+        lengths.append(definition.size)  # type: ignore[attr-defined]
+    if definition.size_kind == "range":
+        lengths += [b for b in (definition.start, definition.end) if not isinstance(b, Column)]  # type: ignore
+    if definition.slide_kind == "time":
+        lengths.append(definition.every.size)  # type: ignore
+    return [x for x in lengths if x is not None and not hasattr(x, "sign")]

@@ -1,0 +1,348 @@
+"""Windows event by event: rows in, the results that are due out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from slidewise.aggregations.base import Aggregation
+from slidewise.errors import InvalidInput
+from slidewise.events.changes import alike
+from slidewise.events.clock_guard import Now, guard_of
+from slidewise.events.deadlines import Agenda
+from slidewise.events.engines.base import Engine
+from slidewise.events.ordering import Late, Order, checked_length, require_results_that_stay
+from slidewise.events.plan import Due, Plan
+from slidewise.events.planning import engine_class, plan_for
+from slidewise.events.result import Failed, Result
+from slidewise.events.row_reader import Row, lengths_of
+from slidewise.events.watermark import BEGIN, END, Mark
+from slidewise.windows.clock import Clock
+from slidewise.windows.definitions import Between, Frames, WindowDefinition, window_of
+
+__all__ = ["Result", "Window"]
+
+
+class Window:
+    """One or more aggregations over a window, event by event.
+
+    >>> import slidewise as sw
+    >>> w = sw.Window(sw.max(), sw.rows(3))
+    >>> [result.value for x in (5, 1, 2, 3) for result in w.push(x)]
+    [5, 5, 5, 3]
+
+    Several aggregations by name, of the columns of a row, per key:
+
+    >>> w = sw.Window({"peak": sw.max("temp"), "n": sw.count()}, sw.time(10), partition_by="sensor")
+    >>> w.push({"sensor": "a", "temp": 20.5}, time=1)      # a row of equal time may still come
+    []
+    >>> w.push({"sensor": "a", "temp": 19.0}, time=5)
+    [Result({'peak': 20.5, 'n': 1}, key='a', time=1, row=1)]
+    >>> w.flush()
+    [Result({'peak': 20.5, 'n': 2}, key='a', time=5, row=2)]
+
+    - `emit="changes"` gives only results that differ from the last of their key (CQL's IStream).
+    - `max_delay` holds rows back so long, and takes them in the order of time. `late` says what becomes of rows
+      that come later still: "error", "drop" (`window.dropped` counts them), or "revise": the results that they
+      change are given again, with a higher revision; `keep` bounds how far back.
+    - `max_ahead="1h"` leaves out rows whose time is more than that ahead of the clock, and `window.ahead` counts them:
+      one row of a wrong year would make all rows after it late. `clock` gives the time of now, by default the system's.
+    - `algorithm` is "auto", or a name from `sw.algorithms()`.
+    """
+
+    def __init__(
+        self,
+        aggregation: Aggregation | type[Aggregation] | Mapping[str, Aggregation | type[Aggregation]],
+        window: WindowDefinition | int,
+        partition_by: str | Iterable[str] | None = None,
+        emit: Literal["every", "changes"] = "every",
+        max_delay: Any = None,
+        late: Late = "error",
+        keep: Any = None,
+        algorithm: str = "auto",
+        max_ahead: Any = None,
+        clock: Now | None = None,
+    ) -> None:
+        window = window_of(window, "Window")
+        _check(window, emit, late, keep)
+        delay, kept = checked_length(max_delay, "max_delay"), checked_length(keep, "keep")
+        times = Clock("the time", lengths_of(window, delay, kept, checked_length(max_ahead, "max_ahead")))
+        self._guard = guard_of(times, max_ahead, clock)
+        self.window = window
+        self.emit = emit
+        self._algorithm = algorithm
+        self._plan: Plan = plan_for(
+            aggregation, window, times, partition_by, revises=late == "revise", keep=kept, algorithm=algorithm
+        )
+        self._engine: type[Engine] = engine_class(window, self._plan.frame, self._plan.revises)
+        self._order = Order(times, delay, late, kept)
+        self._agenda = Agenda()
+        self._engines: dict[Any, Engine] = {}
+        #: the last value of each key, where only changes are emitted
+        self._last: dict[Any, Any] = {}
+        #: whether rows have times; None before the first row
+        needs_time = _needs_time(window) or delay is not None or late == "revise" or max_ahead is not None
+        self._timed = True if needs_time else None
+        self._flushed = False
+        #: results that were due beside one that failed
+        self._owed: list[Due] = []
+        #: what has failed halfway through a row, after which nothing more is taken or given
+        self._broken: str | None = None
+
+    # ---- rows in, results out
+    def push(self, value: Any, time: Any = None, key: Any = None) -> list[Result]:
+        """Take a row, and give the results now due: of this row, and of earlier ones that waited.
+
+        The value is what the aggregation takes: a plain value, a tuple where it takes several, or a mapping
+        where columns are named. A bad row is refused before anything has changed. Where computing a result fails (a
+        sum that leaves 64 bits), its error is raised, and other results that are due come with the next call. O(1)
+        per row with daba_lite, and O(log) of the rows held back and of the keys that wait.
+        """
+        self._require_whole()
+        if self._flushed:
+            raise InvalidInput("push: the window was flushed, which ends its stream. Make a new Window")
+        row = self._plan.reader.read(value, key)
+        timed = self._check_time(time)
+        if self._guard is not None and self._guard.leaves_out(time):
+            self._order.ahead += 1
+            return self._results([])
+        if timed:
+            row.time, row.stamp = self._plan.clock.read(time), time
+            self._plan.require_within(row)
+        self._timed = timed
+        late = timed and self._order.is_late(row)
+        if late and not self._order.accept_late(row):
+            return self._results([])
+        out: list[Due] = []
+        try:
+            if not timed:
+                self._engine_of(row.key).insert(row, BEGIN, out)
+            elif late:
+                engine = self._engine_of(row.key)
+                engine.revise(row, self._order.mark, out)
+                self._agenda.set(row.key, engine.deadline())
+            else:
+                for ready in self._order.take(row):
+                    self._enter(ready, out)
+                self._close(self._order.mark, out)
+        except BaseException as error:
+            self._broken = f"{type(error).__name__}: {error}"
+            raise
+        return self._results(out)
+
+    def advance(self, time: Any) -> list[Result]:
+        """Say that no row of this time or earlier will follow, for any key; gives the results that waited.
+
+        >>> import slidewise as sw
+        >>> w = sw.Window(sw.sum(), sw.time(60, every=60))
+        >>> w.push(1.5, time=10, key="a")
+        []
+        >>> w.advance(60)
+        [Result(1.5, key='a', time=60, start=0, end=60)]
+        """
+        self._require_whole()
+        if self._flushed:
+            return self._results([])
+        if self._timed is False:
+            raise InvalidInput(f"advance: the rows of this window have no times, got {time!r}. Use flush()")
+        at = self._plan.clock.read(time)
+        self._timed = True
+        return self._move(Mark(at, True))
+
+    def flush(self) -> list[Result]:
+        """Say that no row will follow; gives all results that still wait.
+
+        Slides that are not complete give none: every=k at rows k, 2k, ... only, and a punctuation only where
+        one came. A window by time is complete at the end.
+        """
+        self._require_whole()
+        if self._flushed:
+            return self._results([])
+        self._flushed = True
+        return self._move(END)
+
+    # ---- about the state
+    @property
+    def dropped(self) -> int:
+        """How many late rows were left out."""
+        return self._order.dropped
+
+    @property
+    def ahead(self) -> int:
+        """How many rows were left out that were further ahead of the clock than max_ahead."""
+        return self._order.ahead
+
+    @property
+    def watermark(self) -> Any:
+        """The time up to which the rows are complete; None before the first row."""
+        mark = self._order.mark
+        if mark is BEGIN or mark.ended or not self._plan.clock.can_write(mark.time):
+            return None
+        return self._plan.clock.write(mark.time)
+
+    def partials(self) -> int:
+        """How many partials stand for the rows held, over all keys and aggregations.
+
+        Rows that are combined into slices on arrival count once per slice. An algorithm's own extra (its space
+        in `sw.algorithms()`) is not counted.
+        """
+        held = len(self._order.held) * len(self._plan.measures)
+        return held + sum(engine.partials() for engine in self._engines.values())
+
+    @property
+    def algorithms(self) -> dict[str, str]:
+        """The algorithm of each aggregation, by name."""
+        return {m.name or m.aggregation.name: m.entry.name for m in self._plan.measures}
+
+    # ---- state as bytes
+    def to_bytes(self) -> bytes:
+        """The whole state: versioned, with a checksum and the fingerprint of this definition. O(state).
+
+        >>> import slidewise as sw
+        >>> w = sw.Window(sw.max(), sw.rows(2))
+        >>> w.push(5)
+        [Result(5, row=1)]
+        >>> later = sw.Window(sw.max(), sw.rows(2)).from_bytes(w.to_bytes())
+        >>> later.push(3)
+        [Result(5, row=2)]
+        """
+        from slidewise.events import snapshot  # loads on first use
+
+        self._require_whole()
+        return snapshot.save(self)
+
+    def from_bytes(self, data: bytes) -> Window:
+        """A new window of this definition with the state that to_bytes() gave; this one is left alone.
+
+        Damaged bytes, and those of another definition or a newer version, are refused with a StateError.
+        """
+        from slidewise.events import snapshot
+
+        new = Window(
+            self._aggregations,
+            self.window,
+            partition_by=self._plan.reader.partition_by,
+            emit=self.emit,
+            max_delay=self._order.max_delay,
+            late=self._order.late,
+            keep=self._order.keep,
+            algorithm=self._algorithm,
+            max_ahead=None if self._guard is None else self._guard.max_ahead,
+            clock=None if self._guard is None else self._guard.now,
+        )
+        snapshot.load(new, data)
+        return new
+
+    @property
+    def _aggregations(self) -> Any:
+        """The aggregation, or all by name, as they were given."""
+        measures = self._plan.measures
+        return measures[0].aggregation if self._plan.single else {m.name: m.aggregation for m in measures}
+
+    def __repr__(self) -> str:
+        return f"Window({self._aggregations!r}, {self.window!r})"
+
+    # ---- steps
+    def _check_time(self, time: Any) -> bool:
+        if time is None and self._timed:
+            raise InvalidInput(f"push: {self.window!r} here needs the time of every row: push(value, time=...)")
+        if time is not None and self._timed is False:
+            raise InvalidInput(f"push: the rows before had no times, and this one has {time!r}. Give all or none")
+        return time is not None
+
+    def _engine_of(self, key: Any) -> Engine:
+        engine = self._engines.get(key)
+        if engine is None:
+            engine = self._engines[key] = self._engine(self._plan, key)
+        return engine
+
+    def _enter(self, row: Row, out: list[Due]) -> None:
+        """Give the next row in order to its key; what is due before it comes first."""
+        mark = Mark(row.time, False)
+        self._close(mark, out)
+        engine = self._engine_of(row.key)
+        engine.insert(row, mark, out)
+        self._agenda.set(row.key, engine.deadline())
+
+    def _close(self, mark: Mark, out: list[Due]) -> None:
+        """Time has come to `mark`: every key gives what is due."""
+        for key in self._agenda.due(mark):
+            engine = self._engines[key]
+            engine.release(mark, out)
+            if engine.idle:
+                del self._engines[key]
+            else:
+                deadline = engine.deadline()
+                waits_for_rows = deadline is not None and mark.meets(deadline)
+                self._agenda.set(key, None if waits_for_rows else deadline)
+
+    def _move(self, mark: Mark) -> list[Result]:
+        out: list[Due] = []
+        try:
+            for row in self._order.advance(mark):
+                self._enter(row, out)
+            self._close(self._order.mark, out)
+            if mark.ended:
+                for engine in self._engines.values():
+                    engine.release(END, out)
+        except BaseException as error:
+            self._broken = f"{type(error).__name__}: {error}"
+            raise
+        return self._results(out)
+
+    def _results(self, out: list[Due]) -> list[Result]:
+        """The results in the order in which they were due, or only those that are news."""
+        if len(out) > 1 and self._timed and len(self._engines) != 1:
+            out.sort(key=lambda entry: entry[0])
+        if self._owed:
+            out, self._owed = self._owed + out, []
+        if self._plan.failed:
+            self._raise_first(out)
+        if self.emit == "every":
+            return [result for _, result in out]  # type: ignore[misc]
+        return [result for _, result in out if self._is_news(result)]  # type: ignore[misc, arg-type]
+
+    def _raise_first(self, out: list[Due]) -> None:
+        """Raise the first error among the results; the others are owed."""
+        failures = [k for k, (_, result) in enumerate(out) if isinstance(result, Failed)]
+        self._plan.failed = len(failures) > 1
+        self._owed = [*out[: failures[0]], *out[failures[0] + 1 :]]
+        raise out[failures[0]][1].error  # type: ignore[union-attr]
+
+    def _require_whole(self) -> None:
+        if self._broken is not None:
+            raise InvalidInput(
+                f"the window failed halfway through an earlier row ({self._broken}), and its rows are no longer whole. "
+                "Make a new Window, or load the last state with from_bytes()"
+            )
+
+    def _is_news(self, result: Result) -> bool:
+        if result.key in self._last and alike(self._last[result.key], result.value):
+            return False
+        self._last[result.key] = result.value
+        return True
+
+
+def _needs_time(window: WindowDefinition) -> bool:
+    peers = isinstance(window, Between) and window.exclude in ("group", "ties")
+    return peers or window.size_kind in ("time", "range", "groups") or window.slide_kind == "time"
+
+
+def _check(window: WindowDefinition, emit: Any, late: Any, keep: Any) -> None:
+    """Refuse what cannot be meant."""
+    if isinstance(window, Frames):
+        raise InvalidInput("Window: frames(start, end) are row numbers of a column. Use slidewise.rolling")
+    if emit not in ("every", "changes"):
+        raise InvalidInput(f'Window: emit is "every" or "changes", got {emit!r}')
+    if late not in ("error", "drop", "revise"):
+        raise InvalidInput(f'Window: late is "error", "drop" or "revise", got {late!r}')
+    if late != "revise":
+        if keep is not None:
+            raise InvalidInput(f'Window: keep= bounds what late="revise" keeps, got keep={keep!r} with late={late!r}')
+        return
+    if emit == "changes":
+        raise InvalidInput(
+            'Window: emit="changes" compares with the last result, and late="revise" may change that later. '
+            "Use one of the two"
+        )
+    require_results_that_stay(window, "Window")

@@ -1,0 +1,153 @@
+"""How far a window's frames are known while rows still come: which rows are final, and which are still needed.
+
+Frames move on with the rows: for every window that is not held to the end of its key, neither bound of a frame moves
+back. So the rows before the frame of the first row that is not final are never needed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from slidewise.columns.frames.bounds import Frames
+from slidewise.columns.frames.deltas import measured
+from slidewise.spark.executor.chunk import Chunk
+from slidewise.windows.definitions import (
+    UNBOUNDED,
+    Between,
+    Column,
+    DeltaWindow,
+    PunctuationWindow,
+    RowsWindow,
+    TimeWindow,
+    Unbounded,
+    WindowDefinition,
+)
+from slidewise.windows.durations import CalendarDuration
+
+#: Calendar months are moved in local time. Where clocks go back, frames may move back by as much: by no more than a
+#: day, in microseconds (timestamps) or days (dates).
+_DAY = {"timestamp": 86_400_000_000, "date": 1}
+
+
+def is_running(window: WindowDefinition) -> bool:
+    """Whether frames begin with the key, and end somewhere that moves on with the rows."""
+    return (
+        isinstance(window, Between)
+        and window.start == -UNBOUNDED
+        and not isinstance(window.end, Unbounded | Column)
+        and window.exclude is None
+    )
+
+
+def needs_whole_key(window: WindowDefinition) -> bool:
+    """Whether no row can be let go before its key has ended: bounds by column, or without an end."""
+    return isinstance(window, Between) and (
+        any(isinstance(bound, Column) for bound in (window.start, window.end))
+        or isinstance(window.end, Unbounded)
+        or (isinstance(window.start, Unbounded) and window.exclude is not None)
+    )
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """What a window says about the rows of the last, unfinished key of a chunk: rows `begin` to `count` - 1."""
+
+    #: the first row that is not final; `count` where all are
+    final: int
+    #: the first row that frames from a row on, and those of rows to come, can reach
+    reach: Callable[[int], int]
+
+
+def frontier(window: WindowDefinition, frames: Frames, data: Chunk) -> Frontier:
+    """The frontier of a window whose frames are made."""
+    begin, count = int(data.offsets[-2]), int(data.offsets[-1])
+    bounds = _in_rows(window)
+    if bounds is not None:
+        final, reach = _by_rows(*bounds, begin, count)
+    elif isinstance(window, DeltaWindow):
+        final, reach = count, _delta(window, data, begin)
+    else:
+        final, reach = _by_frames(window, frames, data, begin, count)
+    if isinstance(window, Between) and window.exclude in ("group", "ties"):
+        final = min(final, _last_peers(data, begin, count))
+    return Frontier(final, lambda row: max(begin, reach(row)))
+
+
+_Known = tuple[int, Callable[[int], int]]
+
+
+# ---- by rows: arithmetic
+def _in_rows(window: WindowDefinition) -> tuple[int | None, int] | None:
+    """The bounds of a window that counts rows; None as the start is no bound."""
+    if isinstance(window, RowsWindow):
+        return 1 - window.n, 0
+    if isinstance(window, Between) and window.unit == "rows":
+        start: Any = None if isinstance(window.start, Unbounded) else window.start
+        return start, window.end  # type: ignore[return-value]
+    return None
+
+
+def _by_rows(first: int | None, last: int, begin: int, count: int) -> _Known:
+    final = max(begin, count - max(last, 0))
+    if first is None:  # what lies before the end of a running frame is carried
+        return final, lambda row: row + last + 1
+    return final, lambda row: row + first
+
+
+# ---- by what the frames are
+def _by_frames(window: WindowDefinition, frames: Frames, data: Chunk, begin: int, count: int) -> _Known:
+    start, end = frames.start[begin:], frames.end[begin:]
+    open_ended = end >= count
+    if isinstance(window, PunctuationWindow):
+        open_ended = np.zeros(0, bool)  # the row itself is the frame's last
+    final = begin + int(np.argmax(open_ended)) if open_ended.any() else count
+    edge = end if is_running(window) else start
+
+    def reach(row: int) -> int:
+        row = min(row, count - 1)
+        found = int(edge[row - begin :].min())
+        if isinstance(window, PunctuationWindow):
+            return found - 1  # the mark before it, where the window began
+        return _a_day_before(found, data, begin) if _by_months(window) else found
+
+    return final, reach
+
+
+def _by_months(window: WindowDefinition) -> bool:
+    bounds = (
+        (window.size,) if isinstance(window, TimeWindow) else (getattr(window, "start", 0), getattr(window, "end", 0))
+    )
+    return any(isinstance(bound, CalendarDuration) for bound in bounds)
+
+
+def _a_day_before(row: int, data: Chunk, begin: int) -> int:
+    order = data.in_order().sortable
+    kind = str(data.in_order().kind)
+    if len(order) != 1 or row >= len(order[0]):  # rows without an order are few, or at an end: keep them all
+        return begin
+    day = next(units for name, units in _DAY.items() if kind.startswith(name))
+    return begin + int(np.searchsorted(order[0][begin : row + 1], order[0][row] - day))
+
+
+def _last_peers(data: Chunk, begin: int, count: int) -> int:
+    """The first of the last row's peers: later rows may join them."""
+    changes = np.flatnonzero(data.in_order().changes()[begin:count])
+    return begin + int(changes[-1]) if len(changes) else begin
+
+
+# ---- delta: what is held
+def _delta(window: DeltaWindow, data: Chunk, begin: int) -> Callable[[int], int]:
+    def reach(row: int) -> int:
+        """The first row that is still held once `row` has entered: none later is more than the size above it."""
+        name = data.delta_column(window)
+        held = data.arranged(name)[begin:]
+        values, size = measured(held, window.size, name)
+        values = values[: row - begin + 1]
+        highest = np.maximum.accumulate(values[::-1])[::-1]
+        return begin + int(np.argmax(highest - values <= size))
+
+    return reach

@@ -1,0 +1,169 @@
+"""What runs on an executor: sorted rows in, batch by batch, one struct of results per row out, in the same order.
+
+No aggregate is written twice. Batches are joined into chunks, and the engine of columns computes each chunk. The rows
+of the last key that later frames can still reach, the tail, stay for the next chunk as they are; rows whose frames can
+still grow are held back there. A chunk is several times as long as its tail, so that all of it costs O(1) per row for
+a window of any size, and memory is the window's and not the key's (see frontier.py and running.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from slidewise.aggregations.over import Over
+from slidewise.columns.sorting import OrderColumn
+from slidewise.spark.executor.carry import Carried, RunningEvaluation, carries_partial, carries_row
+from slidewise.spark.executor.chunk import Chunk, key_offsets
+from slidewise.spark.executor.frontier import Frontier, is_running, needs_whole_key
+from slidewise.spark.executor.halo import BUCKET_COLUMN, OWN_COLUMN, Halo, HaloCheck, Reach
+
+#: A chunk has at least so many new rows, or bytes, and so many times the rows of the tail.
+CHUNK_ROWS = 1 << 17
+CHUNK_BYTES = 1 << 26
+TAILS = 4
+#: rows of one batch of results
+BATCH_ROWS = 1 << 16
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is computed of the rows of one partitioning and order."""
+
+    #: the columns that come in, by name and type
+    reads: pa.Schema
+    partition_by: tuple[str, ...]
+    order_by: tuple[OrderColumn, ...]
+    expressions: tuple[Over, ...]
+    #: the types of the results
+    kinds: tuple[pa.DataType, ...]
+    #: where large keys are cut into buckets
+    halo: Halo | None = None
+
+    def run(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """What Spark calls, on the rows of a partition."""
+        return Worker(self).run(batch if isinstance(batch, tuple) else (batch,) for batch in batches)
+
+    def with_halo(self, reach: Reach) -> Task:
+        """The task over rows that hot_keys.spread has cut into buckets."""
+        reads = self.reads.append(pa.field(BUCKET_COLUMN, pa.int32())).append(pa.field(OWN_COLUMN, pa.bool_()))
+        halo = Halo(BUCKET_COLUMN, OWN_COLUMN, reach.rows_before, reach.rows_after)
+        return replace(self, reads=reads, partition_by=(*self.partition_by, BUCKET_COLUMN), halo=halo)
+
+
+@dataclass(frozen=True)
+class Tail:
+    """What stays of a chunk for the next one, all of its last key."""
+
+    table: pa.Table
+    #: how many of its rows have their results already
+    emitted: int
+    #: its first rows, which stay for running frames alone: the rows after them are those that the next frames reach
+    kept: int
+    #: how many rows of the key came before it
+    before: int
+
+
+class Worker:
+    """One task over the sorted rows of a partition."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        kinds = {field.name: field.type for field in task.reads}
+        running = [over for over in dict.fromkeys(task.expressions) if is_running(over.window)]
+        self._picking = [over for over in running if carries_row(over)]
+        self._folding = [over for over in running if over not in self._picking and carries_partial(over, kinds)]
+        #: whether rows can only be let go, and results be given, when their key has ended
+        self._whole_keys = any(needs_whole_key(over.window) for over in task.expressions) or len(running) > len(
+            self._picking
+        ) + len(self._folding)
+        self._chunk_rows = CHUNK_ROWS
+        self._tail = Tail(task.reads.empty_table(), 0, 0, 0)
+        self._carried = {over: Carried() for over in self._folding}
+        self._halo = HaloCheck(task.halo) if task.halo is not None else None
+
+    def run(self, batches: Iterable[tuple[pa.Array, ...]]) -> Iterator[pa.StructArray]:
+        """The results of all rows. As many rows come out as went in."""
+        pending: list[pa.Table] = []
+        rows = size = 0
+        for arrays in batches:
+            batch = pa.table(
+                [_of_type(a, f.type) for a, f in zip(arrays, self.task.reads, strict=True)], self.task.reads
+            )
+            if self._halo is not None:
+                self._halo.see(batch)
+            pending.append(batch)
+            rows, size = rows + len(batch), size + batch.nbytes
+            if self._enough(rows, size) and self._ended(pending):
+                yield from self._advance(pa.concat_tables([self._tail.table, *pending]), ends=False)
+                pending, rows, size = [], 0, 0
+        yield from self._advance(pa.concat_tables([self._tail.table, *pending]), ends=True)
+
+    def _enough(self, rows: int, size: int) -> bool:
+        # Where whole keys are needed, the tail is not computed before its key has ended: nothing is done twice.
+        tails = 0 if self._whole_keys else TAILS
+        return (rows >= self._chunk_rows or size >= CHUNK_BYTES) and rows >= tails * len(self._tail.table)
+
+    def _ended(self, pending: list[pa.Table]) -> bool:
+        """Where whole keys are needed: whether at least one has ended."""
+        if not self._whole_keys:
+            return True
+        first = self._tail.table if len(self._tail.table) else pending[0]
+        return len(self._offsets(pa.concat_tables([first[:1], pending[-1][-1:]]))) > 2
+
+    def _offsets(self, table: pa.Table) -> np.ndarray:
+        return key_offsets([table[name].combine_chunks() for name in self.task.partition_by], len(table))
+
+    # ---- one chunk
+    def _advance(self, table: pa.Table, ends: bool) -> Iterator[pa.StructArray]:
+        """Give the results that are final, and keep what the next chunk needs. `ends`: no more rows come."""
+        if not len(table):
+            return
+        offsets = self._offsets(table)
+        tail = self._tail
+        if self._whole_keys and not ends:
+            begin = int(offsets[-2])
+            self._tail = Tail(table[begin:], 0, 0, 0)
+            table, offsets, ends = table[:begin], offsets[:-1], True
+        task = self.task
+        chunk = Chunk(table, list(task.partition_by), list(task.order_by), offsets, tail.before, ends)
+        yield from self._computed(table, chunk, tail)
+
+    def _computed(self, table: pa.Table, chunk: Chunk, tail: Tail) -> Iterator[pa.StructArray]:
+        """The results of a chunk, which begins with a tail."""
+        task = self.task
+        evaluation = RunningEvaluation(chunk, task.expressions, tail.kept, self._carried, tail.before + len(table))
+        columns = evaluation.columns({str(k): over for k, over in enumerate(task.expressions)})
+        final = len(table) if chunk.ends else min(known.final for known in chunk.seen.values())
+        yield from self._results(list(columns.values()), tail.emitted, final)
+        if not chunk.ends:
+            self._keep(table, chunk, evaluation, final)
+
+    def _results(self, columns: list[pa.Array], first: int, last: int) -> Iterator[pa.StructArray]:
+        names = [str(k) for k in range(len(columns))]
+        for begin in range(first, last, BATCH_ROWS):
+            size = min(BATCH_ROWS, last - begin)
+            parts = [
+                _of_type(column.slice(begin, size), kind) for column, kind in zip(columns, self.task.kinds, strict=True)
+            ]
+            yield pa.StructArray.from_arrays(parts, names)
+
+    def _keep(self, table: pa.Table, chunk: Chunk, evaluation: RunningEvaluation, final: int) -> None:
+        known: list[Frontier] = list(chunk.seen.values())
+        begin = int(chunk.offsets[-2])
+        # One row stays in any case: it tells whether the next row is of the same key.
+        first = max(begin, min(final, len(table) - 1, *(window.reach(final) for window in known)))
+        picked = {evaluation.picked(over, first) for over in self._picking} - {None}
+        rows = np.array(sorted(picked), np.int64)  # type: ignore[type-var]
+        self._carried = {over: evaluation.carry(over, first) for over in self._folding}
+        before = first - begin + (chunk.before if begin == 0 else 0)
+        kept = pa.concat_tables([table.take(pa.array(rows)), table[first:]]) if len(rows) else table[first:]
+        self._tail = Tail(kept, final - first + len(rows), len(rows), before - len(rows))
+
+
+def _of_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    return column if column.type == kind else column.cast(kind)

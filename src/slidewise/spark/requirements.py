@@ -1,0 +1,90 @@
+"""What must be there before Spark runs: each missing piece with a message that says what to do."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from slidewise.errors import InvalidInput, SlidewiseError
+
+OLDEST_PYSPARK = (4, 1)
+OLDEST_JAVA = 17
+
+
+class MissingRequirement(SlidewiseError, ImportError):
+    """Something that Spark needs is missing or too old."""
+
+
+def require_packages(*, protobuf: bool = False) -> None:
+    """Refuse to go on without pyspark 4.1 or newer, with pandas 3, or without protobuf where it is needed."""
+    found = _version("pyspark")
+    if found is None:
+        raise MissingRequirement(
+            "slidewise.spark needs pyspark, and it is not installed: pip install 'slidewise[spark]'"
+        )
+    if found < OLDEST_PYSPARK:
+        raise MissingRequirement(
+            f"slidewise.spark needs pyspark {_dotted(OLDEST_PYSPARK)} or newer, which has iterator arrow_udfs, and "
+            f"{version('pyspark')} is installed: pip install 'slidewise[spark]'"
+        )
+    pandas = _version("pandas")
+    if pandas is not None and pandas >= (3,):
+        raise MissingRequirement(
+            f"pyspark does not work with pandas 3 yet, and {version('pandas')} is installed: pip install 'pandas<3'"
+        )
+    if protobuf and _version("protobuf") is None:
+        raise MissingRequirement("Spark's stateful Python API needs protobuf: pip install 'slidewise[spark]'")
+
+
+def require_java() -> None:
+    """Refuse to start a local Spark without Java 17 or newer; Spark's own complaint is hard to read."""
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    where = f"JAVA_HOME is {home}" if home else "there is no java on the PATH"
+    advice = f"Install Java {OLDEST_JAVA} or newer (Debian: apt-get install openjdk-17-jre-headless), and set JAVA_HOME"
+    if java is None or not Path(java).exists():
+        raise MissingRequirement(f"Spark runs on Java, which was not found: {where}. {advice}")
+    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    number = re.search(r'version "(\d+)', said)
+    if number is None or int(number[1]) < OLDEST_JAVA:
+        first = said.splitlines()[0] if said else "no version"
+        raise MissingRequirement(f"Spark needs Java {OLDEST_JAVA} or newer, and {java} says: {first}. {advice}")
+
+
+def is_stream(df: Any) -> bool:
+    """Whether this is a streaming DataFrame."""
+    from slidewise.columns.sources import is_spark
+
+    return is_spark(df) and bool(df.isStreaming)
+
+
+def require_batch(df: Any, what: str, streams: Mapping[str, Any] | None = None) -> None:
+    """Refuse what is no batch DataFrame, and options that only a stream has."""
+    from slidewise.columns.sources import is_spark
+
+    if not is_spark(df):
+        raise InvalidInput(f"{what} takes a Spark DataFrame, got {type(df).__module__}.{type(df).__name__}")
+    if df.isStreaming:
+        raise InvalidInput(
+            f"{what}: the DataFrame is a stream, which this does not take. Read the source with spark.read rather than "
+            "spark.readStream, or call it inside foreachBatch"
+        )
+    if streams:
+        raise InvalidInput(f"{what}: {next(iter(streams))}= is for streams, and the DataFrame is a batch: leave it out")
+
+
+def _version(package: str) -> tuple[int, ...] | None:
+    try:
+        return tuple(int(part) for part in re.findall(r"\d+", version(package))[:2])
+    except PackageNotFoundError:
+        return None
+
+
+def _dotted(number: tuple[int, ...]) -> str:
+    return ".".join(map(str, number))

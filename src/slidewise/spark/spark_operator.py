@@ -1,0 +1,231 @@
+"""Spark's own window operator: which expressions it can compute as we define them, and where it is the better choice.
+
+An expression becomes Spark SQL text, since that reaches every frame in both classic mode and Connect. Only what gives
+our answer is translated: `max_by` is not (ties go to the latest row there), nor anything over groups, with an exclusion
+or with bounds that are columns, which Spark does not have.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from slidewise.aggregations.over import Over
+from slidewise.columns.sorting import OrderColumn
+from slidewise.windows.definitions import (
+    UNBOUNDED,
+    Between,
+    Column,
+    RowsWindow,
+    TimeWindow,
+    Unbounded,
+    WindowDefinition,
+    crosses,
+)
+from slidewise.windows.durations import CalendarDuration, Duration
+
+ANSI = "spark.sql.ansi.enabled"
+
+#: our aggregations as Spark's calls; {0}, {1} are the columns
+_CALLS = {
+    "count": "count({0})",
+    "sum": "sum({0})",
+    "avg": "avg({0})",
+    "min": "min({0})",
+    "max": "max({0})",
+    "stddev": "stddev_samp({0})",
+    "stddev_pop": "stddev_pop({0})",
+    "var_samp": "var_samp({0})",
+    "var_pop": "var_pop({0})",
+    "skewness": "skewness({0})",
+    "kurtosis": "kurtosis({0})",
+    "covar_samp": "covar_samp({0}, {1})",
+    "covar_pop": "covar_pop({0}, {1})",
+    "corr": "corr({0}, {1})",
+    "first": "first_value({0})",
+    "last": "last_value({0})",
+    "nth_value": "nth_value({0}, {n})",
+    "collect_list": "collect_list({0})",
+    "bool_and": "bool_and({0})",
+    "bool_or": "bool_or({0})",
+    "bit_and": "bit_and({0})",
+    "bit_or": "bit_or({0})",
+    "bit_xor": "bit_xor({0})",
+    "regr_count": "regr_count({0}, {1})",
+    "regr_intercept": "regr_intercept({0}, {1})",
+    "regr_r2": "regr_r2({0}, {1})",
+    "regr_slope": "regr_slope({0}, {1})",
+    "regr_sxx": "regr_sxx({0}, {1})",
+    "regr_sxy": "regr_sxy({0}, {1})",
+    "regr_syy": "regr_syy({0}, {1})",
+}
+#: the first row of the frame or the like: Spark takes no FILTER with them
+_POSITIONS = frozenset({"first", "last", "nth_value"})
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Which engine computes a group of expressions, and what decided."""
+
+    engine: str
+    because: str
+
+
+def refusal(over: Over) -> str | None:
+    """Why Spark's operator cannot compute this as we define it; None: it can."""
+    aggregation, window = over.aggregation, over.window
+    if aggregation.name not in _CALLS:
+        return f"{aggregation.name} over a frame is not Spark's, or not with our rules"
+    if aggregation.where is not None and aggregation.name in _POSITIONS:
+        return f"Spark takes no FILTER with {aggregation.name}"
+    if any(isinstance(bound, Duration) and bound.nanoseconds % 1000 for bound in _lengths(window)):
+        return "Spark's times are of microseconds"
+    if over.algorithm != "auto":
+        return f"{over.algorithm} is asked for by name"
+    if window.every is not None:
+        return "Spark's frames have no slide"
+    if isinstance(window, RowsWindow):
+        return None if window.min_rows == 1 else "Spark's frames have no min_rows"
+    if isinstance(window, TimeWindow):
+        return (
+            None
+            if window.closed == "both"
+            else f"Spark's frames by range are closed on both sides, not {window.closed}"
+        )
+    if not isinstance(window, Between):
+        return f"Spark has no {window.size_kind} windows"
+    if window.unit == "groups":
+        return "Spark has no GROUPS"
+    if window.exclude is not None:
+        return "Spark has no EXCLUDE"
+    if any(isinstance(bound, Column) for bound in (window.start, window.end)):
+        return "Spark's bounds are constants"
+    if crosses(window.start, window.end):
+        return "Spark refuses bounds that cross, but for some"
+    return None
+
+
+def _lengths(window: WindowDefinition) -> tuple[Any, ...]:
+    return (
+        (window.size,) if isinstance(window, TimeWindow) else (getattr(window, "start", 0), getattr(window, "end", 0))
+    )
+
+
+def verdict(expressions: Iterable[Over], engine: str, wraps: Callable[[Over], bool] = lambda over: False) -> Verdict:
+    """Who computes expressions of one partitioning and order. One pass for all of them: they go together.
+
+    `wraps` tells whether Spark would go on below the smallest integer where a sum is above the largest.
+    """
+    overs = list(expressions)
+    if engine == "slidewise":
+        return Verdict("slidewise", "asked for")
+    refused = next((why for over in overs if (why := refusal(over)) is not None), None)
+    if any(map(wraps, overs)):
+        refused = f"Spark's sums of integers wrap around while {ANSI} is false, and ours say so"
+    if engine == "spark":
+        return Verdict("spark", "asked for") if refused is None else Verdict("refused", refused)
+    if refused is not None:
+        return Verdict("slidewise", refused)
+    windows = {over.window for over in overs}
+    if all(_reads_each_row_once(window) for window in windows):
+        return Verdict("spark", "running and whole frames: each row is read once, and no row goes through Python")
+    widths = [_width(window) for window in windows]
+    if len(overs) == 1 and widths[0] is not None and widths[0] <= break_even():
+        return Verdict(
+            "spark",
+            f"one aggregate over {widths[0]} rows: up to {break_even()}, reading them again costs less than Python",
+        )
+    return Verdict("slidewise", "Spark reads the whole frame again for every row")
+
+
+@cache
+def break_even() -> int:
+    """The widest frame by rows for which Spark's operator is as fast, for one aggregate (measured: break_even.json)."""
+    measured = json.loads(files("slidewise.spark").joinpath("break_even.json").read_text())
+    faster = [line["rows"] for line in measured["widths"] if line["spark"] <= line["slidewise"]]
+    return max(faster, default=0)
+
+
+def _reads_each_row_once(window: WindowDefinition) -> bool:
+    """From the first row to the current one, or all rows of the key."""
+    if not isinstance(window, Between) or window.start != -UNBOUNDED:
+        return False
+    return isinstance(window.end, Unbounded) or window.end == 0
+
+
+def _width(window: WindowDefinition) -> int | None:
+    if isinstance(window, RowsWindow):
+        return window.n
+    if isinstance(window, Between) and window.unit == "rows" and not isinstance(window.start, Unbounded):
+        return None if isinstance(window.end, Unbounded) else int(window.end) - int(window.start) + 1  # type: ignore[arg-type]
+    return None
+
+
+# ---- as Spark SQL
+def quoted(name: str) -> str:
+    """A column by its exact name."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def sql_of(over: Over, partition_by: Sequence[str], order_by: Sequence[OrderColumn]) -> str:
+    """An expression that `refusal` lets through, as Spark SQL."""
+    aggregation = over.aggregation
+    columns = [quoted(name) for name in aggregation.columns] or ["*"]
+    call = _CALLS[aggregation.name].format(*columns, **aggregation.parameters)
+    if aggregation.parameters.get("ignore_nulls"):
+        call += " IGNORE NULLS"
+    if aggregation.where is not None:
+        call += f" FILTER (WHERE {quoted(aggregation.where)})"
+    parts = []
+    if partition_by:
+        parts.append("PARTITION BY " + ", ".join(map(quoted, partition_by)))
+    if order_by:
+        parts.append("ORDER BY " + ", ".join(map(_ordering, order_by)))
+    elif _needs_order(over.window):
+        # As the rows stand: an order that tells no row apart, which Spark asks for with frames by rows.
+        parts.append("ORDER BY NULL")
+    parts.append(_frame(over.window))
+    return f"{call} OVER ({' '.join(parts)})"
+
+
+def _needs_order(window: WindowDefinition) -> bool:
+    return not (
+        isinstance(window, Between) and isinstance(window.start, Unbounded) and isinstance(window.end, Unbounded)
+    )
+
+
+def _ordering(by: OrderColumn) -> str:
+    return f"{quoted(by.name)} {'DESC' if by.descending else 'ASC'} NULLS {'FIRST' if by.nulls_lead else 'LAST'}"
+
+
+def _frame(window: WindowDefinition) -> str:
+    if isinstance(window, RowsWindow):
+        return f"ROWS BETWEEN {window.n - 1} PRECEDING AND CURRENT ROW"
+    if isinstance(window, TimeWindow):
+        return f"RANGE BETWEEN {_bound(-window.size, 'PRECEDING')} AND CURRENT ROW"
+    assert isinstance(window, Between)
+    return f"{window.unit.upper()} BETWEEN {_bound(window.start, 'PRECEDING')} AND {_bound(window.end, 'FOLLOWING')}"
+
+
+def _bound(bound: Any, unbounded: str) -> str:
+    if isinstance(bound, Unbounded):
+        return f"UNBOUNDED {unbounded}"
+    if isinstance(bound, CalendarDuration):
+        size, text = bound.months, f"INTERVAL '{abs(bound.months)}' MONTH"
+    elif isinstance(bound, Duration):
+        size, text = bound.nanoseconds, interval(bound)
+    else:
+        size, text = bound, str(abs(bound))
+    if size == 0:
+        return "CURRENT ROW"
+    return f"{text} {'PRECEDING' if size < 0 else 'FOLLOWING'}"
+
+
+def interval(length: Duration) -> str:
+    """The size of a length of time, whatever its sign; Spark's times are of microseconds."""
+    seconds, rest = divmod(abs(length.nanoseconds), 1_000_000_000)
+    return f"INTERVAL '{seconds}.{rest // 1000:06d}' SECOND"

@@ -1,0 +1,96 @@
+"""What may change when a query starts again from its checkpoint: its results, as far as the state has what they need.
+
+State is rows, or partials of slices. A new result is sound where the columns that it reads, or its partials, are kept,
+and where its frames reach no further than those of another result of the same kind, so that all rows of its first
+frames are there.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from slidewise.errors import StateError
+from slidewise.spark.streams.finality import lookback
+from slidewise.spark.streams.stream_task import RESULT, ZONE, StreamTask, window_words
+from slidewise.templates.fingerprint import Definition, differences
+from slidewise.windows.definitions import Between, RowsWindow, TimeWindow, WindowDefinition
+from slidewise.windows.durations import CalendarDuration, Duration
+
+#: how far frames reach back and ahead, in rows, groups or microseconds, by the kind of window
+Reach = dict[str, tuple[int, int]]
+
+
+def reach_of(task: StreamTask) -> Reach:
+    """How far the frames of a task reach."""
+    found: Reach = {}
+    for window in task.windows:
+        # Slides are those of one window.
+        kind, back, ahead = (itself(window), 0, 0) if task.slides else reach(window, task)
+        before = found.get(kind, (0, 0))
+        found[kind] = max(before[0], back), max(before[1], ahead)
+    return found
+
+
+def reach(window: WindowDefinition, task: StreamTask) -> tuple[str, int, int]:
+    """The kind of a window, and how far its frames reach back and ahead."""
+    if isinstance(window, RowsWindow):
+        return "rows", window.n - 1, 0
+    ends_with_a_day = isinstance(window, Between) and isinstance(window.end, CalendarDuration)
+    if isinstance(window, TimeWindow | Between) and not ends_with_a_day:
+        if isinstance(window, Between) and window.unit != "range":
+            return window.unit, max(0, -int(window.start)), max(0, int(window.end))  # type: ignore[arg-type]
+        assert task.time is not None
+        back = lookback(window, task.rows.field(task.time).type, task.time)
+        end = window.end if isinstance(window, Between) else 0
+        assert back is not None
+        return "time", back, max(0, end.nanoseconds // 1000) if isinstance(end, Duration) else 0
+    return itself(window), 0, 0
+
+
+def itself(window: WindowDefinition) -> str:
+    """The kind of a window of which nothing else tells what it holds."""
+    return " | ".join(window_words(window))
+
+
+def require_sound(task: StreamTask, saved: Definition, kept: pa.Schema | None, had: Reach) -> None:
+    """Refuse a state of another definition, unless only results differ, and it has what those need."""
+    here = task.words()
+    fixed = {part for part in {**saved, **here} if not part.startswith(RESULT) and part != ZONE}
+    if len({saved.get(ZONE), here.get(ZONE)} - {None}) > 1:
+        raise StateError(
+            f"this state is of another time zone: spark.sql.session.timeZone was {saved[ZONE]}, and is {here[ZONE]} "
+            "here, and results depend on it: months are counted on its clocks, and your own functions see datetimes in "
+            f"it. Set it to {saved[ZONE]}, or start with a new checkpoint"
+        )
+    why = "Load it with the definition that saved it, or start with a new checkpoint"
+    if all(saved.get(part) == here.get(part) for part in fixed):
+        unsound = _unsound(task, kept, had)
+        if unsound is None:
+            return
+        why = (
+            f"Results can be added to a running query, or leave it, where its state has what they need, and {unsound}. "
+            "Compute them in a query with a checkpoint of its own, or start this one with a new checkpoint"
+        )
+    what = differences(saved, here) or "its results stand in another order"
+    raise StateError(f"this state is of another definition: {what}. {why}")
+
+
+def _unsound(task: StreamTask, kept: pa.Schema | None, had: Reach) -> str | None:
+    """Why a state cannot serve other results; None where it can."""
+    if kept is None:
+        return "this state was saved before states said what they have"
+    if task.emit == "changes":
+        return 'with emit="changes" the last results of each key are state'
+    missing = [field.name for field in task.history if field not in kept]
+    if missing:
+        return f"no {'slices' if task.slices else 'rows'} are kept with {', '.join(map(repr, missing))}"
+    ours = reach_of(task)
+    for kind, (back, ahead) in ours.items():
+        if kind not in had:
+            return f"no rows are kept for a window of this kind ({kind})"
+        if back > had[kind][0] or ahead > had[kind][1]:
+            far = [Duration(n * 1000) if kind == "time" else f"{n} {kind}" for n in (back, ahead, *had[kind])]
+            return "a frame reaches {} back and {} ahead, further than any did: {} and {}".format(*far)
+    if task.keep is None and any(ahead for _, ahead in had.values()) and not any(ahead for _, ahead in ours.values()):
+        return "rows that wait for following ones would come out behind the watermark, which is now passed on"
+    return None

@@ -1,0 +1,186 @@
+"""What a call on a stream keeps per key, and when its rows come out; from the definition alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from slidewise.display import Table
+from slidewise.planner.explain import shared
+from slidewise.spark.streams.compatibility import reach
+from slidewise.spark.streams.grid import Grid
+from slidewise.spark.streams.stream_task import StreamTask
+from slidewise.windows.definitions import RowsWindow, TimeWindow, WindowDefinition
+from slidewise.windows.durations import Duration
+
+#: bytes of a value whose length is not known, its place among others included
+ABOUT = 20
+#: bytes of the hash of a key, and of a key besides its own columns: its hash and three numbers
+HASH, KEY = 8, 24
+#: bytes of the number that tells the key of a row ahead of the watermark
+NUMBER = 4
+
+
+@dataclass(frozen=True)
+class Width:
+    """Bytes of a row."""
+
+    bytes: float
+    #: whether all columns are of a fixed width
+    exact: bool
+
+    @classmethod
+    def of(cls, kinds: Iterable[pa.DataType], more: int = 0) -> Width:
+        """The width of some columns, nulls not counted."""
+        widths = [_bits(kind) for kind in kinds]
+        return cls(more + sum(ABOUT if bits is None else bits / 8 for bits in widths), None not in widths)
+
+    def __add__(self, other: Width) -> Width:
+        return Width(self.bytes + other.bytes, self.exact and other.exact)
+
+    def __mul__(self, rows: int) -> Width:
+        return Width(self.bytes * rows, self.exact or not rows)
+
+    def __str__(self) -> str:
+        return f"{'' if self.exact else 'about '}{round(self.bytes):,} bytes"
+
+
+def _bits(kind: pa.DataType) -> int | None:
+    if pa.types.is_struct(kind):
+        inner = [_bits(field.type) for field in kind]
+        return None if None in inner else sum(bits for bits in inner if bits is not None)
+    try:
+        return int(kind.bit_width)
+    except ValueError:
+        return None
+
+
+def explained(task: StreamTask) -> Table:
+    """One line per result, and one for all of them."""
+    needs = {name: _Need.of(over.window, task) for name, over in task.expressions.items()}
+    longest = {need.kind: name for name, need in sorted(needs.items(), key=lambda item: item[1].back)}
+    lines = []
+    for name, over in task.expressions.items():
+        need, most = needs[name], longest[needs[name].kind]
+        found = [shared(name, over, task.expressions)] + [f"its rows with {most}"] * (need.back < needs[most].back)
+        lines.append(
+            {
+                "column": name,
+                "computes": repr(over),
+                "kept per key": need.words,
+                "bytes per key": need.bytes(task),
+                "comes out": _comes_out(over.window, task),
+                "shares": "; ".join(part for part in found if part != "-") or "-",
+            }
+        )
+    together = [needs[name].words for name in longest.values()]
+    lines.append(
+        {
+            "column": "all together",
+            "computes": "",
+            "kept per key": " or ".join(together) + (", whichever are more" if len(together) > 1 else ""),
+            "bytes per key": _total(task, list(needs.values())),
+            "comes out": "when all of it has" if len({line["comes out"] for line in lines}) > 1 else "-",
+            "shares": f"{_unit(task)}s with {', '.join(task.history.names)}",
+        }
+    )
+    return Table.of(f"{'aggregate' if task.slides else 'with_columns'} on a stream", lines, _note(task))
+
+
+def _total(task: StreamTask, needs: list[_Need]) -> str:
+    """The bytes of a key."""
+    width, waiting = Width.of(task.history.types), Width.of(task.waiting.types)
+    keys = [task.rows.field(name).type for name in task.partition_by]
+    known = Width.of(keys, KEY) + width * max(need.rows for need in needs)
+    known += waiting * max(need.waiting for need in needs)
+    if task.emit == "changes":
+        known += Width.of([*keys, *(field.type for field in task.notes)], HASH)
+    parts = [str(known)]
+    if any(need.more for need in needs):
+        parts.append(f"{width} for each further {_unit(task)}")
+    if task.emit != "arrival" and not task.slices:
+        since = "" if task.keep is None else f" less {Duration(task.keep * 1000)}"
+        ahead = waiting + Width(NUMBER, True) if task.waits_for_watermark else waiting
+        parts.append(f"{ahead} for each row after the watermark{since}")
+    return " + ".join(parts)
+
+
+@dataclass(frozen=True)
+class _Need:
+    """Rows that are kept for a window."""
+
+    words: str
+    #: how far back frames reach, in the unit of their kind
+    kind: str
+    back: int
+    #: how many rows these are in any case, how many wait for following ones, and whether there may be more
+    rows: int = 0
+    waiting: int = 0
+    more: bool = True
+
+    @classmethod
+    def of(cls, window: WindowDefinition, task: StreamTask) -> _Need:
+        kind, back, ahead = reach(window, task)
+        every = window.every
+        if task.slices:
+            many = Grid.of(task).slices
+            return cls(f"{many:,} slice{'s' * (many != 1)}, and those after the watermark", "hopping", 0, many)
+        if isinstance(window, TimeWindow) and isinstance(every, TimeWindow):
+            return cls(f"the rows of windows that are open, of the last {window.size} at most", "hopping", 0)
+        waits = f", and {ahead:,} that wait" if ahead else ""
+        if kind == "rows":
+            rows = max(back, int(isinstance(every, RowsWindow)))  # the next slide counts from the last row
+            words = f"{rows:,} row{'s' * (rows != 1)}{waits}"
+            since = ", and those since the last boundary" if isinstance(every, TimeWindow) else ""
+            return cls(words + since, kind, back, rows, ahead, bool(since))
+        if kind == "groups":
+            return cls(f"the rows of {back:,} group{'s' * (back != 1)}{waits}", kind, back)
+        if kind == "time":
+            step = every.size.nanoseconds if isinstance(every, TimeWindow) and isinstance(every.size, Duration) else 0
+            waits = f", and those of {Duration(ahead * 1000)} that wait" if ahead else ""
+            return cls(f"the rows of the last {Duration(back * 1000 + step)}{waits}", kind, back)
+        return cls(f"the rows that {window!r} still holds", kind, back)
+
+    def bytes(self, task: StreamTask) -> str:
+        """The bytes of these rows."""
+        width, waiting = Width.of(task.history.types), Width.of(task.waiting.types)
+        known = width * self.rows + waiting * self.waiting
+        parts = [str(known)] * (known.bytes > 0 or not self.more) + [f"{width} a {_unit(task)}"] * self.more
+        return " + ".join(parts)
+
+
+def _unit(task: StreamTask) -> str:
+    return "slice" if task.slices else "row"
+
+
+def _comes_out(window: WindowDefinition, task: StreamTask) -> str:
+    """When a result comes out, in words."""
+    kind, _, ahead = reach(window, task)
+    if task.emit == "arrival":
+        return "with its own micro-batch"
+    if window.slide_kind == "time":
+        return "when the watermark has passed the end of its slide"
+    if not ahead:
+        return "when the watermark has passed its time"
+    if kind == "time":
+        return f"when the watermark has passed its time by {Duration(ahead * 1000)}"
+    return f"when the watermark has passed the {kind[:-1]} that is {ahead} after it"
+
+
+def _note(task: StreamTask) -> str:
+    said = []
+    if task.emit == "changes":
+        said.append("what is as the last of its key does not come out")
+    if task.keep is not None:
+        far = Duration(task.keep * 1000)
+        said.append(f"comes out again when a late row, up to {far} before the watermark, changes its frame")
+    said.append(
+        "keys are never forgotten"
+        if task.forget_after is None
+        else f"keys are forgotten after {Duration(task.forget_after * 1000)} without rows"
+    )
+    if not Width.of(task.rows.types).exact:
+        said.append(f'"about": a value of no fixed width is taken as {ABOUT} bytes')
+    return "; ".join([*said, "nothing has run"])

@@ -1,0 +1,183 @@
+"""Spark's stateful operator over buckets of keys: blobs in, rows out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from pyspark.sql.streaming import StatefulProcessor
+from pyspark.sql.types import LongType, StringType, StructField, StructType
+
+from slidewise.spark.shipping import arriving
+from slidewise.spark.streams.checkpoint import META, PIECES
+from slidewise.spark.streams.pipeline import Processing
+from slidewise.spark.streams.run import processing_of
+from slidewise.spark.streams.step_data import Step
+from slidewise.spark.streams.stream_task import StreamTask
+from slidewise.spark.streams.text import from_text, to_text
+from slidewise.spark.streams.wire import BLOB, Packing
+
+#: the column of marker rows, which tell how many rows were left out: late ones, or, below zero, those without a time;
+#: null in all others. Every column costs every row.
+LEFT_OUT = "__slidewise_left_out"
+#: the types of state; Spark would parse their names anew in every micro-batch
+_PIECE, _DATA = StructType([StructField("piece", LongType())]), StructType([StructField("data", StringType())])
+#: rows of one DataFrame that goes to Spark
+_ROWS = 1 << 17
+
+
+def stateful(processor: Processor, package: str | None) -> StatefulProcessor:
+    """What Spark calls: a class that travels by value, and with it a copy of the processor for each partition.
+
+    Spark asks for the schemas of state in a process on the driver's side, in which a package that was shipped cannot be
+    imported: nothing of ours is, before there are rows.
+    """
+    from pyspark import cloudpickle
+
+    # Pickled here, in a form of our own choice: Spark sends all of it along with every batch.
+    pickled, arrive = cloudpickle.dumps(processor), arriving(package)
+    (meta, data), (pieces, piece) = (META, _DATA), (PIECES, _PIECE)
+
+    class Slidewise(StatefulProcessor):  # type: ignore[misc]
+        def init(self, handle: Any) -> None:
+            self._handle = handle
+            self._states = handle.getValueState(meta, data), handle.getMapState(pieces, piece, data)
+            self._processor: Any = None
+
+        def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:  # noqa: N802, N803
+            yield from self._made().rows(rows, timerValues)
+
+        def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Any:  # noqa: N802, N803
+            yield from self._made().timer(timerValues, expiredTimerInfo.getExpiryTimeInMs())
+
+        def close(self) -> None:
+            pass
+
+        def _made(self) -> Any:
+            import pickle
+
+            if self._processor is None:
+                arrive()
+                self._processor = pickle.loads(pickled)
+                self._processor.bind(self._handle, *self._states)
+            return self._processor
+
+    return Slidewise()
+
+
+class Processor:
+    """One task over the buckets of a partition."""
+
+    def __init__(self, task: StreamTask, packing: Packing, event_time: str | None) -> None:
+        self._task, self._packing, self._event_time = task, packing, event_time
+
+    @cached_property
+    def _processing(self) -> Processing:
+        return processing_of(self._task)
+
+    def bind(self, handle: Any, meta: Any, pieces: Any) -> None:
+        """Take Spark's handle of timers, and the state of the bucket at hand."""
+        self._handle, self._states = handle, _States(meta, pieces)
+
+    def rows(self, frames: Iterable[Any], timers: Any) -> Iterator[Any]:
+        """New rows of a bucket."""
+        yield from self._advance([blob for frame in frames for blob in frame[BLOB]], timers)
+
+    def timer(self, timers: Any, fired: int) -> Iterator[Any]:
+        """The watermark has come to where rows of a bucket are due."""
+        yield from self._advance([], timers, fired)
+
+    def _advance(self, blobs: Iterable[bytes], timers: Any, fired: int | None = None) -> Iterator[Any]:
+        processing = self._processing
+        new, pieces = self._packing.unpacked(blobs)
+        milliseconds = timers.getCurrentWatermarkInMs()
+        watermark = milliseconds * 1000 if processing.task.time is not None else None
+        step = processing.advance(self._states, new, pieces, watermark)
+        self._set_timer(step, fired)
+        for first in range(0, len(step.rows), _ROWS):
+            yield _frame(_marked(step.rows[first : first + _ROWS]))
+        left_out = [count for count in (step.late, -step.untimed) if count]
+        if left_out:
+            yield _frame(_markers(step.rows.schema, left_out, self._event_time, milliseconds))
+
+    def _set_timer(self, step: Step, fired: int | None) -> None:
+        """One timer per bucket, at its next deadline: the first millisecond at or after it."""
+        before, after = (None if at is None else -(-at // 1000) for at in (step.was_due, step.deadline))
+        if before == after:
+            return
+        if before is not None and before != fired:  # Spark itself removes the timer that fires
+            self._handle.deleteTimer(before)
+        if after is not None:
+            self._handle.registerTimer(after)
+
+
+class _States:
+    """The state of the bucket at hand; bytes are text on their way to Spark."""
+
+    def __init__(self, meta: Any, pieces: Any) -> None:
+        self._meta, self._pieces = meta, pieces
+
+    def read_meta(self) -> bytes | None:
+        found = self._meta.get()
+        return None if found is None else from_text(found[0])
+
+    def write_meta(self, data: bytes) -> None:
+        self._meta.update((to_text(data),))
+
+    def read(self, piece: int) -> bytes | None:
+        found = self._pieces.getValue((piece,))
+        return None if found is None else from_text(found[0])
+
+    def write(self, piece: int, data: bytes) -> None:
+        self._pieces.updateValue((piece,), (to_text(data),))
+
+    def remove(self, piece: int) -> None:
+        self._pieces.removeKey((piece,))
+
+
+# ---- rows that go out
+def _marked(rows: pa.Table) -> pa.Table:
+    return rows.append_column(LEFT_OUT, pa.nulls(len(rows), pa.int64()))
+
+
+def _markers(rows: pa.Schema, counts: list[int], event_time: str | None, watermark: int) -> pa.Table:
+    """Rows that count, and are taken out again. They have a time, since Spark looks for rows that are too old."""
+    made = {LEFT_OUT: pa.array(counts)}
+    if event_time is not None:
+        times = pa.array([watermark * 1000 + 1000] * len(counts), pa.int64())
+        made[event_time] = times.cast(pa.timestamp("us")).cast(rows.field(event_time).type)
+    schema = _marked(rows.empty_table()).schema
+    return pa.table([made.get(field.name, pa.nulls(len(counts), field.type)) for field in schema], schema=schema)
+
+
+def _frame(table: pa.Table) -> Any:
+    """For pandas, and for Spark that reads it, without loss.
+
+    By itself pandas turns NaN into null, and large integers with nulls into floats. Within lists, maps and structs it
+    would do so whatever the types are, and leave the zone of timestamps out, which Spark then takes for the session's:
+    these go as Python objects.
+    """
+    return pd.DataFrame({name: _series(column) for name, column in zip(table.column_names, table.columns, strict=True)})
+
+
+def _series(column: pa.ChunkedArray) -> Any:
+    if not pa.types.is_nested(column.type):
+        return column.to_pandas(types_mapper=pd.ArrowDtype)
+    values = column.to_pylist(maps_as_pydicts="strict")
+    return pd.Series([_with_nans(value) for value in values], dtype=object)
+
+
+#: Spark takes Python's NaN within an object for null, and NumPy's of 32 bits for what it is.
+_NAN = np.float32("nan")
+
+
+def _with_nans(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_with_nans(each) for each in value]
+    if isinstance(value, dict):
+        return {name: _with_nans(each) for name, each in value.items()}
+    return _NAN if value != value else value

@@ -1,0 +1,163 @@
+"""Rows ahead of the watermark: they wait as they came, in entries of their bucket's state, until it has passed them.
+
+No result needs such a row before, and so nothing is looked up, sorted or computed for it until then. An entry has the
+rows of one micro-batch, or of several small ones, and each key once. It is written once, and read when the first of its
+rows is due; it shrinks when half of its rows have gone. Entries stand in the order of arrival.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass, replace
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from slidewise.columns.arrays import in_one_piece
+from slidewise.columns.sorting import key_codes
+from slidewise.errors import StateError
+from slidewise.spark.streams.stream_task import HASH, NEVER, StreamTask
+
+#: An entry of fewer bytes takes up the rows that come after it.
+SMALL = 1 << 16
+#: A row of a time, a number and its key is 17 bytes, and 9 to 14 so, for 25 ns; in and out of Spark a byte takes 17.
+_COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
+#: in a saved entry, the number of a row's key
+_KEY = "__slidewise_key_number"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Rows that wait, of which some may be gone."""
+
+    #: its key in the state: negative, since pieces of keys have positive ones
+    number: int
+    #: the least time of those that still wait
+    first: int
+    #: how many are saved, and their bytes
+    rows: int
+    bytes: int
+
+
+class Entries(Protocol):
+    """Where entries are saved."""
+
+    def read_entry(self, number: int) -> list[bytes]:
+        """The tables of an entry."""
+
+    def write_entry(self, number: int, tables: list[bytes]) -> None:
+        """Replace the tables of an entry."""
+
+    def remove_entry(self, number: int) -> None:
+        """Let an entry go."""
+
+
+class WaitingRoom:
+    """The rows of one bucket that wait for the watermark."""
+
+    def __init__(self, task: StreamTask, saved: Iterable[tuple[int, int, int, int]]) -> None:
+        self._entries = [Entry(*each) for each in saved]
+        self._schema = task.rows.append(pa.field(HASH, pa.int64()))
+        self._keys = [*task.partition_by, HASH]
+        self._time = task.time
+
+    @property
+    def saved(self) -> list[tuple[int, int, int, int]]:
+        """What finds the entries again."""
+        return [astuple(entry) for entry in self._entries]
+
+    @property
+    def deadline(self) -> int:
+        """When the next row is due."""
+        return min((entry.first for entry in self._entries), default=NEVER)
+
+    def exchange(
+        self, store: Entries, new: pa.Table, hashes: np.ndarray, watermark: int
+    ) -> tuple[pa.Table, np.ndarray]:
+        """New rows and the hashes of their keys in; out those that the watermark has passed, in their order."""
+        passed: list[pa.Table] = []
+        stays: list[Entry | pa.Table] = []
+        for entry in self._entries:
+            if entry.first > watermark:
+                stays.append(entry)
+                continue
+            rows = self._read(store, entry)
+            known, left = self._divided(rows, watermark)
+            passed.append(known)
+            if 2 * len(left) > entry.rows:
+                stays.append(replace(entry, first=self._first(left)))
+                continue
+            store.remove_entry(entry.number)
+            stays.append(left)
+        known, left = self._divided(new.append_column(HASH, pa.array(hashes)), watermark)
+        self._entries = self._written(store, [*stays, left])
+        out = pa.concat_tables([*passed, known])
+        return out.drop_columns([HASH]), out[HASH].to_numpy()
+
+    def _divided(self, rows: pa.Table, watermark: int) -> tuple[pa.Table, pa.Table]:
+        """The rows up to the watermark, and those after it."""
+        known = self._times(rows) <= watermark
+        passed = int(np.count_nonzero(known))
+        if passed in (0, len(rows)):
+            return rows[:passed], rows[passed:]
+        return rows.filter(pa.array(known)), rows.filter(pa.array(~known))
+
+    def _written(self, store: Entries, stays: list[Entry | pa.Table]) -> list[Entry]:
+        """Write the rows that are no entry yet, together with a small entry before them."""
+        joined: list[Entry | pa.Table] = []
+        for each in stays:
+            last = joined[-1] if joined else None
+            if isinstance(each, pa.Table) and isinstance(last, Entry) and len(each) and last.bytes < SMALL:
+                joined[-1] = pa.concat_tables([self._read(store, last), each])
+                store.remove_entry(last.number)
+            elif isinstance(each, pa.Table) and isinstance(last, pa.Table):
+                joined[-1] = pa.concat_tables([last, each])
+            else:
+                joined.append(each)
+        number = min((entry.number for entry in self._entries), default=0)
+        entries: list[Entry] = []
+        for each in joined:
+            if isinstance(each, pa.Table) and len(each):
+                number -= 1
+                tables = [_serialized(table) for table in self._apart(each)]
+                store.write_entry(number, tables)
+                each = Entry(number, self._first(each), len(each), sum(map(len, tables)))
+            if isinstance(each, Entry):
+                entries.append(each)
+        return entries
+
+    def _apart(self, rows: pa.Table) -> tuple[pa.Table, pa.Table]:
+        """The keys, each once, and the rows with the numbers of their keys."""
+        codes, number = key_codes([in_one_piece(rows[name]) for name in self._keys[: max(1, len(self._keys) - 1)]])
+        first = np.empty(number, np.int64)
+        first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+        keys = rows.select(self._keys).take(pa.array(first))
+        narrow = codes.astype(np.min_scalar_type(number))
+        return keys, rows.drop_columns(self._keys).append_column(_KEY, pa.array(narrow))
+
+    def _read(self, store: Entries, entry: Entry) -> pa.Table:
+        """The rows of an entry that still wait."""
+        try:
+            keys, rows = (pa.ipc.open_stream(data).read_all() for data in store.read_entry(entry.number))
+            columns = dict(zip(rows.column_names, rows.columns, strict=True))
+            columns |= {name: keys[name].take(rows[_KEY]) for name in self._keys}
+            table = pa.table([columns[name] for name in self._schema.names], schema=self._schema)
+        except (KeyError, TypeError, ValueError, pa.ArrowException) as error:
+            raise StateError(f"saved state is damaged: {error}") from error
+        waits = self._times(table) >= entry.first
+        return table if waits.all() else table.filter(pa.array(waits))
+
+    def _times(self, rows: pa.Table) -> np.ndarray:
+        times: np.ndarray = rows[self._time].cast(pa.int64()).to_numpy()
+        return times
+
+    def _first(self, rows: pa.Table) -> int:
+        return int(self._times(rows).min())
+
+
+def _serialized(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema, options=_COMPRESSED) as writer:
+        writer.write_table(table.combine_chunks())
+    return sink.getvalue().to_pybytes()

@@ -1,0 +1,284 @@
+"""What is computed over a stream, and what its state belongs to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import pyarrow as pa
+
+from slidewise.aggregations.over import Over
+from slidewise.columns.sorting import OrderColumn
+from slidewise.columns.two_phase import Division, division
+from slidewise.errors import InvalidInput
+from slidewise.events.ordering import require_results_that_stay
+from slidewise.events.row_reader import lengths_of
+from slidewise.spark.executor.halo import counts_rows
+from slidewise.templates.fingerprint import Definition, is_built_in, of_aggregation, words
+from slidewise.windows.definitions import Between, Column, PunctuationWindow, Unbounded, WindowDefinition, canonical
+from slidewise.windows.durations import CalendarDuration
+
+EMITS = ("watermark", "changes", "arrival")
+#: deadlines beyond all times
+NEVER = 2**63 - 1
+#: before the names of results in the definition
+RESULT = "result "
+#: in the definition of calls whose results depend on it
+ZONE = "time zone"
+#: what late="revise" adds to the output; the latter to slides at every so many rows, which late rows move
+REVISION, ROW = "revision", "row"
+#: in the state, how often a row has come out again; -1: it has not come out at all
+REVISIONS = "__slidewise_revision"
+#: in the state, the hash of a key
+HASH = "__slidewise_hash"
+#: columns of notes: the time of a result, and what is noted of it
+NOTE_TIME, NOTE = "__slidewise_time", "__slidewise_note_"
+
+
+@dataclass(frozen=True)
+class StreamTask:
+    """The columns of one call on a stream."""
+
+    #: incoming rows, as `as_kept` has their types
+    rows: pa.Schema
+    partition_by: tuple[str, ...]
+    #: the first is the time of events; none: rows count in the order of their arrival
+    order_by: tuple[OrderColumn, ...]
+    expressions: dict[str, Over]
+    #: the types of the results
+    kinds: tuple[pa.DataType, ...]
+    #: the columns that aggregates, windows and the order read
+    reads: tuple[str, ...]
+    emit: str = "watermark"
+    #: with late="revise", late rows of up to so many microseconds before the watermark revise what has come out
+    keep: int | None = None
+    #: a key without rows for longer than this many microseconds begins anew
+    forget_after: int | None = None
+    #: one row per slide, and not per row
+    slides: bool = False
+    #: of hopping windows, whether partials of slices are kept, and not rows
+    slices: bool = False
+    #: whether rows come from a call of ours that has let them go with the watermark: none of them is late any more
+    released: bool = False
+    #: among how many buckets keys are divided
+    buckets: int = 1
+    #: the session's time zone, by whose clocks results are computed; None: timestamps are instants, and no result
+    #: depends on it
+    zone: str | None = None
+
+    @property
+    def time(self) -> str | None:
+        """The column of event times."""
+        return self.order_by[0].name if self.order_by else None
+
+    @property
+    def windows(self) -> list[WindowDefinition]:
+        """The windows, each once."""
+        return list(dict.fromkeys(over.window for over in self.expressions.values()))
+
+    @property
+    def waits_for_watermark(self) -> bool:
+        """Whether nothing becomes of a row before the watermark has passed it."""
+        return self.time is not None and self.emit != "arrival" and self.keep is None and not self.slices
+
+    @cached_property
+    def divisions(self) -> dict[str, Division]:
+        """How results are computed from partials, where all of them can be."""
+        found = {name: self._division(over) for name, over in self.expressions.items()}
+        return {name: made for name, made in found.items() if made is not None}
+
+    def _division(self, over: Over) -> Division | None:
+        made = division(over.aggregation, [self.rows.field(name).type for name in over.aggregation.columns])
+        taken = made is not None and not made.columns.keys().isdisjoint(self.rows.names)
+        return None if taken else made
+
+    @cached_property
+    def history(self) -> pa.Schema:
+        """The columns of rows that have come out, and that frames still reach, or of slices; keys are kept apart."""
+        if self.slices:
+            assert self.time is not None
+            parts = [pa.field(*column) for made in self.divisions.values() for column in made.columns.items()]
+            return pa.schema(list(dict.fromkeys([self.rows.field(self.time), *parts])))
+        return self._without_keys([name for name in self.reads if name not in self._only_sorts])
+
+    @property
+    def _only_sorts(self) -> set[str]:
+        """The columns of the order, where rows that have come out do without: all others are after them."""
+        if not self.waits_for_watermark or self.slides or self.forget_after is not None:
+            return set()
+        if not all(counts_rows(window) for window in self.windows):
+            return set()
+        read: set[str | None] = set()
+        for over in self.expressions.values():
+            read |= {*over.aggregation.columns, over.aggregation.where, *over.window.columns}
+        return {by.name for by in self.order_by} - read
+
+    @cached_property
+    def waiting(self) -> pa.Schema:
+        """The columns of rows that have not come out, or may come out again; of slides, no row ever does."""
+        if self.slides:
+            return self.history
+        columns = self._without_keys(self.rows.names)
+        return columns if self.keep is None else columns.append(pa.field(REVISIONS, pa.int32()))
+
+    @cached_property
+    def notes(self) -> list[pa.Field]:
+        """What is kept of results that have come out: the last of each key, or which slide was revised how often."""
+        if self.emit == "changes":
+            kinds = self.kinds
+        elif self.slides and self.keep is not None:
+            kinds = (pa.int64(), pa.int32())
+        else:
+            return []
+        return [pa.field(NOTE_TIME, pa.int64()), *(pa.field(f"{NOTE}{k}", kind) for k, kind in enumerate(kinds))]
+
+    def _without_keys(self, names: tuple[str, ...] | list[str]) -> pa.Schema:
+        # A table without columns has no rows, either: one column stays in any case.
+        others = [name for name in self.rows.names if name not in self.partition_by] or self.rows.names
+        chosen = [name for name in names if name in others] or others[:1]
+        return pa.schema([self.rows.field(name) for name in chosen])
+
+    def as_computed(self, rows: pa.Table) -> pa.Table:
+        """Rows with their timestamps in the zone by whose clocks results are computed. O(columns)."""
+        if self.zone is None:
+            return rows
+        return rows.cast(pa.schema([(field.name, _in_zone(field.type, self.zone)) for field in rows.schema]))
+
+    def words(self) -> Definition:
+        """The definition in words: what saved state is compared with."""
+        # Of slides, the others are those that results read.
+        columns = [*self.partition_by, *(by.name for by in self.order_by)] if self.slides else self.rows.names
+        said = {
+            "partition_by": ", ".join(self.partition_by),
+            "order_by": ", ".join(words(_as_default(by)) for by in self.order_by),
+            "columns": ", ".join(f"{name} {self.rows.field(name).type}" for name in columns),
+            "emit": self.emit,
+            "forget_after": words(self.forget_after),
+            "result": "slides" if self.slides else "rows",
+            "buckets": str(self.buckets),
+        }
+        if self.slices:
+            said["kept"] = "slices"
+        if self.keep is not None:
+            said |= {"late": "revise", "keep": words(self.keep)}
+        if self.zone is not None:
+            said[ZONE] = self.zone
+        for name, over in self.expressions.items():
+            parts = [*window_words(over.window), *of_aggregation(over.aggregation).values()]
+            said[f"{RESULT}{name}"] = " | ".join(parts)
+        return said
+
+
+def _as_default(by: OrderColumn) -> OrderColumn:
+    """A column of the order that does not say where nulls go, where they go there in any case."""
+    plain = replace(by, nulls_first=None)
+    return plain if plain.nulls_lead == by.nulls_lead else by
+
+
+# ---- types
+def as_kept(kind: pa.DataType) -> pa.DataType:
+    """A type as state has it, without what a session may set, or a plan infer, anew.
+
+    >>> as_kept(pa.timestamp("us", "Europe/Berlin"))
+    TimestampType(timestamp[us, tz=UTC])
+    >>> as_kept(pa.list_(pa.field("element", pa.int64(), nullable=False)))
+    ListType(list<element: int64>)
+
+    Timestamps are instants, in whatever zone they are shown, and any value of a list, map or struct may be null.
+    """
+    return _in_zone(kind, "UTC")
+
+
+def _in_zone(kind: pa.DataType, zone: str) -> pa.DataType:
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        return pa.timestamp(kind.unit, zone)
+    if pa.types.is_list(kind):
+        return pa.list_(pa.field(kind.value_field.name, _in_zone(kind.value_type, zone)))
+    if pa.types.is_map(kind):
+        return pa.map_(_in_zone(kind.key_type, zone), _in_zone(kind.item_type, zone))
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, _in_zone(field.type, zone)) for field in kind])
+    return kind
+
+
+def depends_on_zone(task: StreamTask) -> bool:
+    """Whether another session time zone would give other results.
+
+    Months are counted on the clocks of the zone, and your own functions see datetimes in it. All else is instants.
+    """
+    zoned = {field.name for field in task.rows if _in_zone(field.type, "+01:00") != _in_zone(field.type, "+02:00")}
+    for over in task.expressions.values():
+        windows = [window for window in (over.window, over.window.every) if window is not None]
+        if any(isinstance(length, CalendarDuration) for window in windows for length in lengths_of(window)):
+            return True
+        if zoned and any(isinstance(w, PunctuationWindow) and callable(w.predicate) for w in windows):
+            return True
+        if not is_built_in(over.aggregation) and not zoned.isdisjoint(over.aggregation.columns):
+            return True
+    return False
+
+
+def window_words(window: WindowDefinition) -> list[str]:
+    """A window in words, its predicates by their code."""
+    punctuations = [w for w in (window, window.every) if isinstance(w, PunctuationWindow)]
+    return [repr(canonical(window)), *(words(w.predicate) for w in punctuations)]
+
+
+def check_windows(task: StreamTask) -> None:
+    """Refuse windows whose state has no bound, or whose results never come."""
+    for name, over in task.expressions.items():
+        window = over.window
+        if task.keep is not None:
+            _check_revise(task, name, window)
+        if task.emit == "arrival" and _by_boundary(window):
+            raise InvalidInput(
+                f'{name}: the slides of {window!r} are complete when the watermark has passed them: emit="watermark"'
+            )
+        if not isinstance(window, Between):
+            continue
+        if any(isinstance(bound, Column) for bound in (window.start, window.end)):
+            raise InvalidInput(
+                f"{name}: the frame {window!r} is as long as a column says, and a stream must know beforehand which "
+                "rows later frames can reach. Use constant bounds"
+            )
+        if isinstance(window.end, Unbounded):
+            raise InvalidInput(f"{name}: the frame {window!r} ends with its key, and a stream does not end")
+        if isinstance(window.start, Unbounded):
+            raise InvalidInput(
+                f"{name}: the frame {window!r} begins with its key, and so the state would grow without end. Give it "
+                'a length, as in sw.time("30d"), or compute it in a batch'
+            )
+        if reaches_ahead(window) and (task.emit == "arrival" or _by_boundary(window)):
+            raise InvalidInput(
+                f"{name}: the frame {window!r} reaches beyond its own row, and nothing after it is there yet. Use "
+                'emit="watermark" with a result per row, which waits for it'
+            )
+
+
+def _check_revise(task: StreamTask, name: str, window: WindowDefinition) -> None:
+    """Refuse what cannot be revised."""
+    if task.emit != "watermark":
+        raise InvalidInput(
+            f'late="revise" gives results again that came with the watermark, and emit is {task.emit!r}: use '
+            'emit="watermark", or late="drop"'
+        )
+    require_results_that_stay(window, name)
+    if window.slide_kind == "count" and task.forget_after is not None:
+        raise InvalidInput(
+            f"{name}: the slides of {window!r} are told apart by the number of their row, which begins anew when a key "
+            'is forgotten. With late="revise" leave out forget_after, or slide by time'
+        )
+    came_in = [*task.partition_by, *(by.name for by in task.order_by)] if task.slides else task.rows.names
+    taken = {taken.lower() for taken in (*task.expressions, *came_in)}  # Spark finds columns in either case
+    for added in (REVISION, ROW) if window.slide_kind == "count" else (REVISION,):
+        if added in taken:
+            raise InvalidInput(f'late="revise" adds a column {added!r}, and there is one of that name. Rename it')
+
+
+def reaches_ahead(window: WindowDefinition) -> bool:
+    """Whether frames end after their own row, so that results wait for later rows."""
+    return isinstance(window, Between) and window.holds_back
+
+
+def _by_boundary(window: WindowDefinition) -> bool:
+    return window.every is not None and window.every.size_kind == "time"
