@@ -31,7 +31,6 @@ from slidewise.planner.explain import explain
 from slidewise.planner.tables import aggregations, algorithms
 from slidewise.testing.laws import check_aggregation
 from slidewise.windows.definitions import (
-    UNBOUNDED,
     col,
     delta,
     frames,
@@ -42,6 +41,7 @@ from slidewise.windows.definitions import (
     rows_between,
     time,
 )
+from slidewise.windows.reach import UNBOUNDED
 
 if TYPE_CHECKING:
     from slidewise.columns.aggregate import aggregate

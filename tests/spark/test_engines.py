@@ -10,7 +10,7 @@ from slidewise import spark as sws
 from slidewise.columns.sorting import OrderColumn
 from slidewise.errors import InvalidInput, SlidewiseError
 from slidewise.spark import hot_keys, spark_operator
-from slidewise.spark.executor.halo import Halo, HaloCheck, Reach, reach_of
+from slidewise.spark.executor.halo import Halo, HaloCheck, HaloSize, measure_halo
 
 RUNNING = sw.rows_between(-sw.UNBOUNDED, 0)
 WHOLE = sw.range_between(-sw.UNBOUNDED, sw.UNBOUNDED)
@@ -134,11 +134,11 @@ def _close(a: pa.ChunkedArray, b: pa.ChunkedArray) -> bool:
 
 # ---- large keys
 def test_how_far_frames_reach():
-    reach = reach_of([sw.rows(10), sw.rows_between(-3, 7), sw.time("1h"), sw.range_between("-1m", "2h")])
+    reach = measure_halo([sw.rows(10), sw.rows_between(-3, 7), sw.time("1h"), sw.range_between("-1m", "2h")])
     assert (reach.rows_before, reach.rows_after) == (9, 7)
     assert (str(reach.before), str(reach.after)) == ("1h", "2h")
     for window in (RUNNING, sw.rows(9, every=3), sw.groups_between(-1, 0), sw.time("1 month"), sw.delta("x", 3)):
-        assert isinstance(reach_of([window]), str)
+        assert isinstance(measure_halo([window]), str)
 
 
 @pytest.mark.parametrize("partition_by", [["k"], []])
@@ -168,7 +168,7 @@ def test_a_large_key_in_buckets_gives_the_same_results(spark, monkeypatch, parti
     ]
     assert results[0].schema == results[1].schema
     assert results[0].equals(results[1])
-    reach = reach_of([over.window for over in expressions.values()])
+    reach = measure_halo([over.window for over in expressions.values()])
     numbers = hot_keys.spread(df, partition_by, order, reach).select("__slidewise_bucket").distinct().count()
     assert numbers > 3
 
@@ -209,8 +209,8 @@ def test_sampled_rows_are_so_many_that_a_halo_is_hardly_ever_short():
         assert hot_keys._sampled_rows_for(rows) > expected + 7 * expected**0.5
 
 
-def test_a_reach_of_nothing_is_a_bucket_of_its_own():
-    assert reach_of([sw.rows(1)]) == Reach()
+def test_a_halo_of_nothing_is_a_bucket_of_its_own():
+    assert measure_halo([sw.rows(1)]) == HaloSize()
 
 
 # ---- explain

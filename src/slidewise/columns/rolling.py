@@ -22,7 +22,8 @@ from slidewise.columns.sources import Arrays
 from slidewise.columns.valid import every
 from slidewise.errors import InvalidInput
 from slidewise.planner.choose import choose
-from slidewise.windows.definitions import Between, Column, Frames, RowsWindow, Unbounded, WindowDefinition, window_of
+from slidewise.windows.definitions import Between, Frames, RowsWindow, WindowDefinition, window_of
+from slidewise.windows.reach import OffsetColumn, Unbounded
 
 
 def rolling(
@@ -174,7 +175,7 @@ def _frames(window: WindowDefinition, count: int) -> tuple[bounds.Frames, np.nda
 
 
 def _offset(bound: Any) -> int | None:
-    if isinstance(bound, Column):
+    if isinstance(bound, OffsetColumn):
         raise InvalidInput(f"rolling has one array and no column {bound.name!r}. Give the bounds as frames(start, end)")
     return None if isinstance(bound, Unbounded) else bound
 

@@ -7,15 +7,8 @@ from typing import Any
 from slidewise.events.row_reader import Row
 from slidewise.events.watermark import Deadline, Mark
 from slidewise.windows.clock import Clock
-from slidewise.windows.definitions import (
-    Between,
-    Column,
-    RowsWindow,
-    TimeWindow,
-    Unbounded,
-    WindowDefinition,
-)
 from slidewise.windows.durations import UNITS, CalendarDuration, Duration, sign
+from slidewise.windows.reach import OffsetColumn, Reach, Unbounded
 
 
 class Frame:
@@ -24,24 +17,14 @@ class Frame:
     rows(n) is the frame of the rows -(n - 1) to 0, and time(size) that of the range -size to 0.
     """
 
-    __slots__ = ("clock", "end", "exclude", "open_end", "open_start", "start", "unit")
+    __slots__ = ("clock", "end", "exclude", "open_end", "open_start", "reach", "start", "unit")
 
-    def __init__(self, definition: WindowDefinition, clock: Clock) -> None:
-        self.clock = clock
-        self.open_start = self.open_end = False
-        self.exclude = None
-        self.start: Any
-        self.end: Any
-        if isinstance(definition, RowsWindow):
-            self.unit, self.start, self.end = "rows", 1 - definition.n, 0
-        elif isinstance(definition, TimeWindow):
-            self.unit, self.start, self.end = "range", -definition.size, 0
-            self.open_start = definition.closed in ("right", "neither")
-            self.open_end = definition.closed in ("left", "neither")
-        else:
-            assert isinstance(definition, Between)
-            self.unit, self.start, self.end = definition.unit, definition.start, definition.end
-            self.exclude = definition.exclude
+    def __init__(self, reach: Reach, clock: Clock) -> None:
+        self.reach, self.clock = reach, clock
+        self.unit, self.exclude = reach.unit, reach.exclude
+        self.start: Any = reach.start
+        self.end: Any = reach.end
+        self.open_start, self.open_end = reach.open_start, reach.open_end
 
     def low(self, row: Row) -> Any:
         """The coordinate at which the row's frame starts; None: at the first row."""
@@ -54,7 +37,7 @@ class Frame:
     def _bound(self, bound: Any, x: Any, own: Any) -> Any:
         if isinstance(bound, Unbounded):
             return None
-        offset = own if isinstance(bound, Column) else bound
+        offset = own if isinstance(bound, OffsetColumn) else bound
         return self.clock.shift(x, offset) if self.unit == "range" else x + offset
 
     def starts_after(self, low: Any, x: Any) -> bool:
@@ -87,27 +70,11 @@ class Frame:
             return (high, not self.open_end)
         return (last.time, True) if last.x >= high else None
 
-    # ---- constant bounds
-    @property
-    def monotone(self) -> bool:
-        """Whether neither bound ever moves back, and the frame has no hole.
-
-        Months do, where the clocks of a zone change: 02:30 may become 03:30, and 03:15 stays.
-        """
-        moving = any(isinstance(b, Column | CalendarDuration) for b in (self.start, self.end))
-        return self.exclude is None and not moving
-
-    @property
-    def from_first_row(self) -> bool:
-        """Whether no row ever leaves."""
-        return isinstance(self.start, Unbounded)
-
-    def reach(self) -> tuple[Any, Any] | None:
-        """How far frames reach at most, back (at most 0) and ahead (at least 0); None where that is not fixed."""
-        start, end = self.start, self.end
-        if any(isinstance(b, Unbounded | Column) for b in (start, end)):
+    def extent(self) -> tuple[Any, Any] | None:
+        """How far frames reach along the axis at most, back (at most 0) and ahead (at least 0); None: not fixed."""
+        if not self.reach.fixed:
             return None
-        return min(self._farthest(start), 0), max(self._farthest(end), 0)
+        return min(self._farthest(self.start), 0), max(self._farthest(self.end), 0)
 
     def _farthest(self, length: Any) -> Any:
         """A length as a number along the axis; of months, a number that they never exceed in either direction."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from slidewise.errors import InvalidInput
 from slidewise.events.frame import Frame
 from slidewise.events.measure import Measure
 from slidewise.events.result import Failed, Result
 from slidewise.events.row_reader import Reader, Row
-from slidewise.events.triggers import Grid
 from slidewise.windows.clock import ENDS, Clock
-from slidewise.windows.definitions import Between, RowsWindow, TimeWindow, WindowDefinition
+from slidewise.windows.definitions import RowsWindow, TimeWindow, WindowDefinition
 from slidewise.windows.durations import Length
+from slidewise.windows.grid import Grid
 
 #: (when it is due along the axis of time, the result)
 Due = tuple[Any, Result | Failed]
@@ -21,17 +22,18 @@ class Plan:
     """The definition of a window, ready for use."""
 
     __slots__ = (
+        "_grid",
         "clock",
         "definition",
         "failed",
         "frame",
-        "grid",
         "keep",
         "least",
         "measures",
         "reader",
         "revises",
         "single",
+        "slides_by_time",
     )
 
     def __init__(
@@ -57,22 +59,41 @@ class Plan:
         #: how long a result may be revised; None: for ever
         self.keep = keep
         self.frame = frame_of(definition, clock)
-        every = definition.every
-        self.grid = Grid(clock, every.size, definition.offset) if isinstance(every, TimeWindow) else None
+        #: whether results are at boundaries of time, which are those of `grid`
+        self.slides_by_time = definition.slide_kind == "time"
+        self._grid: Grid | None = None
         #: rows that a window must have seen before its first result
         self.least = definition.min_rows if isinstance(definition, RowsWindow) else 1
 
+    @property
+    def grid(self) -> Grid:
+        """The boundaries of a slide by time, once a row has told what times are."""
+        if self._grid is None:
+            definition, measure = self.definition, self.clock.measure
+            assert isinstance(definition.every, TimeWindow)
+            offset = 0 if definition.offset is None else measure(definition.offset)
+            size = measure(definition.size) if isinstance(definition, TimeWindow) else None
+            self._grid = Grid(measure(definition.every.size), offset, size)
+        return self._grid
+
     def require_within(self, row: Row) -> None:
-        """Refuse a row near the ends of time whose windows cannot be named. O(1)."""
-        grid, clock = self.grid, self.clock
-        if grid is None or clock.kind is None or clock.kind == "number":
+        """Refuse a row near the ends of time whose windows begin or end where there are no times. O(1)."""
+        clock = self.clock
+        if not self.slides_by_time or clock.kind is None or clock.kind == "number":
             return
-        size = self.definition.size if isinstance(self.definition, TimeWindow) else None
-        length = None if size is None else clock.measure(size)
-        far = clock.measure(grid.every) + (length or 0)
-        first, last = ENDS[clock.kind]
-        if not first + far <= row.time <= last - far:
-            grid.require_within(row, length)
+        grid, (first, last) = self.grid, ENDS[clock.kind]
+        far = grid.every + (grid.size or 0)
+        if first + far <= row.time <= last - far:
+            return
+        step = grid.step(row.time)
+        ends = grid.at(step + 1) if grid.size is None else grid.end_of(step)
+        begins = ends if grid.size is None else grid.at(grid.first_window(row.time))
+        if not (clock.can_write(ends) and clock.can_write(begins)):
+            side = "begin before the first" if clock.can_write(ends) else "end after the last"
+            raise InvalidInput(
+                f"push: windows of the row of {row.stamp!r} {side} {clock.kind} that there is, and so have no name. "
+                "Leave such rows out, or give times as plain numbers"
+            )
 
     def result(self, values: list[Any] | Failed, key: Any, **where: Any) -> Result | Failed:
         """A result over the values of all measures."""
@@ -87,4 +108,4 @@ class Plan:
 
 def frame_of(definition: WindowDefinition, clock: Clock) -> Frame | None:
     """The frame of a window that is measured along a coordinate; deltas and punctuations are not."""
-    return Frame(definition, clock) if isinstance(definition, RowsWindow | TimeWindow | Between) else None
+    return None if definition.reach is None else Frame(definition.reach, clock)

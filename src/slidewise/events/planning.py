@@ -24,7 +24,7 @@ from slidewise.windows.durations import Length
 
 def engine_class(window: WindowDefinition, frame: Frame | None, revises: bool) -> type[Engine]:
     """What holds the rows of a key under this window."""
-    if revises or (frame is not None and not frame.monotone):
+    if revises or (frame is not None and not frame.reach.monotone):
         return Kept
     if window.hopping:
         return Hopping

@@ -9,8 +9,9 @@ from slidewise.aggregations.values import NAN
 from slidewise.errors import InvalidInput
 from slidewise.events.measure import Measure, missing_column
 from slidewise.windows.clock import Clock
-from slidewise.windows.definitions import Between, Column, DeltaWindow, PunctuationWindow, WindowDefinition
-from slidewise.windows.durations import Length, length
+from slidewise.windows.definitions import Between, DeltaWindow, PunctuationWindow, WindowDefinition
+from slidewise.windows.durations import length
+from slidewise.windows.reach import OffsetColumn
 
 
 class Row:
@@ -120,7 +121,7 @@ class Reader:
 
     def _offset(self, bound: Any, value: Any) -> Any:
         """A row's own offset, from the column that holds it."""
-        if not isinstance(bound, Column):
+        if not isinstance(bound, OffsetColumn):
             return None
         what = f"the offset in {bound!r}"
         offset = _cell(value, bound.name, "the window")
@@ -168,15 +169,3 @@ def _holds(definition: PunctuationWindow, value: Any) -> bool:
     if not isinstance(found, bool):
         raise InvalidInput(f"{definition!r} must give True or False, got {found!r} for {value!r}")
     return found
-
-
-def lengths_of(definition: WindowDefinition, *more: Length | None) -> list[Length]:
-    """Every length that is measured along the order."""
-    lengths: list[Any] = [*more, definition.offset]
-    if definition.size_kind == "time":
-        lengths.append(definition.size)  # type: ignore[attr-defined]
-    if definition.size_kind == "range":
-        lengths += [b for b in (definition.start, definition.end) if not isinstance(b, Column)]  # type: ignore
-    if definition.slide_kind == "time":
-        lengths.append(definition.every.size)  # type: ignore
-    return [x for x in lengths if x is not None and not hasattr(x, "sign")]

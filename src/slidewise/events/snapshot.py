@@ -1,6 +1,6 @@
 """The state of a window as plain values: the objects of its keys, one by one, by the names of their slots.
 
-What the definition alone makes (the plan with its measures, frame and grid) is not saved: objects refer to it
+What the definition alone makes (the plan with its measures and frame) is not saved: objects refer to it
 by name, and find it again in the new window. Partials go through the aggregation's dump and load, structures
 through their own state. Only the classes listed here are ever made, and none of their methods is called.
 """
@@ -123,7 +123,6 @@ class Objects:
             "definition": plan.definition,
             "reader": plan.reader,
             "frame": plan.frame,
-            "grid": plan.grid,
             **{f"{name} clock": clock for name, clock in _clocks(plan).items()},
             **{f"measure {k}": measure for k, measure in enumerate(plan.measures)},
         }

@@ -15,10 +15,10 @@ from slidewise.events.ordering import Late, Order, checked_length, require_resul
 from slidewise.events.plan import Due, Plan
 from slidewise.events.planning import engine_class, plan_for
 from slidewise.events.result import Failed, Result
-from slidewise.events.row_reader import Row, lengths_of
+from slidewise.events.row_reader import Row
 from slidewise.events.watermark import BEGIN, END, Mark
 from slidewise.windows.clock import Clock
-from slidewise.windows.definitions import Between, Frames, WindowDefinition, window_of
+from slidewise.windows.definitions import Frames, WindowDefinition, window_of
 
 __all__ = ["Result", "Window"]
 
@@ -66,7 +66,8 @@ class Window:
         window = window_of(window, "Window")
         _check(window, emit, late, keep)
         delay, kept = checked_length(max_delay, "max_delay"), checked_length(keep, "keep")
-        times = Clock("the time", lengths_of(window, delay, kept, checked_length(max_ahead, "max_ahead")))
+        given = [x for x in (delay, kept, checked_length(max_ahead, "max_ahead")) if x is not None]
+        times = Clock("the time", [*window.lengths, *given])
         self._guard = guard_of(times, max_ahead, clock)
         self.window = window
         self.emit = emit
@@ -324,7 +325,7 @@ class Window:
 
 
 def _needs_time(window: WindowDefinition) -> bool:
-    peers = isinstance(window, Between) and window.exclude in ("group", "ties")
+    peers = window.reach is not None and window.reach.looks_at_peers
     return peers or window.size_kind in ("time", "range", "groups") or window.slide_kind == "time"
 
 

@@ -14,7 +14,8 @@ from typing import Literal
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.distinct import OfDistinct
 from slidewise.registry import algorithm, missing
-from slidewise.windows.definitions import Between, Frames, RowsWindow, Unbounded, WindowDefinition
+from slidewise.windows.definitions import Between, Frames, RowsWindow, WindowDefinition
+from slidewise.windows.reach import Unbounded
 
 #: Up to this many rows, folding them again beats keeping anything.
 TINY = 2

@@ -11,13 +11,12 @@ from slidewise.display import Table
 from slidewise.planner.choose import choose, situation_of
 from slidewise.planner.sharing import read_off
 from slidewise.spark.executor.carry import carries_partial, carries_row
-from slidewise.spark.executor.frontier import is_running, needs_whole_key
 from slidewise.spark.requirements import is_stream, require_batch
 from slidewise.spark.spark_operator import Verdict, verdict
 from slidewise.spark.streams.explain import explained
 from slidewise.spark.streams.query import OPTIONS, rows_call, slides_call
 from slidewise.spark.window import SpecifiedOver
-from slidewise.spark.with_columns import Group, Schema, groups_of, reach_for
+from slidewise.spark.with_columns import Group, Schema, groups_of, halo_for
 
 #: of a call, besides its columns
 ARGUMENTS = ("partition_by", "order_by", "algorithm", "engine", "hot_keys", "window", *OPTIONS)
@@ -69,7 +68,7 @@ def _explain_batch(
     groups = groups_of(columns, partition_by, order_by, algorithm)
     for group in groups:
         decided = verdict(group.expressions.values(), engine, schema.wraps)
-        spread = decided.engine == "slidewise" and reach_for(df, group, hot_keys) is not None
+        spread = decided.engine == "slidewise" and halo_for(df, group, hot_keys) is not None
         for name, over in group.expressions.items():
             lines.append(_line(name, over, group, decided, schema, spread))
     sorts = (
@@ -108,9 +107,9 @@ def _algorithm(over: Over) -> str:
 
 
 def _held(over: Over, group: Group, schema: Schema) -> str:
-    if needs_whole_key(over.window):
+    if over.window.needs_whole_key:
         return "the rows of a key"
-    if not is_running(over.window):
+    if not over.window.running:
         return "the rows of a window, several times"
     task, _ = schema.task(group)
     kinds = {field.name: field.type for field in task.reads}

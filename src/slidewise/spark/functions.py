@@ -21,9 +21,9 @@ from slidewise.aggregations.moment_sketch import MomentSketch
 from slidewise.columns.sorting import OrderColumn
 from slidewise.errors import InvalidInput
 from slidewise.spark.window import Column, column_name
-from slidewise.windows.definitions import Column as ColumnByName
+from slidewise.windows.reach import OffsetColumn
 
-Name = str | ColumnByName
+Name = str | OffsetColumn
 Fractions = float | Sequence[float]
 
 

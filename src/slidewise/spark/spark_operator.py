@@ -16,17 +16,9 @@ from typing import Any
 
 from slidewise.aggregations.over import Over
 from slidewise.columns.sorting import OrderColumn
-from slidewise.windows.definitions import (
-    UNBOUNDED,
-    Between,
-    Column,
-    RowsWindow,
-    TimeWindow,
-    Unbounded,
-    WindowDefinition,
-    crosses,
-)
+from slidewise.windows.definitions import WindowDefinition
 from slidewise.windows.durations import CalendarDuration, Duration
+from slidewise.windows.reach import Reach, Unbounded, crosses
 
 ANSI = "spark.sql.ansi.enabled"
 
@@ -82,37 +74,28 @@ def refusal(over: Over) -> str | None:
         return f"{aggregation.name} over a frame is not Spark's, or not with our rules"
     if aggregation.where is not None and aggregation.name in _POSITIONS:
         return f"Spark takes no FILTER with {aggregation.name}"
-    if any(isinstance(bound, Duration) and bound.nanoseconds % 1000 for bound in _lengths(window)):
-        return "Spark's times are of microseconds"
     if over.algorithm != "auto":
         return f"{over.algorithm} is asked for by name"
     if window.every is not None:
         return "Spark's frames have no slide"
-    if isinstance(window, RowsWindow):
-        return None if window.min_rows == 1 else "Spark's frames have no min_rows"
-    if isinstance(window, TimeWindow):
-        return (
-            None
-            if window.closed == "both"
-            else f"Spark's frames by range are closed on both sides, not {window.closed}"
-        )
-    if not isinstance(window, Between):
+    if getattr(window, "min_rows", 1) != 1:
+        return "Spark's frames have no min_rows"
+    reach = window.reach
+    if reach is None:
         return f"Spark has no {window.size_kind} windows"
-    if window.unit == "groups":
+    if any(isinstance(bound, Duration) and bound.nanoseconds % 1000 for bound in reach.bounds):
+        return "Spark's times are of microseconds"
+    if reach.open_start or reach.open_end:
+        return f"Spark's frames by range are closed on both sides, unlike {window!r}"
+    if reach.unit == "groups":
         return "Spark has no GROUPS"
-    if window.exclude is not None:
+    if reach.exclude is not None:
         return "Spark has no EXCLUDE"
-    if any(isinstance(bound, Column) for bound in (window.start, window.end)):
+    if reach.offset_columns:
         return "Spark's bounds are constants"
-    if crosses(window.start, window.end):
+    if crosses(*reach.bounds):
         return "Spark refuses bounds that cross, but for some"
     return None
-
-
-def _lengths(window: WindowDefinition) -> tuple[Any, ...]:
-    return (
-        (window.size,) if isinstance(window, TimeWindow) else (getattr(window, "start", 0), getattr(window, "end", 0))
-    )
 
 
 def verdict(expressions: Iterable[Over], engine: str, wraps: Callable[[Over], bool] = lambda over: False) -> Verdict:
@@ -133,7 +116,7 @@ def verdict(expressions: Iterable[Over], engine: str, wraps: Callable[[Over], bo
     windows = {over.window for over in overs}
     if all(_reads_each_row_once(window) for window in windows):
         return Verdict("spark", "running and whole frames: each row is read once, and no row goes through Python")
-    widths = [_width(window) for window in windows]
+    widths = [window.reach.width if window.reach is not None else None for window in windows]
     if len(overs) == 1 and widths[0] is not None and widths[0] <= break_even():
         return Verdict(
             "spark",
@@ -152,17 +135,8 @@ def break_even() -> int:
 
 def _reads_each_row_once(window: WindowDefinition) -> bool:
     """From the first row to the current one, or all rows of the key."""
-    if not isinstance(window, Between) or window.start != -UNBOUNDED:
-        return False
-    return isinstance(window.end, Unbounded) or window.end == 0
-
-
-def _width(window: WindowDefinition) -> int | None:
-    if isinstance(window, RowsWindow):
-        return window.n
-    if isinstance(window, Between) and window.unit == "rows" and not isinstance(window.start, Unbounded):
-        return None if isinstance(window.end, Unbounded) else int(window.end) - int(window.start) + 1  # type: ignore[arg-type]
-    return None
+    reach = window.reach
+    return reach is not None and reach.from_first_row and (reach.to_last_row or reach.end == 0)
 
 
 # ---- as Spark SQL
@@ -173,7 +147,8 @@ def quoted(name: str) -> str:
 
 def sql_of(over: Over, partition_by: Sequence[str], order_by: Sequence[OrderColumn]) -> str:
     """An expression that `refusal` lets through, as Spark SQL."""
-    aggregation = over.aggregation
+    aggregation, reach = over.aggregation, over.window.reach
+    assert reach is not None
     columns = [quoted(name) for name in aggregation.columns] or ["*"]
     call = _CALLS[aggregation.name].format(*columns, **aggregation.parameters)
     if aggregation.parameters.get("ignore_nulls"):
@@ -185,30 +160,23 @@ def sql_of(over: Over, partition_by: Sequence[str], order_by: Sequence[OrderColu
         parts.append("PARTITION BY " + ", ".join(map(quoted, partition_by)))
     if order_by:
         parts.append("ORDER BY " + ", ".join(map(_ordering, order_by)))
-    elif _needs_order(over.window):
+    elif _needs_order(reach):
         # As the rows stand: an order that tells no row apart, which Spark asks for with frames by rows.
         parts.append("ORDER BY NULL")
-    parts.append(_frame(over.window))
+    parts.append(_frame(reach))
     return f"{call} OVER ({' '.join(parts)})"
 
 
-def _needs_order(window: WindowDefinition) -> bool:
-    return not (
-        isinstance(window, Between) and isinstance(window.start, Unbounded) and isinstance(window.end, Unbounded)
-    )
+def _needs_order(reach: Reach) -> bool:
+    return not (reach.from_first_row and reach.to_last_row)
 
 
 def _ordering(by: OrderColumn) -> str:
     return f"{quoted(by.name)} {'DESC' if by.descending else 'ASC'} NULLS {'FIRST' if by.nulls_lead else 'LAST'}"
 
 
-def _frame(window: WindowDefinition) -> str:
-    if isinstance(window, RowsWindow):
-        return f"ROWS BETWEEN {window.n - 1} PRECEDING AND CURRENT ROW"
-    if isinstance(window, TimeWindow):
-        return f"RANGE BETWEEN {_bound(-window.size, 'PRECEDING')} AND CURRENT ROW"
-    assert isinstance(window, Between)
-    return f"{window.unit.upper()} BETWEEN {_bound(window.start, 'PRECEDING')} AND {_bound(window.end, 'FOLLOWING')}"
+def _frame(reach: Reach) -> str:
+    return f"{reach.unit.upper()} BETWEEN {_bound(reach.start, 'PRECEDING')} AND {_bound(reach.end, 'FOLLOWING')}"
 
 
 def _bound(bound: Any, unbounded: str) -> str:

@@ -15,8 +15,8 @@ from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
 from slidewise.columns.sorting import OrderColumn
 from slidewise.errors import InvalidInput
-from slidewise.windows.definitions import UNBOUNDED, Between, Exclude, Unbounded, col, groups_between
-from slidewise.windows.definitions import Column as ColumnByName
+from slidewise.windows.definitions import Between, col, groups_between
+from slidewise.windows.reach import UNBOUNDED, Exclude, OffsetColumn, Unbounded
 
 #: Offsets at or beyond these are PySpark's unboundedPreceding and unboundedFollowing; `-sys.maxsize` is common, too.
 _JAVA_LONGS = (-(2**63) + 1, 2**63 - 1)
@@ -158,7 +158,7 @@ class Window:
 
 
 # ---- columns
-class Column(ColumnByName):
+class Column(OffsetColumn):
     """A column by name, made by `F.col`; `.desc()` and its like are for `orderBy`.
 
     >>> from slidewise.spark import functions as F
@@ -193,7 +193,7 @@ class Column(ColumnByName):
 
 def column_name(value: Any, what: str) -> str:
     """The name of a column that was given by name or as `F.col(name)`."""
-    if isinstance(value, ColumnByName):
+    if isinstance(value, OffsetColumn):
         return value.name
     if isinstance(value, str) and value:
         return value
@@ -234,7 +234,7 @@ def _listed(cols: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _bound(value: Any) -> Any:
     """A bound as slidewise takes it: PySpark's least and largest numbers are no bounds."""
-    if isinstance(value, ColumnByName):
+    if isinstance(value, OffsetColumn):
         return col(value.name)
     refuse_pyspark(value, "the frame")
     if isinstance(value, int) and not isinstance(value, bool):

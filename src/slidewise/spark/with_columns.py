@@ -17,7 +17,7 @@ from slidewise.columns.sorting import OrderColumn
 from slidewise.columns.sources import source
 from slidewise.columns.with_columns import expression, names, ordering
 from slidewise.errors import CompileFallback, InvalidInput
-from slidewise.spark.executor.halo import Reach, counts_rows, reach_of
+from slidewise.spark.executor.halo import HaloSize, measure_halo
 from slidewise.spark.executor.task import Task
 from slidewise.spark.requirements import is_stream, require_batch, require_packages
 from slidewise.spark.spark_operator import ANSI, quoted, sql_of, verdict
@@ -166,7 +166,7 @@ class Plan:
         from pyspark.sql import functions as F  # noqa: N812
 
         task, kinds = self.schema.task(group)
-        reach = reach_for(self.df, group, hot_keys)
+        reach = halo_for(self.df, group, hot_keys)
         if reach is not None:
             from slidewise.spark.hot_keys import spread
 
@@ -192,11 +192,11 @@ class Plan:
         return self._made[-1]
 
 
-def reach_for(df: Any, group: Group, hot_keys: str | bool) -> Reach | None:
+def halo_for(df: Any, group: Group, hot_keys: str | bool) -> HaloSize | None:
     """How far frames reach where large keys are to be spread; None: they are not."""
     if hot_keys is False:
         return None
-    found: Reach | str = reach_of(over.window for over in group.expressions.values())
+    found: HaloSize | str = measure_halo(over.window for over in group.expressions.values())
     if len(group.order_by) != 1:
         found = "rows are cut by one order column"
     if hot_keys is True and isinstance(found, str):
@@ -289,7 +289,7 @@ class Schema:
         overs = tuple(group.expressions.values())
         schema = self.arrow(self.reads(group))
         arrows = tuple(_result_types(schema, group))
-        order = () if all(counts_rows(over.window) for over in overs) else group.order_by
+        order = () if all(over.window.counts_rows for over in overs) else group.order_by
         reads = self.arrow(self.reads(replace(group, order_by=order)))
         return Task(reads, group.partition_by, order, overs, arrows), self.kinds(arrows, schema)
 

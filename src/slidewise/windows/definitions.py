@@ -10,67 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import total_ordering
 from typing import Any, ClassVar, Literal
 
 from slidewise.errors import InvalidInput
 from slidewise.windows.durations import CalendarDuration, Duration, Length, length, same_kind, sign
+from slidewise.windows.reach import UNBOUNDED, Bound, Exclude, OffsetColumn, Reach, Unbounded, Unit, crosses
 
 Closed = Literal["both", "right", "left", "neither"]
-Exclude = Literal["current row", "group", "ties"]
-
-
-# ---- bounds of frames
-@total_ordering
-class Unbounded:
-    """No bound: `-UNBOUNDED` is before every row, `UNBOUNDED` after every row."""
-
-    __slots__ = ("sign",)
-
-    def __init__(self, sign: int) -> None:
-        self.sign = sign
-
-    def __neg__(self) -> Unbounded:
-        return _UNBOUNDED_PRECEDING if self is UNBOUNDED else UNBOUNDED
-
-    def __lt__(self, other: object) -> bool:
-        return self.sign < other.sign if isinstance(other, Unbounded) else self.sign < 0
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Unbounded) and self.sign == other.sign
-
-    def __hash__(self) -> int:
-        return hash((Unbounded, self.sign))
-
-    def __float__(self) -> float:
-        return self.sign * float("inf")
-
-    def __repr__(self) -> str:
-        return "UNBOUNDED" if self.sign > 0 else "-UNBOUNDED"
-
-    def __reduce__(self) -> Any:
-        return (_unbounded, (self.sign,))
-
-
-def _unbounded(sign: int) -> Unbounded:
-    return UNBOUNDED if sign > 0 else _UNBOUNDED_PRECEDING
-
-
-UNBOUNDED = Unbounded(1)
-_UNBOUNDED_PRECEDING = Unbounded(-1)
-
-
-@dataclass(frozen=True, repr=False)
-class Column:
-    """A column by name: an offset that every row brings along."""
-
-    name: str
-
-    def __repr__(self) -> str:
-        return f'col("{self.name}")'
-
-
-Bound = Unbounded | Column | Length
 
 
 # ---- windows
@@ -96,6 +42,41 @@ class WindowDefinition:
         """The columns that the window itself reads, besides the order."""
         return self.every.columns if self.every is not None else ()
 
+    @property
+    def reach(self) -> Reach | None:
+        """Which rows the frame of a row has, measured from the row; None where their values decide."""
+        return None
+
+    @property
+    def counts_rows(self) -> bool:
+        """Whether rows in order are all that frames ask for, and not by what they are ordered."""
+        return self.every is None and self.reach is not None and self.reach.counts_rows
+
+    @property
+    def waits(self) -> bool:
+        """Whether a frame may reach beyond its own row, so that its result waits for later rows."""
+        return self.reach is not None and self.reach.waits
+
+    @property
+    def running(self) -> bool:
+        """Whether frames begin with the key, and end somewhere that moves on with the rows."""
+        return self.reach is not None and self.reach.running
+
+    @property
+    def needs_whole_key(self) -> bool:
+        """Whether no row can be let go before its key has ended: bounds by column, or without an end."""
+        return self.reach is not None and self.reach.needs_whole_key
+
+    @property
+    def lengths(self) -> list[Length]:
+        """Every length that is measured along the order: of frames by range, of slides by time."""
+        reach = self.reach
+        bounds = reach.bounds if reach is not None and reach.unit == "range" else ()
+        found = [bound for bound in bounds if not isinstance(bound, Unbounded | OffsetColumn) and sign(bound)]
+        if isinstance(self.every, TimeWindow):
+            found.append(self.every.size)
+        return found if self.offset is None else [*found, self.offset]
+
     def _slide(self) -> list[str]:
         """The arguments of the slide, for repr; a slide of the window's own kind is written plainly."""
         if self.every is None:
@@ -115,6 +96,10 @@ class RowsWindow(WindowDefinition):
     offset: Length | None = None
     size_kind: ClassVar[str] = "count"
 
+    @property
+    def reach(self) -> Reach:
+        return Reach("rows", 1 - self.n, 0)
+
     def __repr__(self) -> str:
         least = [f"min_rows={self.min_rows}"] if self.min_rows != 1 else []
         return f"rows({', '.join([str(self.n), *self._slide(), *least])})"
@@ -129,6 +114,10 @@ class TimeWindow(WindowDefinition):
     offset: Length | None = None
     closed: Closed = "both"
     size_kind: ClassVar[str] = "time"
+
+    @property
+    def reach(self) -> Reach:
+        return Reach("range", -self.size, 0, self.closed in ("right", "neither"), self.closed in ("left", "neither"))
 
     def __repr__(self) -> str:
         closed = [f'closed="{self.closed}"'] if self.closed != "both" else []
@@ -177,7 +166,7 @@ class PunctuationWindow(WindowDefinition):
 class Between(WindowDefinition):
     """An SQL frame from `start` to `end`, both included: in rows, by the order's values, or in groups."""
 
-    unit: Literal["rows", "range", "groups"]
+    unit: Unit
     start: Bound
     end: Bound
     exclude: Exclude | None = None
@@ -189,15 +178,12 @@ class Between(WindowDefinition):
         return self.unit
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        bounds = tuple(b.name for b in (self.start, self.end) if isinstance(b, Column))
-        return (*dict.fromkeys(bounds), *super().columns)
+    def reach(self) -> Reach:
+        return Reach(self.unit, self.start, self.end, exclude=self.exclude)
 
     @property
-    def holds_back(self) -> bool:
-        """Whether a frame may reach beyond its own row, so that its result waits for later rows."""
-        end = self.end
-        return end is UNBOUNDED or isinstance(end, Column) or (not isinstance(end, Unbounded) and sign(end) > 0)
+    def columns(self) -> tuple[str, ...]:
+        return (*self.reach.offset_columns, *super().columns)
 
     def __repr__(self) -> str:
         exclude = [f'exclude="{self.exclude}"'] if self.exclude is not None else []
@@ -368,11 +354,11 @@ def groups_between(
     return _between("groups", start, end, exclude, slide, offset)
 
 
-def col(name: str) -> Column:
+def col(name: str) -> OffsetColumn:
     """A column of offsets, so that every row has its own frame: `rows_between(col("back"), 0)`."""
     if not isinstance(name, str) or not name:
         raise InvalidInput(f"col takes the name of a column, got {name!r}")
-    return Column(name)
+    return OffsetColumn(name)
 
 
 def frames(start: Sequence[int], end: Sequence[int]) -> Frames:
@@ -471,7 +457,7 @@ def _offset(offset: Any, slide: WindowDefinition | None, what: str) -> Length | 
 
 
 def _between(
-    unit: Literal["rows", "range", "groups"],
+    unit: Unit,
     start: Any,
     end: Any,
     exclude: Exclude | None,
@@ -484,7 +470,7 @@ def _between(
         raise InvalidInput(
             f"{what}: no row is in a frame from {first!r} to {last!r}. Write -UNBOUNDED before UNBOUNDED"
         )
-    if not isinstance(first, Unbounded | Column) and not isinstance(last, Unbounded | Column):
+    if not isinstance(first, Unbounded | OffsetColumn) and not isinstance(last, Unbounded | OffsetColumn):
         _check_order(first, last, what)
     if exclude not in (None, "current row", "group", "ties"):
         raise InvalidInput(f'{what}: exclude is "current row", "group", "ties" or None, got {exclude!r}')
@@ -502,17 +488,8 @@ def _check_order(first: Length, last: Length, what: str) -> None:
         )
 
 
-def crosses(first: Bound, last: Bound) -> bool:
-    """Whether the start is after the end, where both are constants of one kind; a plain 0 goes with every kind."""
-    if isinstance(first, Unbounded | Column) or isinstance(last, Unbounded | Column):
-        return False
-    if not (sign(first) and sign(last)):
-        return sign(first) > sign(last)
-    return same_kind(first, last) and first > last  # type: ignore[operator]
-
-
 def _bound(value: Any, unit: str, what: str) -> Bound:
-    if isinstance(value, Unbounded | Column):
+    if isinstance(value, Unbounded | OffsetColumn):
         return value
     if isinstance(value, float) and value in (float("inf"), float("-inf")):
         raise InvalidInput(f"{what}: got {value!r}. Write UNBOUNDED or -UNBOUNDED")

@@ -20,17 +20,9 @@ from slidewise.columns.frames.bounds import FAR, Frames, KeyedTrailingRows, Piec
 from slidewise.columns.sorting import OrderColumn, doubles, plain, sortable_floats, unscaled
 from slidewise.errors import InvalidInput
 from slidewise.windows.clock import offset_after_months
-from slidewise.windows.definitions import (
-    Between,
-    Bound,
-    Column,
-    PunctuationWindow,
-    RowsWindow,
-    TimeWindow,
-    Unbounded,
-    WindowDefinition,
-)
+from slidewise.windows.definitions import Between, PunctuationWindow, RowsWindow, TimeWindow, WindowDefinition
 from slidewise.windows.durations import CalendarDuration, Duration, sign
+from slidewise.windows.reach import Bound, OffsetColumn, Unbounded
 
 _NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 _DAY = 86_400 * 1_000_000_000
@@ -131,7 +123,7 @@ def _steps(bound: Bound, rows: Arranged) -> int | np.ndarray:
     """A bound in rows or groups: a number, or one number per row."""
     if isinstance(bound, Unbounded):
         return bound.sign * FAR
-    if isinstance(bound, Column):
+    if isinstance(bound, OffsetColumn):
         column = _bound_column(bound.name, rows)
         if not pa.types.is_integer(column.type):
             raise InvalidInput(f"the bound col({bound.name!r}) must be of integers, and is of {column.type}")
@@ -164,7 +156,7 @@ def _range(rows: Arranged, first: Any, last: Any, closed: str) -> Frames:
 
 def _stands(bound: Any) -> bool:
     """Whether a bound is known without looking at distances: no bound, or the row itself and its peers."""
-    return isinstance(bound, Unbounded) or (not isinstance(bound, Column) and sign(bound) == 0)
+    return isinstance(bound, Unbounded) or (not isinstance(bound, OffsetColumn) and sign(bound) == 0)
 
 
 def _peers(rows: Arranged) -> tuple[np.ndarray, np.ndarray]:
@@ -217,7 +209,7 @@ def _targets(bound: Any, rows: Arranged) -> _Targets:
     by, kind = rows.order[0], rows.kind
     assert kind is not None
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    offset = _bound_column(bound.name, rows) if isinstance(bound, Column) else bound
+    offset = _bound_column(bound.name, rows) if isinstance(bound, OffsetColumn) else bound
     if isinstance(offset, CalendarDuration):
         values = plain(rows.column(by.name))
         moved, below, above = _by_months(values, -offset.months if by.descending else offset.months, by.name)

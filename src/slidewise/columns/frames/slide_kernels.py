@@ -5,7 +5,10 @@ from slidewise.templates.cache import cached_njit
 
 @cached_njit
 def boundary(x, every, offset):
-    """The number of the last boundary at or before x; boundary k is k * every + offset. O(1)."""
+    """The number of the last boundary at or before x; boundary k is k * every + offset. O(1).
+
+    The compiled twin of Grid.step (windows/grid.py), which the tests hold it against.
+    """
     k = int((x - offset) // every)
     while k * every + offset > x:  # a rounded quotient may be one off
         k -= 1

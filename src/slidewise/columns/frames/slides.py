@@ -15,6 +15,7 @@ from slidewise.columns.frames.deltas import axis, measured, units
 from slidewise.columns.sorting import plain
 from slidewise.errors import InvalidInput
 from slidewise.windows.definitions import DeltaWindow, PunctuationWindow, RowsWindow, TimeWindow, WindowDefinition
+from slidewise.windows.grid import Grid
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def _at_boundaries(window: WindowDefinition, every: TimeWindow, data: Data) -> S
 
     clock = _Clock(data, every, window)
     step = np.zeros(clock.rows, np.int64)
-    kernels.boundaries(clock.low, clock.high, clock.times, clock.every, clock.offset, step)
+    kernels.boundaries(clock.low, clock.high, clock.times, clock.grid.every, clock.grid.offset, step)
     fires = np.ones(clock.rows, bool)
     fires[:-1] = step[1:] != step[:-1]
     fires[data.offsets[1:][np.diff(data.offsets) > 0] - 1] = True
@@ -89,7 +90,7 @@ def _at_boundaries(window: WindowDefinition, every: TimeWindow, data: Data) -> S
         fires &= ~clock.null
     due = data.due(window)
     rows = np.flatnonzero(fires if due is None else fires & due)
-    labels = {"window_end": clock.written(step[rows] * clock.every + clock.offset)}
+    labels = {"window_end": clock.written(clock.grid.at(step[rows]))}
     return Slides(data.frames(window).take(rows), np.searchsorted(rows, data.offsets), labels, rows)
 
 
@@ -99,14 +100,14 @@ def _hopping(window: TimeWindow, data: Data) -> Slides:
 
     assert isinstance(window.every, TimeWindow)
     clock = _Clock(data, window.every, window)
-    size = clock.units(window.size)
-    grid = (clock.low, clock.high, clock.times, size, clock.every, clock.offset)
+    size = clock.grid.size
+    grid = (clock.low, clock.high, clock.times, size, clock.grid.every, clock.grid.offset)
     counts = np.zeros(len(clock.low), np.int64)
     kernels.count_windows(*grid, counts)
     offsets = np.concatenate(([0], np.cumsum(counts)))
     number, start, end = (np.empty(int(offsets[-1]), np.int64) for _ in range(3))
     kernels.fill_windows(*grid, offsets, number, start, end)
-    opens = number * clock.every + clock.offset
+    opens = clock.grid.at(number)
     labels = {"window_start": clock.written(opens), "window_end": clock.written(opens + size)}
     return Slides(Frames(start, end), offsets, labels)
 
@@ -136,15 +137,16 @@ class _Clock:
             and not np.isfinite(self.times[~self.null if self.null is not None else ...]).all()
         ):
             raise InvalidInput(f"aggregate: the order column {by.name!r} has NaN or infinity, which are in no window")
-        self.every = self.units(every.size)
-        self.offset = self.units(window.offset) if window.offset is not None else self.units_zero()
+        offset = self._units(window.offset) if window.offset is not None else 0.0 if self.times.dtype.kind == "f" else 0
+        size = self._units(window.size) if isinstance(window, TimeWindow) and window.hopping else None
+        self.grid = Grid(self._units(every.size), offset, size)
         if self.times.dtype.kind == "i":
-            self._require_room(self.units(window.size) if isinstance(window, TimeWindow) else 0)
+            self._require_room()
 
-    def _require_room(self, size: int) -> None:
+    def _require_room(self) -> None:
         """Refuse times so near to the ends of 64 bits that boundaries around them would wrap."""
         times = self.times if self.null is None else self.times[~self.null]
-        far = size + 2 * self.every + abs(self.offset)
+        far = (self.grid.size or 0) + 2 * self.grid.every + abs(self.grid.offset)
         if len(times) and not (-(2**63) + far <= int(times.min()) and int(times.max()) < 2**63 - far):
             raise self._beyond("64 bits")
 
@@ -154,12 +156,9 @@ class _Clock:
             "and so cannot be named. Leave out the rows that are so far away, or cast the column to a wider type"
         )
 
-    def units(self, length: Any) -> Any:
+    def _units(self, length: Any) -> Any:
         """A length in the unit of the times."""
         return units(length, self.kind, self.name)
-
-    def units_zero(self) -> Any:
-        return 0.0 if self.times.dtype.kind == "f" else 0
 
     def written(self, times: np.ndarray) -> pa.Array:
         """Times as the order column has them; integers as 64 bits, since a boundary may lie beyond its type."""

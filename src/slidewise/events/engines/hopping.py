@@ -14,7 +14,7 @@ from slidewise.events.partials import SliceHolder
 from slidewise.events.plan import Due, Plan
 from slidewise.events.row_reader import Row
 from slidewise.events.watermark import Deadline, Mark
-from slidewise.windows.definitions import RowsWindow, TimeWindow
+from slidewise.windows.definitions import RowsWindow
 
 
 class SlicedRows(Engine):
@@ -33,7 +33,7 @@ class SlicedRows(Engine):
         assert isinstance(every, RowsWindow) and frame is not None
         self.k = every.n
         #: where frames start and end, from their own rows; None: at the first row
-        self.first: int | None = None if frame.from_first_row else frame.start
+        self.first: int | None = None if frame.reach.from_first_row else frame.start
         self.last: int = frame.end
 
     def insert(self, row: Row, mark: Mark, out: list[Due]) -> None:
@@ -68,7 +68,7 @@ class SlicedRows(Engine):
 class Hopping(Engine):
     """Spark's hopping windows [start, end): the rows of one key."""
 
-    __slots__ = ("holder", "key", "next", "plan", "size")
+    __slots__ = ("holder", "key", "next", "plan")
 
     def __init__(self, plan: Plan, key: Any) -> None:
         self.plan = plan
@@ -76,23 +76,18 @@ class Hopping(Engine):
         self.holder = SliceHolder(plan.measures)
         #: the number of the next window with rows; window k starts at boundary k of the grid
         self.next: int | None = None
-        definition = plan.definition
-        assert isinstance(definition, TimeWindow)
-        self.size = plan.clock.measure(definition.size)
 
     def insert(self, row: Row, mark: Mark, out: list[Due]) -> None:
         """Take the next row. 1 combine; in a new slice also an insert."""
         grid = self.plan.grid
-        assert grid is not None
         if self.next is None:
-            self.next = first_window(grid, self.size, row.time)
+            self.next = grid.first_window(row.time)
         self.holder.insert(row.items, grid.step(row.time))
 
     def release(self, mark: Mark, out: list[Due]) -> None:
         """Give the windows that time has passed. O(1) each with daba_lite."""
         plan, grid = self.plan, self.plan.grid
-        assert grid is not None
-        while self.next is not None and mark.reached(end := grid.at(self.next) + self.size):
+        while self.next is not None and mark.reached(end := grid.end_of(self.next)):
             start, stop = plan.clock.write(grid.at(self.next)), plan.clock.write(end)
             values = self.holder.query()
             out.append((end, plan.result(values, self.key, time=stop, start=start, end=stop)))
@@ -105,7 +100,7 @@ class Hopping(Engine):
         """The end of the next window."""
         if self.next is None:
             return None
-        return (self.plan.grid.at(self.next) + self.size, False)  # type: ignore[union-attr]
+        return (self.plan.grid.end_of(self.next), False)
 
     @property
     def idle(self) -> bool:
@@ -113,13 +108,3 @@ class Hopping(Engine):
 
     def partials(self) -> int:
         return self.holder.partials()
-
-
-def first_window(grid: Any, size: Any, time: Any) -> int:
-    """The first window that has a row of this time: the first whose end is after it."""
-    k: int = grid.step(time - size)
-    while grid.at(k) + size > time:
-        k -= 1
-    while grid.at(k) + size <= time:
-        k += 1
-    return k

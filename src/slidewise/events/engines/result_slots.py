@@ -10,12 +10,11 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from slidewise.events.engines.hopping import first_window
 from slidewise.events.plan import Plan
 from slidewise.events.row_reader import Row
-from slidewise.events.triggers import Grid, row_slide
+from slidewise.events.triggers import row_slide
 from slidewise.events.watermark import Deadline, Mark
-from slidewise.windows.definitions import RowsWindow, TimeWindow
+from slidewise.windows.definitions import RowsWindow
 
 if TYPE_CHECKING:
     from slidewise.events.engines.retained import Kept
@@ -175,18 +174,17 @@ class CountSlots(NumberedSlots):
 class BoundarySlots(NumberedSlots):
     """Results at boundaries of time with rows since the one before: slot s ends at boundary s + 1."""
 
-    __slots__ = ("early", "grid", "least", "open")
+    __slots__ = ("early", "least", "open")
 
-    def __init__(self, plan: Plan, grid: Grid) -> None:
+    def __init__(self, plan: Plan) -> None:
         super().__init__()
-        self.grid = grid
         self.least = plan.least
         #: steps that have rows and no result yet, in order; and steps at which there were too few rows
         self.open: list[int] = []
         self.early: list[int] = []
 
     def arrive(self, kept: Kept, row: Row) -> None:
-        step = self.grid.step(row.time)
+        step = kept.plan.grid.step(row.time)
         index = bisect_left(self.open, step)
         if step not in self.revisions and (index == len(self.open) or self.open[index] != step):
             self.open.insert(index, step)
@@ -197,14 +195,14 @@ class BoundarySlots(NumberedSlots):
         self.arrive(kept, row)
 
     def _index(self, kept: Kept, slot: int) -> int:
-        return bisect_left(kept.times, self.grid.at(slot + 1)) - 1
+        return bisect_left(kept.times, kept.plan.grid.at(slot + 1)) - 1
 
     def row(self, kept: Kept, slot: int) -> Row:
         return kept.rows[self._index(kept, slot)]
 
     def due(self, kept: Kept, mark: Mark) -> list[int]:
         ready: list[int] = []
-        while self.open and mark.reached(self.grid.at(self.open[0] + 1)):
+        while self.open and mark.reached(kept.plan.grid.at(self.open[0] + 1)):
             row = self.row(kept, self.open[0])
             if not kept.complete(row, mark):
                 break
@@ -219,14 +217,14 @@ class BoundarySlots(NumberedSlots):
         return kept.stretches(self.row(kept, slot))
 
     def where(self, kept: Kept, slot: int) -> Where:
-        boundary = self.grid.at(slot + 1)
-        return boundary, {"time": self.grid.clock.write(boundary)}
+        boundary = kept.plan.grid.at(slot + 1)
+        return boundary, {"time": kept.plan.clock.write(boundary)}
 
     def deadline(self, kept: Kept) -> Deadline | None:
         row = self.oldest(kept)
         if row is None:
             return None
-        return max((self.grid.at(self.open[0] + 1), False), kept.completed_at(row))
+        return max((kept.plan.grid.at(self.open[0] + 1), False), kept.completed_at(row))
 
     def oldest(self, kept: Kept) -> Row | None:
         return self.row(kept, self.open[0]) if self.open else None
@@ -238,72 +236,71 @@ class BoundarySlots(NumberedSlots):
 class HoppingSlots(NumberedSlots):
     """Hopping windows by number: window k is [boundary k, boundary k + size)."""
 
-    __slots__ = ("extra", "grid", "next", "size")
+    __slots__ = ("extra", "next")
 
-    def __init__(self, plan: Plan, grid: Grid, size: Any) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.grid = grid
-        self.size = size
         #: the first window that is not due yet; windows before it that were empty until a late row came
         self.next: int | None = None
         self.extra: list[int] = []
 
-    def _windows(self, time: Any) -> range:
+    def _windows(self, kept: Kept, time: Any) -> range:
         """The windows that a row belongs to."""
-        return range(first_window(self.grid, self.size, time), self.grid.step(time) + 1)
+        grid = kept.plan.grid
+        return range(grid.first_window(time), grid.step(time) + 1)
 
     def arrive(self, kept: Kept, row: Row) -> None:
         if self.next is None:
-            self.next = self._windows(row.time).start
+            self.next = self._windows(kept, row.time).start
 
     def arrive_late(self, kept: Kept, row: Row, mark: Mark) -> None:
         self.arrive(kept, row)
         assert self.next is not None
-        self.extra = [k for k in self._windows(row.time) if k < self.next and k not in self.revisions]
+        self.extra = [k for k in self._windows(kept, row.time) if k < self.next and k not in self.revisions]
 
     def due(self, kept: Kept, mark: Mark) -> list[int]:
         ready, self.extra = self.extra, []
-        while self.next is not None and mark.reached(self.grid.at(self.next) + self.size):
+        while self.next is not None and mark.reached(kept.plan.grid.end_of(self.next)):
             lo, hi = self._bounds(kept, self.next)
             if lo < hi:
                 ready.append(self.next)
                 self.next += 1
             elif lo < len(kept.rows):  # over the gap, to the windows of the next row
-                self.next = max(self.next, self._windows(kept.times[lo]).start)
+                self.next = max(self.next, self._windows(kept, kept.times[lo]).start)
             else:
                 break
         return ready
 
     def _bounds(self, kept: Kept, slot: int) -> tuple[int, int]:
-        start = self.grid.at(slot)
-        return bisect_left(kept.times, start), bisect_left(kept.times, start + self.size)
+        start = kept.plan.grid.at(slot)
+        return bisect_left(kept.times, start), bisect_left(kept.times, kept.plan.grid.end_of(slot))
 
     def complete(self, kept: Kept, slot: int, mark: Mark) -> bool:
         return True
 
     def touched(self, kept: Kept, row: Row, index: int) -> list[int]:
-        return [k for k in self._windows(row.time) if k in self.revisions]
+        return [k for k in self._windows(kept, row.time) if k in self.revisions]
 
     def stretches(self, kept: Kept, slot: int) -> list[tuple[int, int]]:
         lo, hi = self._bounds(kept, slot)
         return [(lo, hi)] if lo < hi else []
 
     def where(self, kept: Kept, slot: int) -> Where:
-        end = self.grid.at(slot) + self.size
-        start, stop = self.grid.clock.write(self.grid.at(slot)), self.grid.clock.write(end)
+        end = kept.plan.grid.end_of(slot)
+        start, stop = kept.plan.clock.write(kept.plan.grid.at(slot)), kept.plan.clock.write(end)
         return end, {"time": stop, "start": start, "end": stop}
 
     def deadline(self, kept: Kept) -> Deadline | None:
-        if self.next is None or not kept.times or kept.times[-1] < self.grid.at(self.next):
+        if self.next is None or not kept.times or kept.times[-1] < kept.plan.grid.at(self.next):
             return None
-        return (self.grid.at(self.next) + self.size, False)
+        return (kept.plan.grid.end_of(self.next), False)
 
     def oldest(self, kept: Kept) -> Row | None:
         return None  # windows that are not due yet end after the watermark, and rows are kept that far
 
     def forget(self, kept: Kept) -> None:
         first = kept.times[0] if kept.times else None
-        self._forget([k for k in self.revisions if first is not None and self.grid.at(k) + self.size <= first])
+        self._forget([k for k in self.revisions if first is not None and kept.plan.grid.end_of(k) <= first])
 
 
 Slots = RowSlots | CountSlots | BoundarySlots | HoppingSlots
@@ -312,8 +309,8 @@ Slots = RowSlots | CountSlots | BoundarySlots | HoppingSlots
 def slots_for(plan: Plan) -> Slots:
     """New slots for one key."""
     definition, every = plan.definition, plan.definition.every
-    if isinstance(definition, TimeWindow) and plan.grid is not None:
-        return HoppingSlots(plan, plan.grid, plan.clock.measure(definition.size))
-    if plan.grid is not None:
-        return BoundarySlots(plan, plan.grid)
+    if definition.hopping:
+        return HoppingSlots()
+    if plan.slides_by_time:
+        return BoundarySlots(plan)
     return CountSlots(plan, every.n) if isinstance(every, RowsWindow) else RowSlots(plan)

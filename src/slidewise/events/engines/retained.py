@@ -15,7 +15,7 @@ from slidewise.events.partials import RangeHolder
 from slidewise.events.plan import Due, Plan
 from slidewise.events.row_reader import Row
 from slidewise.events.watermark import ALREADY, BEGIN, NEVER, Deadline, Mark
-from slidewise.windows.definitions import UNBOUNDED, Column
+from slidewise.windows.reach import UNBOUNDED, OffsetColumn
 
 #: Rows are looked through for ones to forget when there are so many, and again when they have doubled.
 FEWEST = 64
@@ -151,8 +151,10 @@ class Kept(Engine):
         """The row's own offsets from the current row; None where there is no bound."""
         frame = self.plan.frame
         assert frame is not None
-        start = row.start if isinstance(frame.start, Column) else None if frame.start == -UNBOUNDED else frame.start
-        end = row.end if isinstance(frame.end, Column) else None if frame.end is UNBOUNDED else frame.end
+        start = (
+            row.start if isinstance(frame.start, OffsetColumn) else None if frame.start == -UNBOUNDED else frame.start
+        )
+        end = row.end if isinstance(frame.end, OffsetColumn) else None if frame.end is UNBOUNDED else frame.end
         return start, end
 
     def _first(self, time: Any, after: bool) -> int:
@@ -220,7 +222,7 @@ class Kept(Engine):
         frame = self.plan.frame
         assert frame is not None
         everything = range(len(self.rows))
-        reach = frame.reach()
+        reach = frame.extent()
         if reach is None:
             return everything
         back, ahead = reach
@@ -248,7 +250,7 @@ class Kept(Engine):
         """The first row that a result to come may be over, or one that a late row may still change."""
         frame, keep = self.plan.frame, self.plan.keep
         assert frame is not None
-        reach = frame.reach()
+        reach = frame.extent()
         if reach is None or mark.ended or (self.plan.revises and keep is None):
             return 0
         back, ahead = reach

@@ -43,7 +43,7 @@ class Sliding(Engine):
         #: rows that have not entered the holder yet, and the coordinates of those inside
         self.ahead: deque[Row] = deque()
         self.inside: deque[Any] = deque()
-        running = plan.frame.from_first_row  # type: ignore[union-attr]
+        running = plan.frame.reach.from_first_row  # type: ignore[union-attr]
         self.holder: Any = RunningHolder(plan.measures) if running else RowHolder(plan.measures)
         self.slide = row_slide(plan.definition, plan.reader.slide_clock)
 
@@ -55,7 +55,7 @@ class Sliding(Engine):
         row.x = self._coordinate(row)
         self.last = row
         self.ahead.append(row)
-        if self.plan.grid is not None:
+        if self.plan.slides_by_time:
             self.step = self.plan.grid.step(row.time)
         elif self.slide.fires(row):
             self.waiting.append((row, None))
@@ -71,7 +71,7 @@ class Sliding(Engine):
         """Give the results whose frames are complete, in the order of their rows. O(1) amortised each."""
         plan, last = self.plan, self.last
         assert plan.frame is not None
-        if self.step is not None and mark.reached(boundary := plan.grid.at(self.step + 1)):  # type: ignore[union-attr]
+        if self.step is not None and mark.reached(boundary := plan.grid.at(self.step + 1)):
             assert last is not None
             self.waiting.append((last, boundary))
             self.step = None
@@ -105,7 +105,7 @@ class Sliding(Engine):
         """The time at which the next result may be due; None where it depends on rows."""
         if self.waiting:
             return self.plan.frame.deadline(self.waiting[0][0], self.last)  # type: ignore
-        return None if self.step is None else (self.plan.grid.at(self.step + 1), False)  # type: ignore[union-attr]
+        return None if self.step is None else (self.plan.grid.at(self.step + 1), False)
 
     def partials(self) -> int:
         partials: int = self.holder.partials()

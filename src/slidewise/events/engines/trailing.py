@@ -103,7 +103,7 @@ class Trailing(Engine):
         row.number = self.seen
         self.size.make_room(self.holder, row)
         self.holder.insert(row.items)
-        if self.plan.grid is not None:
+        if self.plan.slides_by_time:
             self.step = self.plan.grid.step(row.time)
         elif self.slide.fires(row) and self.seen >= self.plan.least:
             values = self.holder.query()
@@ -121,7 +121,7 @@ class Trailing(Engine):
 
     def deadline(self) -> Deadline | None:
         """The time at which the next result is due; None where it depends on rows."""
-        return None if self.step is None else (self.plan.grid.at(self.step + 1), False)  # type: ignore[union-attr]
+        return None if self.step is None else (self.plan.grid.at(self.step + 1), False)
 
     def partials(self) -> int:
         partials: int = self.holder.partials()

@@ -16,40 +16,15 @@ from slidewise.columns.frames.bounds import Frames
 from slidewise.columns.frames.deltas import measured
 from slidewise.spark.executor.chunk import Chunk
 from slidewise.windows.definitions import (
-    UNBOUNDED,
-    Between,
-    Column,
     DeltaWindow,
     PunctuationWindow,
-    RowsWindow,
-    TimeWindow,
-    Unbounded,
     WindowDefinition,
 )
-from slidewise.windows.durations import CalendarDuration
+from slidewise.windows.reach import Reach
 
 #: Calendar months are moved in local time. Where clocks go back, frames may move back by as much: by no more than a
 #: day, in microseconds (timestamps) or days (dates).
 _DAY = {"timestamp": 86_400_000_000, "date": 1}
-
-
-def is_running(window: WindowDefinition) -> bool:
-    """Whether frames begin with the key, and end somewhere that moves on with the rows."""
-    return (
-        isinstance(window, Between)
-        and window.start == -UNBOUNDED
-        and not isinstance(window.end, Unbounded | Column)
-        and window.exclude is None
-    )
-
-
-def needs_whole_key(window: WindowDefinition) -> bool:
-    """Whether no row can be let go before its key has ended: bounds by column, or without an end."""
-    return isinstance(window, Between) and (
-        any(isinstance(bound, Column) for bound in (window.start, window.end))
-        or isinstance(window.end, Unbounded)
-        or (isinstance(window.start, Unbounded) and window.exclude is not None)
-    )
 
 
 @dataclass(frozen=True)
@@ -65,14 +40,14 @@ class Frontier:
 def frontier(window: WindowDefinition, frames: Frames, data: Chunk) -> Frontier:
     """The frontier of a window whose frames are made."""
     begin, count = int(data.offsets[-2]), int(data.offsets[-1])
-    bounds = _in_rows(window)
-    if bounds is not None:
-        final, reach = _by_rows(*bounds, begin, count)
+    spec = window.reach
+    if spec is not None and spec.unit == "rows":
+        final, reach = _by_rows(spec, begin, count)
     elif isinstance(window, DeltaWindow):
         final, reach = count, _delta(window, data, begin)
     else:
         final, reach = _by_frames(window, frames, data, begin, count)
-    if isinstance(window, Between) and window.exclude in ("group", "ties"):
+    if spec is not None and spec.looks_at_peers:
         final = min(final, _last_peers(data, begin, count))
     return Frontier(final, lambda row: max(begin, reach(row)))
 
@@ -81,19 +56,11 @@ _Known = tuple[int, Callable[[int], int]]
 
 
 # ---- by rows: arithmetic
-def _in_rows(window: WindowDefinition) -> tuple[int | None, int] | None:
-    """The bounds of a window that counts rows; None as the start is no bound."""
-    if isinstance(window, RowsWindow):
-        return 1 - window.n, 0
-    if isinstance(window, Between) and window.unit == "rows":
-        start: Any = None if isinstance(window.start, Unbounded) else window.start
-        return start, window.end  # type: ignore[return-value]
-    return None
-
-
-def _by_rows(first: int | None, last: int, begin: int, count: int) -> _Known:
+def _by_rows(spec: Reach, begin: int, count: int) -> _Known:
+    first: Any = spec.start
+    last: Any = spec.end
     final = max(begin, count - max(last, 0))
-    if first is None:  # what lies before the end of a running frame is carried
+    if spec.from_first_row:  # what lies before the end of a running frame is carried
         return final, lambda row: row + last + 1
     return final, lambda row: row + first
 
@@ -105,23 +72,17 @@ def _by_frames(window: WindowDefinition, frames: Frames, data: Chunk, begin: int
     if isinstance(window, PunctuationWindow):
         open_ended = np.zeros(0, bool)  # the row itself is the frame's last
     final = begin + int(np.argmax(open_ended)) if open_ended.any() else count
-    edge = end if is_running(window) else start
+    spec = window.reach
+    edge = end if window.running else start
 
     def reach(row: int) -> int:
         row = min(row, count - 1)
         found = int(edge[row - begin :].min())
         if isinstance(window, PunctuationWindow):
             return found - 1  # the mark before it, where the window began
-        return _a_day_before(found, data, begin) if _by_months(window) else found
+        return _a_day_before(found, data, begin) if spec is not None and spec.by_calendar else found
 
     return final, reach
-
-
-def _by_months(window: WindowDefinition) -> bool:
-    bounds = (
-        (window.size,) if isinstance(window, TimeWindow) else (getattr(window, "start", 0), getattr(window, "end", 0))
-    )
-    return any(isinstance(bound, CalendarDuration) for bound in bounds)
 
 
 def _a_day_before(row: int, data: Chunk, begin: int) -> int:

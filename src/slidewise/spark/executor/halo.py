@@ -10,23 +10,17 @@ import numpy as np
 import pyarrow as pa
 
 from slidewise.errors import SlidewiseError
-from slidewise.windows.definitions import Between, Column, RowsWindow, TimeWindow, Unbounded, WindowDefinition
-from slidewise.windows.durations import CalendarDuration, sign
+from slidewise.windows.definitions import WindowDefinition
+from slidewise.windows.durations import sign
 
 PREFIX = "__slidewise_"
 BUCKET_COLUMN = PREFIX + "bucket"
 OWN_COLUMN = PREFIX + "own"
 
 
-def counts_rows(window: WindowDefinition) -> bool:
-    """Whether rows in order are all that frames ask for, and not by what they are ordered."""
-    by_rows = isinstance(window, Between) and window.unit == "rows" and window.exclude in (None, "current row")
-    return window.every is None and (by_rows or isinstance(window, RowsWindow))
-
-
 @dataclass(frozen=True)
-class Reach:
-    """How far frames reach from their rows: so many rows, and such lengths of the order column, on either side."""
+class HaloSize:
+    """What a bucket needs around its own rows: so many rows, and such lengths of the order column, on either side."""
 
     rows_before: int = 0
     rows_after: int = 0
@@ -34,33 +28,27 @@ class Reach:
     after: Any = None
 
 
-def reach_of(windows: Iterable[WindowDefinition]) -> Reach | str:
+def measure_halo(windows: Iterable[WindowDefinition]) -> HaloSize | str:
     """What the frames of all windows need beyond a bucket; a text says why there is no telling."""
     rows_before = rows_after = 0
     before: list[Any] = []
     after: list[Any] = []
     for window in windows:
-        if window.every is not None or (isinstance(window, RowsWindow) and window.min_rows != 1):
+        reach = window.reach
+        if window.every is not None or getattr(window, "min_rows", 1) != 1:
             return f"{window!r} counts rows from the first of the key"
-        if isinstance(window, RowsWindow):
-            rows_before = max(rows_before, window.n - 1)
-        elif isinstance(window, TimeWindow):
-            before.append(window.size)
-        elif isinstance(window, Between) and window.unit != "groups":
-            start: Any = window.start
-            end: Any = window.end
-            if any(isinstance(bound, Unbounded | Column) for bound in (start, end)):
-                return f"{window!r} has no fixed length"
-            if window.unit == "rows":
-                rows_before, rows_after = max(rows_before, -start), max(rows_after, end)
-            else:
-                before += [-start] if sign(start) < 0 else []
-                after += [end] if sign(end) > 0 else []
-        else:
+        if reach is None or reach.unit == "groups":
             return f"{window!r} has no length that is known before"
-    if any(isinstance(length, CalendarDuration) for length in before + after):
-        return "months differ in length"
-    return Reach(rows_before, rows_after, max(before, default=None), max(after, default=None))
+        if not reach.fixed:
+            return f"{window!r} has no fixed length"
+        if reach.by_calendar:
+            return "months differ in length"
+        if reach.unit == "rows":
+            rows_before, rows_after = max(rows_before, reach.back), max(rows_after, reach.ahead)
+        else:
+            before += [reach.back] if sign(reach.back) else []
+            after += [reach.ahead] if sign(reach.ahead) else []
+    return HaloSize(rows_before, rows_after, max(before, default=None), max(after, default=None))
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from slidewise.aggregations.over import Over
 from slidewise.columns.sorting import OrderColumn
 from slidewise.spark.executor.carry import Carried, RunningEvaluation, carries_partial, carries_row
 from slidewise.spark.executor.chunk import Chunk, key_offsets
-from slidewise.spark.executor.frontier import Frontier, is_running, needs_whole_key
-from slidewise.spark.executor.halo import BUCKET_COLUMN, OWN_COLUMN, Halo, HaloCheck, Reach
+from slidewise.spark.executor.frontier import Frontier
+from slidewise.spark.executor.halo import BUCKET_COLUMN, OWN_COLUMN, Halo, HaloCheck, HaloSize
 
 #: A chunk has at least so many new rows, or bytes, and so many times the rows of the tail.
 CHUNK_ROWS = 1 << 17
@@ -48,7 +48,7 @@ class Task:
         """What Spark calls, on the rows of a partition."""
         return Worker(self).run(batch if isinstance(batch, tuple) else (batch,) for batch in batches)
 
-    def with_halo(self, reach: Reach) -> Task:
+    def with_halo(self, reach: HaloSize) -> Task:
         """The task over rows that hot_keys.spread has cut into buckets."""
         reads = self.reads.append(pa.field(BUCKET_COLUMN, pa.int32())).append(pa.field(OWN_COLUMN, pa.bool_()))
         halo = Halo(BUCKET_COLUMN, OWN_COLUMN, reach.rows_before, reach.rows_after)
@@ -74,11 +74,11 @@ class Worker:
     def __init__(self, task: Task) -> None:
         self.task = task
         kinds = {field.name: field.type for field in task.reads}
-        running = [over for over in dict.fromkeys(task.expressions) if is_running(over.window)]
+        running = [over for over in dict.fromkeys(task.expressions) if over.window.running]
         self._picking = [over for over in running if carries_row(over)]
         self._folding = [over for over in running if over not in self._picking and carries_partial(over, kinds)]
         #: whether rows can only be let go, and results be given, when their key has ended
-        self._whole_keys = any(needs_whole_key(over.window) for over in task.expressions) or len(running) > len(
+        self._whole_keys = any(over.window.needs_whole_key for over in task.expressions) or len(running) > len(
             self._picking
         ) + len(self._folding)
         self._chunk_rows = CHUNK_ROWS

@@ -18,8 +18,9 @@ from slidewise.aggregations.moment_sketch import MomentSketch
 from slidewise.errors import InvalidInput
 from slidewise.spark.sql.calls import Bound, Call, Frame, Ordered, Spec
 from slidewise.spark.sql.query_text import Source, Span
-from slidewise.windows.definitions import Between, crosses
+from slidewise.windows.definitions import Between
 from slidewise.windows.durations import CalendarDuration, Duration, duration
+from slidewise.windows.reach import crosses
 
 #: the name of the column that an expression becomes: a part of the query, or text made from it
 Column = Callable[[Span | str], str]

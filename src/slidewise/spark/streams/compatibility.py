@@ -13,38 +13,35 @@ from slidewise.errors import StateError
 from slidewise.spark.streams.finality import lookback
 from slidewise.spark.streams.stream_task import RESULT, ZONE, StreamTask, window_words
 from slidewise.templates.fingerprint import Definition, differences
-from slidewise.windows.definitions import Between, RowsWindow, TimeWindow, WindowDefinition
+from slidewise.windows.definitions import WindowDefinition
 from slidewise.windows.durations import CalendarDuration, Duration
 
 #: how far frames reach back and ahead, in rows, groups or microseconds, by the kind of window
-Reach = dict[str, tuple[int, int]]
+Extents = dict[str, tuple[int, int]]
 
 
-def reach_of(task: StreamTask) -> Reach:
+def measure_extents(task: StreamTask) -> Extents:
     """How far the frames of a task reach."""
-    found: Reach = {}
+    found: Extents = {}
     for window in task.windows:
         # Slides are those of one window.
-        kind, back, ahead = (itself(window), 0, 0) if task.slides else reach(window, task)
+        kind, back, ahead = (itself(window), 0, 0) if task.slides else measure_extent(window, task)
         before = found.get(kind, (0, 0))
         found[kind] = max(before[0], back), max(before[1], ahead)
     return found
 
 
-def reach(window: WindowDefinition, task: StreamTask) -> tuple[str, int, int]:
+def measure_extent(window: WindowDefinition, task: StreamTask) -> tuple[str, int, int]:
     """The kind of a window, and how far its frames reach back and ahead."""
-    if isinstance(window, RowsWindow):
-        return "rows", window.n - 1, 0
-    ends_with_a_day = isinstance(window, Between) and isinstance(window.end, CalendarDuration)
-    if isinstance(window, TimeWindow | Between) and not ends_with_a_day:
-        if isinstance(window, Between) and window.unit != "range":
-            return window.unit, max(0, -int(window.start)), max(0, int(window.end))  # type: ignore[arg-type]
-        assert task.time is not None
-        back = lookback(window, task.rows.field(task.time).type, task.time)
-        end = window.end if isinstance(window, Between) else 0
-        assert back is not None
-        return "time", back, max(0, end.nanoseconds // 1000) if isinstance(end, Duration) else 0
-    return itself(window), 0, 0
+    reach = window.reach
+    if reach is None or isinstance(reach.end, CalendarDuration):
+        return itself(window), 0, 0
+    if reach.unit != "range":
+        return reach.unit, reach.back, reach.ahead
+    assert task.time is not None
+    back = lookback(window, task.rows.field(task.time).type, task.time)
+    assert back is not None
+    return "time", back, max(0, reach.end.nanoseconds // 1000) if isinstance(reach.end, Duration) else 0
 
 
 def itself(window: WindowDefinition) -> str:
@@ -52,7 +49,7 @@ def itself(window: WindowDefinition) -> str:
     return " | ".join(window_words(window))
 
 
-def require_sound(task: StreamTask, saved: Definition, kept: pa.Schema | None, had: Reach) -> None:
+def require_sound(task: StreamTask, saved: Definition, kept: pa.Schema | None, had: Extents) -> None:
     """Refuse a state of another definition, unless only results differ, and it has what those need."""
     here = task.words()
     fixed = {part for part in {**saved, **here} if not part.startswith(RESULT) and part != ZONE}
@@ -75,7 +72,7 @@ def require_sound(task: StreamTask, saved: Definition, kept: pa.Schema | None, h
     raise StateError(f"this state is of another definition: {what}. {why}")
 
 
-def _unsound(task: StreamTask, kept: pa.Schema | None, had: Reach) -> str | None:
+def _unsound(task: StreamTask, kept: pa.Schema | None, had: Extents) -> str | None:
     """Why a state cannot serve other results; None where it can."""
     if kept is None:
         return "this state was saved before states said what they have"
@@ -84,7 +81,7 @@ def _unsound(task: StreamTask, kept: pa.Schema | None, had: Reach) -> str | None
     missing = [field.name for field in task.history if field not in kept]
     if missing:
         return f"no {'slices' if task.slices else 'rows'} are kept with {', '.join(map(repr, missing))}"
-    ours = reach_of(task)
+    ours = measure_extents(task)
     for kind, (back, ahead) in ours.items():
         if kind not in had:
             return f"no rows are kept for a window of this kind ({kind})"

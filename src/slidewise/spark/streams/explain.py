@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from slidewise.display import Table
 from slidewise.planner.explain import shared
-from slidewise.spark.streams.compatibility import reach
-from slidewise.spark.streams.grid import Grid
+from slidewise.spark.streams.compatibility import measure_extent
+from slidewise.spark.streams.grid import grid_of
 from slidewise.spark.streams.stream_task import StreamTask
 from slidewise.windows.definitions import RowsWindow, TimeWindow, WindowDefinition
 from slidewise.windows.durations import Duration
@@ -122,10 +122,10 @@ class _Need:
 
     @classmethod
     def of(cls, window: WindowDefinition, task: StreamTask) -> _Need:
-        kind, back, ahead = reach(window, task)
+        kind, back, ahead = measure_extent(window, task)
         every = window.every
         if task.slices:
-            many = Grid.of(task).slices
+            many = grid_of(task).slices
             return cls(f"{many:,} slice{'s' * (many != 1)}, and those after the watermark", "hopping", 0, many)
         if isinstance(window, TimeWindow) and isinstance(every, TimeWindow):
             return cls(f"the rows of windows that are open, of the last {window.size} at most", "hopping", 0)
@@ -157,7 +157,7 @@ def _unit(task: StreamTask) -> str:
 
 def _comes_out(window: WindowDefinition, task: StreamTask) -> str:
     """When a result comes out, in words."""
-    kind, _, ahead = reach(window, task)
+    kind, _, ahead = measure_extent(window, task)
     if task.emit == "arrival":
         return "with its own micro-batch"
     if window.slide_kind == "time":

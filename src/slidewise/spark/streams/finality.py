@@ -19,7 +19,7 @@ from slidewise.columns.frames.from_window import _step, _targets
 from slidewise.columns.sorting import Arrangement, OrderColumn
 from slidewise.columns.sources import source
 from slidewise.spark.streams.stream_task import NEVER
-from slidewise.windows.definitions import Between, DeltaWindow, RowsWindow, TimeWindow, WindowDefinition
+from slidewise.windows.definitions import DeltaWindow, WindowDefinition
 from slidewise.windows.durations import CalendarDuration, sign
 
 #: no month is longer, and no clock is set by more than the day that is added
@@ -77,12 +77,13 @@ class Arrived(Data):
 # ---- which rows are final
 def first_open(window: WindowDefinition, rows: Arrived, watermark: int) -> np.ndarray:
     """The first row of each key whose frame can still gain a row; the key's end where none can."""
-    if not isinstance(window, Between) or sign(window.end) <= 0:  # type: ignore[arg-type]
+    reach = window.reach
+    if reach is None or not reach.waits:
         return rows.end
-    following: Any = window.end
-    if window.unit == "rows":
+    following: Any = reach.ahead
+    if reach.unit == "rows":
         return np.maximum(rows.begin, rows.end - min(following, len(rows.source)))
-    if window.unit == "groups":
+    if reach.unit == "groups":
         group = rows.groups()
         open_from = np.maximum(group[rows.end - 1] - following + 1, group[rows.begin])
         return np.searchsorted(group, open_from)
@@ -91,23 +92,21 @@ def first_open(window: WindowDefinition, rows: Arrived, watermark: int) -> np.nd
 
 def next_final(window: WindowDefinition, rows: Arrived, first: np.ndarray) -> np.ndarray | None:
     """When the frame of the first open row of each key is complete; None where no time tells."""
-    if not isinstance(window, Between) or window.unit != "range" or sign(window.end) <= 0:  # type: ignore[arg-type]
+    reach = window.reach
+    if reach is None or reach.unit != "range" or not reach.waits:
         return None
-    return np.where(first < rows.end, rows.targets(window.end)[np.minimum(first, rows.end - 1)], NEVER)
+    return np.where(first < rows.end, rows.targets(reach.end)[np.minimum(first, rows.end - 1)], NEVER)
 
 
 # ---- which rows are still needed
 def first_needed(window: WindowDefinition, rows: Arrived, first: np.ndarray, watermark: int | None) -> np.ndarray:
     """The first row of each key that the frame of row `first`, or of a row to come, can reach."""
-    if isinstance(window, RowsWindow):
-        return np.maximum(rows.begin, first - min(window.n - 1, len(rows.source)))
-    if isinstance(window, TimeWindow):
-        return _since(-window.size, rows, first, watermark)
-    if isinstance(window, Between):
-        if window.unit == "range":
-            return _since(window.start, rows, first, watermark)
-        preceding: Any = window.start
-        if window.unit == "rows":
+    reach = window.reach
+    if reach is not None:
+        if reach.unit == "range":
+            return _since(reach.start, rows, first, watermark)
+        preceding: Any = reach.start
+        if reach.unit == "rows":
             return np.clip(first + max(preceding, -len(rows.source)), rows.begin, first)
         group = rows.groups()
         own = np.where(first < rows.end, group[np.minimum(first, rows.end - 1)], group[rows.end - 1] + 1)
@@ -122,11 +121,8 @@ def first_needed(window: WindowDefinition, rows: Arrived, first: np.ndarray, wat
 
 def lookback(window: WindowDefinition, kind: pa.DataType, name: str) -> int | None:
     """How far back in time frames reach; None where that is not measured in time."""
-    if isinstance(window, TimeWindow):
-        return -_back(-window.size, kind, name)
-    if isinstance(window, Between) and window.unit == "range":
-        return max(0, -_back(window.start, kind, name))
-    return None
+    reach = window.reach
+    return max(0, -_back(reach.start, kind, name)) if reach is not None and reach.unit == "range" else None
 
 
 def _since(bound: Any, rows: Arrived, first: np.ndarray, watermark: int | None) -> np.ndarray:

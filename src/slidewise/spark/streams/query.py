@@ -28,7 +28,6 @@ from slidewise.spark.streams.stream_task import (
     as_kept,
     check_windows,
     depends_on_zone,
-    reaches_ahead,
 )
 from slidewise.spark.streams.wire import BLOB, BUCKET, KEY_HASH, Packing, bucket_labels
 from slidewise.spark.with_columns import Group, Schema, _result_types, column, groups_of
@@ -80,7 +79,7 @@ class Call:
     def event_time(self) -> str | None:
         """The column that keeps the watermark in what comes out; None: rows come that Spark would refuse as too old."""
         task = self.task
-        if task.keep is not None or any(map(reaches_ahead, task.windows)):
+        if task.keep is not None or any(window.waits for window in task.windows):
             return None
         return "window_end" if task.slides and task.windows[0].slide_kind == "time" else task.time
 

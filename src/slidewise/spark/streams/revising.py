@@ -18,12 +18,13 @@ from slidewise.columns.evaluate import pieces_of
 from slidewise.columns.frames.bounds import Frames
 from slidewise.columns.frames.slides import Slides, slides_of
 from slidewise.spark.streams.finality import Arrived
+from slidewise.spark.streams.grid import next_complete
 from slidewise.spark.streams.last_results import key_numbers, noted
 from slidewise.spark.streams.pipeline import Processing
 from slidewise.spark.streams.slides import BEGIN, RowSlides, SlideProcessing, TimeSlides, last_times, rows_of
 from slidewise.spark.streams.state_store import Held
 from slidewise.spark.streams.step_data import Fate, Joined, Part, Results
-from slidewise.spark.streams.stream_task import NEVER, NOTE, REVISION, REVISIONS, ROW, StreamTask, reaches_ahead
+from slidewise.spark.streams.stream_task import NEVER, NOTE, REVISION, REVISIONS, ROW, StreamTask
 
 
 class Revising(Processing):
@@ -175,7 +176,7 @@ class RevisedTimeSlides(RevisedSlides, TimeSlides):
         begin = BEGIN if mark is None else mark
         self._settle_slides(joined, watermark - self.keep, begin - self.keep, fate)
         known = joined.known(watermark)
-        fate.due, fate.pending = self.grid.closes(joined.times, watermark), ~known
+        fate.due, fate.pending = next_complete(self.grid, joined.times, watermark), ~known
         sessions = self._sessions(joined, known, watermark)
         arrived = self._closing(joined, known, sessions, ~joined.seen(mark), watermark, begin)
         return None if arrived is None else self._revised(joined, *arrived, watermark, mark, fate)
@@ -204,7 +205,7 @@ class RevisedRowSlides(RevisedSlides, RowSlides):
         known = joined.known(watermark)
         fate.due, fate.pending = np.where(known, NEVER, joined.times), ~known
         # Of frames with following rows, a slide may be known and not complete: time alone may make it so.
-        fresh = ~joined.emitted if reaches_ahead(self.window) else ~joined.seen(mark)
+        fresh = ~joined.emitted if self.window.waits else ~joined.seen(mark)
         part = self._part(joined, self._sessions(joined, known, watermark), known, fresh, watermark)
         if part is None:
             return None

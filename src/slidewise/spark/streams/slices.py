@@ -23,6 +23,7 @@ from slidewise.columns.frames.bounds import Frames
 from slidewise.columns.sorting import arrange
 from slidewise.planner.sharing import read_off
 from slidewise.spark.streams.finality import Arrived
+from slidewise.spark.streams.grid import next_complete
 from slidewise.spark.streams.pipeline import of_type
 from slidewise.spark.streams.slides import TimeSlides
 from slidewise.spark.streams.state_store import Held
@@ -106,7 +107,7 @@ class SlicedSlides(TimeSlides):
     ) -> tuple[Arrived, np.ndarray] | None:
         assert joined.times is not None
         nowhere = np.zeros(len(joined.times), bool)
-        fate.due, fate.waits = self.grid.closes(joined.times, watermark), nowhere
+        fate.due, fate.waits = next_complete(self.grid, joined.times, watermark), nowhere
         fate.history = fate.due != NEVER
         known = joined.known(watermark)
         return self._closing(joined, known, self._sessions(joined, known, watermark), nowhere, watermark, mark)

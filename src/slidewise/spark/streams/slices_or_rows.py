@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from slidewise.errors import InvalidInput
-from slidewise.spark.streams.grid import Grid
+from slidewise.spark.streams.grid import grid_of
 from slidewise.spark.streams.stream_task import StreamTask
 
 #: Up to so many slices to a window, a key has more rows than slices in all likelihood. A slice is wider than a row
@@ -21,7 +21,7 @@ def keeps_slices(task: StreamTask, wanted: Any) -> bool:
     if wanted and why is not None:
         raise InvalidInput(f"aggregate: slices=True keeps partials of slices, and {why}. Leave it out to keep rows")
     if wanted is None:
-        return why is None and Grid.of(task).slices <= FEW
+        return why is None and grid_of(task).slices <= FEW
     return bool(wanted)
 
 

@@ -15,7 +15,7 @@ from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.frames.slides import Slides, slides_of
 from slidewise.errors import InvalidInput
 from slidewise.spark.streams.finality import Arrived, first_needed
-from slidewise.spark.streams.grid import Grid
+from slidewise.spark.streams.grid import grid_of, next_complete
 from slidewise.spark.streams.pipeline import Processing, of_type
 from slidewise.spark.streams.step_data import Fate, Joined, Part, Results, Sessions
 from slidewise.spark.streams.stream_task import NEVER, StreamTask
@@ -94,7 +94,7 @@ class TimeSlides(SlideProcessing):
     def __init__(self, task: StreamTask) -> None:
         super().__init__(task)
         assert isinstance(self.every, TimeWindow) and task.time is not None
-        self.grid = Grid.of(task)
+        self.grid = grid_of(task)
         every, hopping = self.grid.every, self.grid.size is not None
         self._lookback = None if hopping or self._lookback is None else self._lookback + every
         if not hopping and task.forget_after is not None and task.forget_after < every:
@@ -125,7 +125,7 @@ class TimeSlides(SlideProcessing):
         hopping = self.grid.size is not None
         known = joined.known(watermark)
         sessions = self._sessions(joined, known, watermark)
-        fate.due, fate.waits = self.grid.closes(joined.times, watermark), ~known
+        fate.due, fate.waits = next_complete(self.grid, joined.times, watermark), ~known
         is_open = fate.due != NEVER
         fate.history = known & (is_open if hopping else is_open | joined.emitted)
         if self._lookback is not None:
@@ -151,7 +151,7 @@ class TimeSlides(SlideProcessing):
         self, joined: Joined, known: np.ndarray, sessions: Sessions, fresh: np.ndarray, watermark: int, mark: int
     ) -> tuple[Arrived, np.ndarray] | None:
         """The known rows of sessions of which slides close, or some rows are fresh."""
-        closing = known & ((self.grid.closes(joined.times, mark) <= watermark) | fresh)  # type: ignore[arg-type]
+        closing = known & ((next_complete(self.grid, joined.times, mark) <= watermark) | fresh)  # type: ignore[arg-type]
         news = np.bincount(sessions.of[closing], minlength=len(sessions.ended)) > 0
         places = np.flatnonzero(known & news[sessions.of])
         return (self._arrived(joined, places, sessions)[0], places) if len(places) else None

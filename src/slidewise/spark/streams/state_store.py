@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from slidewise.errors import StateError
 from slidewise.serialization import codec, envelope
-from slidewise.spark.streams.compatibility import reach_of, require_sound
+from slidewise.spark.streams.compatibility import measure_extents, require_sound
 from slidewise.spark.streams.pending_rows import WaitingRoom
 from slidewise.spark.streams.stream_task import HASH, NEVER, StreamTask
 from slidewise.templates.fingerprint import differences, fingerprint
@@ -200,7 +200,7 @@ class Bucket:
             self.due = {ROOT: NEVER}
         layouts = {name: history.serialize().to_pybytes() for name, (_, history, *_) in self._layouts.items()}
         pieces = (list(self.due), list(self.due.values()), sorted(self._is_there))
-        payload = (self.mark, *pieces, (reach_of(self._task), layouts), self._room.saved)
+        payload = (self.mark, *pieces, (measure_extents(self._task), layouts), self._room.saved)
         self.store.write_meta(envelope.seal("stream", self._definition, payload))
 
     @property

@@ -12,10 +12,8 @@ from slidewise.columns.sorting import OrderColumn
 from slidewise.columns.two_phase import Division, division
 from slidewise.errors import InvalidInput
 from slidewise.events.ordering import require_results_that_stay
-from slidewise.events.row_reader import lengths_of
-from slidewise.spark.executor.halo import counts_rows
 from slidewise.templates.fingerprint import Definition, is_built_in, of_aggregation, words
-from slidewise.windows.definitions import Between, Column, PunctuationWindow, Unbounded, WindowDefinition, canonical
+from slidewise.windows.definitions import PunctuationWindow, WindowDefinition, canonical
 from slidewise.windows.durations import CalendarDuration
 
 EMITS = ("watermark", "changes", "arrival")
@@ -106,7 +104,7 @@ class StreamTask:
         """The columns of the order, where rows that have come out do without: all others are after them."""
         if not self.waits_for_watermark or self.slides or self.forget_after is not None:
             return set()
-        if not all(counts_rows(window) for window in self.windows):
+        if not all(window.counts_rows for window in self.windows):
             return set()
         read: set[str | None] = set()
         for over in self.expressions.values():
@@ -209,7 +207,7 @@ def depends_on_zone(task: StreamTask) -> bool:
     zoned = {field.name for field in task.rows if _in_zone(field.type, "+01:00") != _in_zone(field.type, "+02:00")}
     for over in task.expressions.values():
         windows = [window for window in (over.window, over.window.every) if window is not None]
-        if any(isinstance(length, CalendarDuration) for window in windows for length in lengths_of(window)):
+        if any(isinstance(length, CalendarDuration) for window in windows for length in window.lengths):
             return True
         if zoned and any(isinstance(w, PunctuationWindow) and callable(w.predicate) for w in windows):
             return True
@@ -234,21 +232,22 @@ def check_windows(task: StreamTask) -> None:
             raise InvalidInput(
                 f'{name}: the slides of {window!r} are complete when the watermark has passed them: emit="watermark"'
             )
-        if not isinstance(window, Between):
+        reach = window.reach
+        if reach is None:
             continue
-        if any(isinstance(bound, Column) for bound in (window.start, window.end)):
+        if reach.offset_columns:
             raise InvalidInput(
                 f"{name}: the frame {window!r} is as long as a column says, and a stream must know beforehand which "
                 "rows later frames can reach. Use constant bounds"
             )
-        if isinstance(window.end, Unbounded):
+        if reach.to_last_row:
             raise InvalidInput(f"{name}: the frame {window!r} ends with its key, and a stream does not end")
-        if isinstance(window.start, Unbounded):
+        if reach.from_first_row:
             raise InvalidInput(
                 f"{name}: the frame {window!r} begins with its key, and so the state would grow without end. Give it "
                 'a length, as in sw.time("30d"), or compute it in a batch'
             )
-        if reaches_ahead(window) and (task.emit == "arrival" or _by_boundary(window)):
+        if window.waits and (task.emit == "arrival" or _by_boundary(window)):
             raise InvalidInput(
                 f"{name}: the frame {window!r} reaches beyond its own row, and nothing after it is there yet. Use "
                 'emit="watermark" with a result per row, which waits for it'
@@ -273,11 +272,6 @@ def _check_revise(task: StreamTask, name: str, window: WindowDefinition) -> None
     for added in (REVISION, ROW) if window.slide_kind == "count" else (REVISION,):
         if added in taken:
             raise InvalidInput(f'late="revise" adds a column {added!r}, and there is one of that name. Rename it')
-
-
-def reaches_ahead(window: WindowDefinition) -> bool:
-    """Whether frames end after their own row, so that results wait for later rows."""
-    return isinstance(window, Between) and window.holds_back
 
 
 def _by_boundary(window: WindowDefinition) -> bool:
