@@ -69,13 +69,15 @@ class WindowDefinition:
 
     @property
     def lengths(self) -> list[Length]:
-        """Every length that is measured along the order: of frames by range, of slides by time."""
-        reach = self.reach
-        bounds = reach.bounds if reach is not None and reach.unit == "range" else ()
-        found = [bound for bound in bounds if not isinstance(bound, Unbounded | OffsetColumn) and sign(bound)]
-        if isinstance(self.every, TimeWindow):
-            found.append(self.every.size)
-        return found if self.offset is None else [*found, self.offset]
+        """Every length that is measured along the order, as the user gave it: of frames by range, of slides by time."""
+        every = [self.every.size] if isinstance(self.every, TimeWindow) else []
+        return [*self._sizes, *every, *([] if self.offset is None else [self.offset])]
+
+    @property
+    def _sizes(self) -> list[Length]:
+        """The lengths of the frame itself."""
+        bounds = self.reach.bounds if self.reach is not None and self.reach.unit == "range" else ()
+        return [bound for bound in bounds if not isinstance(bound, Unbounded | OffsetColumn) and sign(bound)]
 
     def _slide(self) -> list[str]:
         """The arguments of the slide, for repr; a slide of the window's own kind is written plainly."""
@@ -118,6 +120,10 @@ class TimeWindow(WindowDefinition):
     @property
     def reach(self) -> Reach:
         return Reach("range", -self.size, 0, self.closed in ("right", "neither"), self.closed in ("left", "neither"))
+
+    @property
+    def _sizes(self) -> list[Length]:
+        return [self.size]
 
     def __repr__(self) -> str:
         closed = [f'closed="{self.closed}"'] if self.closed != "both" else []
