@@ -25,10 +25,8 @@ from slidewise.errors import (
     StateError,
 )
 from slidewise.events.window import Result, Window
-from slidewise.planner.explain import explain
-
-# These two functions have the names of subpackages, which stay importable as `from slidewise.algorithms import ...`.
-from slidewise.planner.tables import aggregations, algorithms
+from slidewise.frontdoor import aggregate, explain, with_columns
+from slidewise.planner.tables import list_aggregations, list_algorithms
 from slidewise.testing.laws import check_aggregation
 from slidewise.windows.definitions import (
     col,
@@ -44,9 +42,8 @@ from slidewise.windows.definitions import (
 from slidewise.windows.reach import UNBOUNDED
 
 if TYPE_CHECKING:
-    from slidewise.columns.aggregate import aggregate
     from slidewise.columns.rolling import rolling
-    from slidewise.columns.with_columns import asc, desc, with_columns
+    from slidewise.columns.with_columns import asc, desc
 
 __version__ = "0.1.0"
 
@@ -64,8 +61,6 @@ __all__ = [
     "StateError",
     "Window",
     "aggregate",
-    "aggregations",
-    "algorithms",
     "asc",
     "check_aggregation",
     "col",
@@ -74,6 +69,8 @@ __all__ = [
     "explain",
     "frames",
     "groups_between",
+    "list_aggregations",
+    "list_algorithms",
     "punctuation",
     "range_between",
     "rolling",
@@ -86,11 +83,9 @@ __all__ = [
 
 
 _LAZY = {
-    "aggregate": "slidewise.columns.aggregate",
     "asc": "slidewise.columns.with_columns",
     "desc": "slidewise.columns.with_columns",
     "rolling": "slidewise.columns.rolling",
-    "with_columns": "slidewise.columns.with_columns",
 }
 
 

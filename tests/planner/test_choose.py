@@ -41,7 +41,7 @@ def test_choice(aggregation, window, options, columns, events):
     assert (why.choices["columns"].algorithm, why.choices["events"].algorithm) == (columns, events)
 
 
-@pytest.mark.parametrize("entry", sw.aggregations().rows, ids=lambda row: row[0])
+@pytest.mark.parametrize("entry", sw.list_aggregations().rows, ids=lambda row: row[0])
 @pytest.mark.parametrize("window", [sw.rows(1000), sw.time("1h"), sw.rows_between(sw.col("a"), 0)], ids=repr)
 def test_every_choice_and_runner_up_is_legal(entry, window):
     name = entry[0].split(",")[0]
@@ -118,21 +118,21 @@ def test_tables_list_the_whole_registry():
     from slidewise.registry.aggregations import AGGREGATIONS
     from slidewise.registry.algorithms import ALGORITHMS, COLUMN_KERNELS
 
-    assert [row["algorithm"] for row in sw.algorithms()] == [e.name for e in (*ALGORITHMS, *COLUMN_KERNELS)]
-    assert len(sw.aggregations()) == len(AGGREGATIONS)
-    assert "daba_lite" in str(sw.algorithms())
-    assert "<td" in sw.aggregations()._repr_html_()
+    assert [row["algorithm"] for row in sw.list_algorithms()] == [e.name for e in (*ALGORITHMS, *COLUMN_KERNELS)]
+    assert len(sw.list_aggregations()) == len(AGGREGATIONS)
+    assert "daba_lite" in str(sw.list_algorithms())
+    assert "<td" in sw.list_aggregations()._repr_html_()
 
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_tables_break_no_words_in_a_terminal(monkeypatch, width):
     monkeypatch.setenv("COLUMNS", str(width))
-    text = str(sw.aggregations())
+    text = str(sw.list_aggregations())
     assert max(map(len, text.splitlines())) <= width
     assert {"distributive", "commutative,", "selective"} <= set(text.split())
-    assert len(text.splitlines()) < 4 * len(sw.aggregations())
+    assert len(text.splitlines()) < 4 * len(sw.list_aggregations())
     if width > 80:  # too narrow for the longest names of algorithms and their costs
-        assert {"associative,", "amortised;", "daba_lite"} <= set(str(sw.algorithms()).split())
+        assert {"associative,", "amortised;", "daba_lite"} <= set(str(sw.list_algorithms()).split())
 
 
 def shown(value):
@@ -149,8 +149,8 @@ def test_a_console_shows_tables_and_not_how_they_are_made(monkeypatch):
         sw.explain(sw.max(), sw.rows(1000)),
         sw.explain({"peak": sw.max("x").over(9)}),
         sw.explain({"x": [1, 2]}, peak=sw.max("x").over(9)),
-        sw.algorithms(),
-        sw.aggregations(),
+        sw.list_algorithms(),
+        sw.list_aggregations(),
     ]
     for value in calls:
         assert shown(value) == f"{value}\n"

@@ -13,50 +13,26 @@ from slidewise.aggregations.over import Over
 from slidewise.columns.arranged import Data
 from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.frames.slides import Slides, slides_of
-from slidewise.columns.sources import is_spark, source
+from slidewise.columns.sources import source
 from slidewise.columns.threads import thread_count
-from slidewise.columns.with_columns import check_columns, names, ordering, origins, refuse_expressions
+from slidewise.columns.with_columns import check_columns, names, ordering, origins
 from slidewise.errors import InvalidInput
 from slidewise.windows.definitions import Frames, WindowDefinition, window_of
 
 
 def aggregate(
     data: Any,
-    /,
+    given: Mapping[str, Aggregation],
     *,
+    window: WindowDefinition | int,
     partition_by: str | Iterable[str] | None = None,
     order_by: Any = None,
-    window: WindowDefinition | int,
     threads: int | None = None,
     algorithm: str = "auto",
-    **columns: Aggregation,
 ) -> Any:
-    """Aggregations over a window with a slide: one row per key and slide, key by key, in the order of the slides.
-
-    >>> import numpy as np, slidewise as sw
-    >>> calls = {"ts": np.array([10, 40, 95]), "cost": np.array([1.0, 2.0, 4.0])}
-    >>> sw.aggregate(calls, order_by="ts", window=sw.time(60, every=30), total=sw.sum("cost"))["total"]
-    array([1., 3., 2., 4., 4.])
-
-    - A hopping window, `time(size, every=)`, is Spark's: [start, end), only those that have rows. The columns are the
-      keys, `window_start`, `window_end` and the results.
-    - Any other size with `every=` by time gives a result at every boundary that has rows since the one before. The
-      columns are the keys, `window_end` and the results.
-    - `every=` by rows, delta or punctuation gives a result at the row that triggers. The columns are the keys, what
-      `order_by` names (without an order, `row`: its number within the key), and the results.
-
-    `data`, `partition_by`, `order_by`, `threads` and `algorithm` are those of `with_columns`. On a Spark DataFrame see
-    slidewise.spark.aggregate.
-    """
-    refuse_expressions("aggregate", partition_by=partition_by, order_by=order_by, threads=threads, algorithm=algorithm)
-    if is_spark(data):
-        from slidewise.spark.aggregate import aggregate as on_spark
-
-        if threads is not None:
-            raise InvalidInput(f"aggregate: Spark's tasks use its own cores: leave out threads={threads!r}")
-        return on_spark(data, columns, partition_by=partition_by, order_by=order_by, window=window, algorithm=algorithm)
+    """Aggregate a frame in memory, one row per key and slide; slidewise.aggregate says the rules."""
     incoming = source(data)
-    expressions = slide_expressions(window, columns, algorithm)
+    expressions = slide_expressions(window, given, algorithm)
     number = thread_count(threads)
     rows = Data(incoming, names(partition_by, "partition_by"), ordering(order_by), number)
     found = aggregated(rows, expressions, number)

@@ -68,11 +68,6 @@ class Source(ABC):
             raise InvalidInput(f"columns that are read or replaced must have different names, got {name!r} twice")
 
 
-def is_spark(data: Any) -> bool:
-    """Whether this is a Spark DataFrame, classic or of Spark Connect; found out without importing pyspark."""
-    return any(c.__module__.startswith("pyspark.sql.") and c.__name__ == "DataFrame" for c in type(data).__mro__)
-
-
 def source(data: Any) -> Source:
     """The data as a source; a clear error where its kind is not known."""
     module = type(data).__module__.partition(".")[0]

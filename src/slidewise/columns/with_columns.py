@@ -12,7 +12,7 @@ from slidewise.aggregations.sums import Count
 from slidewise.columns.arranged import Data
 from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.sorting import OrderColumn
-from slidewise.columns.sources import is_spark, source
+from slidewise.columns.sources import source
 from slidewise.columns.threads import thread_count
 from slidewise.errors import InvalidInput
 from slidewise.windows.definitions import Frames
@@ -20,46 +20,18 @@ from slidewise.windows.definitions import Frames
 
 def with_columns(
     data: Any,
-    /,
+    given: Mapping[str, Over],
     *,
     partition_by: str | Iterable[str] | None = None,
     order_by: Any = None,
     threads: int | None = None,
     algorithm: str = "auto",
-    **columns: Over,
 ) -> Any:
-    """The data with new columns: aggregations over windows. Every input row once, in the input's order.
-
-    >>> import numpy as np, slidewise as sw
-    >>> trades = {"stock": np.array(list("ABAA")), "ts": np.array([1, 2, 3, 9]), "price": np.array([5, 7, 4, 6])}
-    >>> out = sw.with_columns(trades, partition_by="stock", order_by="ts",
-    ...     peak=sw.max("price").over(sw.rows(2)),
-    ...     recent=sw.count().over(sw.time(5)))
-    >>> out["peak"], out["recent"]
-    (array([5, 7, 5, 6]), array([1, 1, 2, 1]))
-
-    - `data` is a pandas or polars DataFrame, a pyarrow Table, a DuckDB relation, a dict of arrays, or anything with
-      `__arrow_c_stream__`; the same kind comes back, and columns that nobody reads are those that came. A Spark
-      DataFrame comes back lazily and in no particular order, as from any shuffle (see slidewise.spark.with_columns).
-    - `partition_by` is a column or several: windows never reach from one key into another.
-    - `order_by` is a column, `asc(name, nulls=...)`, `desc(...)`, or a list of these; None takes rows as they stand.
-    - `threads` is how many threads to use, by default all cores; results do not depend on it.
-    - `algorithm` is "auto" or a name from `sw.algorithms()`, "recalculate" for the naive way; `.over(window,
-      algorithm=)` sets it for one column.
-    """
-    refuse_expressions(
-        "with_columns", partition_by=partition_by, order_by=order_by, threads=threads, algorithm=algorithm
-    )
-    if is_spark(data):
-        from slidewise.spark.with_columns import with_columns as on_spark
-
-        if threads is not None:
-            raise InvalidInput(f"with_columns: Spark's tasks use its own cores: leave out threads={threads!r}")
-        return on_spark(data, partition_by=partition_by, order_by=order_by, algorithm=algorithm, **columns)  # type: ignore[arg-type]
+    """Give a frame in memory the columns of some expressions; slidewise.with_columns says the rules."""
     incoming = source(data)
-    if not columns:
+    if not given:
         raise InvalidInput('with_columns: name at least one new column, as in peak=sw.max("x").over(sw.rows(10))')
-    expressions = {name: expression(name, over, algorithm) for name, over in columns.items()}
+    expressions = {name: expression(name, over, algorithm) for name, over in given.items()}
     number = thread_count(threads)
     rows = Data(incoming, names(partition_by, "partition_by"), ordering(order_by), number)
     for over in expressions.values():
@@ -145,16 +117,6 @@ def expression(name: str, over: Any, algorithm: str) -> Over:
             'as bounds: rows_between(col("back"), 0)'
         )
     return replace(over, algorithm=algorithm) if over.algorithm == "auto" else over
-
-
-def refuse_expressions(what: str, **parameters: Any) -> None:
-    """Refuse a new column that has the name of a parameter."""
-    for name, given in parameters.items():
-        if isinstance(given, Over | Aggregation):
-            raise InvalidInput(
-                f"{what}: {name}= is a parameter, and no new column can be named so, got {given!r}. Give the column "
-                "another name, and rename it afterwards"
-            )
 
 
 def origins(expressions: Mapping[str, Over]) -> dict[str, str]:

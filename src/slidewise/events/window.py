@@ -47,7 +47,7 @@ class Window:
       change are given again, with a higher revision; `keep` bounds how far back.
     - `max_ahead="1h"` leaves out rows whose time is more than that ahead of the clock, and `window.ahead` counts them:
       one row of a wrong year would make all rows after it late. `clock` gives the time of now, by default the system's.
-    - `algorithm` is "auto", or a name from `sw.algorithms()`.
+    - `algorithm` is "auto", or a name from `sw.list_algorithms()`.
     """
 
     def __init__(
@@ -185,7 +185,7 @@ class Window:
         """How many partials stand for the rows held, over all keys and aggregations.
 
         Rows that are combined into slices on arrival count once per slice. An algorithm's own extra (its space
-        in `sw.algorithms()`) is not counted.
+        in `sw.list_algorithms()`) is not counted.
         """
         held = len(self._order.held) * len(self._plan.measures)
         return held + sum(engine.partials() for engine in self._engines.values())

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import html
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
@@ -60,63 +59,10 @@ class Explanation:
         return self.table._repr_html_() + (f"<ul>{notes}</ul>" if notes else "")
 
 
-@overload
-def explain(aggregation: Mapping[str, Over], *, integers: bool | None = None) -> Table: ...
-
-
-@overload
-def explain(aggregation: Any, *, partition_by: Any = None, order_by: Any = None, **columns: Any) -> Table: ...
-
-
-@overload
-def explain(
-    aggregation: Aggregation | type[Aggregation] | Over,
-    window: WindowDefinition | int | None = None,
-    *,
-    late: str = "error",
-    windows: int = 1,
-    integers: bool | None = None,
-) -> Explanation: ...
-
-
-def explain(
-    aggregation: Any,
-    window: WindowDefinition | int | None = None,
-    *,
-    late: str = "error",
-    windows: int = 1,
-    integers: bool | None = None,
-    **call: Any,
-) -> Any:
-    """Which algorithm computes an aggregation over a window, and why.
-
-    >>> import slidewise as sw
-    >>> why = sw.explain(sw.max(), sw.rows(1000))
-    >>> why.choices["events"].algorithm, why.choices["columns"].algorithm
-    ('daba_lite', 'sba')
-    >>> sw.explain(sw.max(), sw.time("1h"), late="revise").choices["events"].algorithm
-    'fiba'
-
-    A whole call of `with_columns` is explained by the dict of its columns: a table with a line for each of them, with
-    what it shares with others.
-
-    >>> for line in sw.explain({"total": sw.sum("x").over(sw.rows(9)), "mean": sw.avg("x").over(sw.rows(9))}):
-    ...     print(line["column"], "|", line["algorithm"], "|", line["shares"])
-    total | sba | frames with mean; its result with mean
-    mean | sba | frames with total; follows from sum('x'), which total is
-
-    So is the call itself, with `explain` in place of `with_columns`. On a Spark DataFrame it tells which columns go to
-    Spark's own operator, and why; on a stream, also for `aggregate`, what is kept per key, in bytes. Nothing runs.
-
-    >>> table = sw.explain({"x": [1, 2, 3]}, mean=sw.avg("x").over(sw.rows(2)))
-
-    `late="revise"` asks for rows out of order, `windows=` for that many windows over one structure, `integers=True`
-    says that the values are integers. A console shows the result as a table, and so does a notebook.
-    """
-    if call:
-        return _explain_with_data(aggregation, window, late, call, integers)
-    if isinstance(aggregation, Mapping):
-        return _explain_call(dict(aggregation), integers)
+def explain_choice(
+    aggregation: Any, window: WindowDefinition | int | None, late: str, windows: int, integers: bool | None
+) -> Explanation:
+    """Explain the choice for one aggregation over one window, event by event and over columns."""
     if isinstance(aggregation, Over):
         window, aggregation = aggregation.window, aggregation.aggregation
     if isinstance(aggregation, type) and issubclass(aggregation, Aggregation):
@@ -138,22 +84,8 @@ def explain(
     return Explanation(f"{aggregation!r} over {window!r}", choices, tuple(_notes(aggregation, choices)))
 
 
-def _explain_with_data(data: Any, window: Any, late: str, call: dict[str, Any], integers: bool | None) -> Table:
-    """A call of with_columns as it is written, data first."""
-    if type(data).__module__.startswith("pyspark."):
-        from slidewise.spark.explain import explain as explain_on_spark
-
-        given = {"window": window} if window is not None else {}
-        return explain_on_spark(data, call | given | ({"late": late} if late != "error" else {}))
-    return _explain_call({name: over for name, over in call.items() if name not in _ARGUMENTS}, integers)
-
-
-#: of with_columns, besides the data and its new columns
-_ARGUMENTS = ("partition_by", "order_by", "algorithm", "threads")
-
-
-def _explain_call(columns: dict[str, Any], integers: bool | None) -> Table:
-    """The columns of a call, line by line."""
+def explain_call(columns: dict[str, Any], integers: bool | None) -> Table:
+    """Explain the columns of a call, line by line, with what they share."""
     wrong = [name for name, over in columns.items() if not isinstance(over, Over)]
     if wrong or not columns:
         raise InvalidInput(

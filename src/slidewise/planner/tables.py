@@ -9,13 +9,13 @@ from slidewise.registry.aggregations import AGGREGATIONS
 from slidewise.registry.algorithms import ALGORITHMS, COLUMN_KERNELS
 
 
-def algorithms(aggregation: Aggregation | None = None) -> Table:
+def list_algorithms(aggregation: Aggregation | None = None) -> Table:
     """Every algorithm with its needs and costs, or those that can run one aggregation.
 
     >>> import slidewise as sw
-    >>> [row["algorithm"] for row in sw.algorithms()][:3]
+    >>> [row["algorithm"] for row in sw.list_algorithms()][:3]
     ['recalculate', 'subtract_on_evict', 'two_stacks']
-    >>> "subtract_on_evict" in [row["algorithm"] for row in sw.algorithms(sw.max())]
+    >>> "subtract_on_evict" in [row["algorithm"] for row in sw.list_algorithms(sw.max())]
     False
     """
     entries = [*ALGORITHMS, *COLUMN_KERNELS] if aggregation is None else legal_algorithms(aggregation)
@@ -40,11 +40,11 @@ def algorithms(aggregation: Aggregation | None = None) -> Table:
     return Table.of(title, rows, note, narrow)
 
 
-def aggregations() -> Table:
+def list_aggregations() -> Table:
     """Every aggregation with its properties.
 
     >>> import slidewise as sw
-    >>> next(row["commutative"] for row in sw.aggregations() if row["aggregation"] == "max_by")
+    >>> next(row["commutative"] for row in sw.list_aggregations() if row["aggregation"] == "max_by")
     ''
     """
     rows, narrow = [], []

@@ -59,16 +59,16 @@ def require_java() -> None:
 
 def is_stream(df: Any) -> bool:
     """Whether this is a streaming DataFrame."""
-    from slidewise.columns.sources import is_spark
+    from pyspark.sql import DataFrame
 
-    return is_spark(df) and bool(df.isStreaming)
+    return isinstance(df, DataFrame) and bool(df.isStreaming)
 
 
 def require_batch(df: Any, what: str, streams: Mapping[str, Any] | None = None) -> None:
     """Refuse what is no batch DataFrame, and options that only a stream has."""
-    from slidewise.columns.sources import is_spark
+    from pyspark.sql import DataFrame
 
-    if not is_spark(df):
+    if not isinstance(df, DataFrame):
         raise InvalidInput(f"{what} takes a Spark DataFrame, got {type(df).__module__}.{type(df).__name__}")
     if df.isStreaming:
         raise InvalidInput(

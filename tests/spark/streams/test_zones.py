@@ -100,7 +100,7 @@ def test_another_zone_is_refused_where_it_matters():
 TIMES = pa.array([3, None, 1, 2, 2], pa.int64()).cast(pa.timestamp("us", "UTC"))
 
 
-@pytest.mark.parametrize("aggregation", sorted(entry["aggregation"].split(",")[0] for entry in sw.aggregations()))
+@pytest.mark.parametrize("aggregation", sorted(entry["aggregation"].split(",")[0] for entry in sw.list_aggregations()))
 def test_built_in_results_over_timestamps_are_the_same_in_every_zone(aggregation):
     make = getattr(sw, aggregation)
     found = []

@@ -1,0 +1,254 @@
+"""The front door: `with_columns`, `aggregate` and `explain` for data of any kind. It alone knows columns and Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, TypeVar, overload
+
+from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.over import Over
+from slidewise.display import Table
+from slidewise.errors import InvalidInput
+from slidewise.planner.explain import Explanation, explain_call, explain_choice
+from slidewise.windows.definitions import WindowDefinition
+
+#: a frame of any kind: the same kind comes back
+FrameT = TypeVar("FrameT")
+
+
+def with_columns(
+    data: FrameT,
+    /,
+    *,
+    partition_by: str | Iterable[str] | None = None,
+    order_by: Any = None,
+    algorithm: str = "auto",
+    threads: int | None = None,
+    engine: Literal["auto", "slidewise", "spark"] | None = None,
+    hot_keys: Literal["auto"] | bool | None = None,
+    max_delay: Any = None,
+    max_ahead: Any = None,
+    emit: Literal["watermark", "arrival", "changes"] | None = None,
+    late: Literal["drop", "revise"] | None = None,
+    keep: Any = None,
+    forget_after: Any = None,
+    buckets: int | None = None,
+    metrics: str | None = None,
+    checkpoint: str | None = None,
+    **columns: Over,
+) -> FrameT:
+    """Give the data new columns: aggregations over windows. Every input row once, in the input's order.
+
+    >>> import numpy as np, slidewise as sw
+    >>> trades = {"stock": np.array(list("ABAA")), "ts": np.array([1, 2, 3, 9]), "price": np.array([5, 7, 4, 6])}
+    >>> out = sw.with_columns(trades, partition_by="stock", order_by="ts",
+    ...     peak=sw.max("price").over(sw.rows(2)),
+    ...     recent=sw.count().over(sw.time(5)))
+    >>> out["peak"], out["recent"]
+    (array([5, 7, 5, 6]), array([1, 1, 2, 1]))
+
+    - `data` is a pandas or polars DataFrame, a pyarrow Table, a DuckDB relation, a dict of arrays, or anything with
+      `__arrow_c_stream__`; the same kind comes back, and columns that nobody reads are those that came. A Spark
+      DataFrame comes back lazily and in no particular order, as from any shuffle (see slidewise.spark.with_columns).
+    - `partition_by` is a column or several: windows never reach from one key into another.
+    - `order_by` is a column, `asc(name, nulls=...)`, `desc(...)`, or a list of these; None takes rows as they stand.
+    - `algorithm` is "auto" or a name from `sw.list_algorithms()`, "recalculate" for the naive way; `.over(window,
+      algorithm=)` sets it for one column.
+    - `threads` is how many threads to use, by default all cores; results do not depend on it. Not for Spark.
+    - `engine` and `hot_keys` are for Spark DataFrames, and `max_delay` to `checkpoint` for Spark streams: see
+      docs/spark.md and docs/spark-streams.md.
+    """
+    options = {
+        "engine": engine, "hot_keys": hot_keys, "max_delay": max_delay, "max_ahead": max_ahead, "emit": emit,
+        "late": late, "keep": keep, "forget_after": forget_after, "buckets": buckets, "metrics": metrics,
+        "checkpoint": checkpoint,
+    }  # fmt: skip
+    taken, of_spark = _told_apart("with_columns", options, partition_by, order_by, algorithm, threads)
+    if is_spark(data):
+        from slidewise.spark.with_columns import with_columns as on_spark
+
+        _refuse_threads("with_columns", threads)
+        return on_spark(
+            data, columns | taken, partition_by=partition_by, order_by=order_by, algorithm=algorithm, **of_spark
+        )
+    from slidewise.columns.with_columns import with_columns as over_columns
+
+    _refuse_spark_options("with_columns", of_spark, data)
+    return over_columns(
+        data, columns | taken, partition_by=partition_by, order_by=order_by, threads=threads, algorithm=algorithm
+    )
+
+
+def aggregate(
+    data: FrameT,
+    /,
+    *,
+    window: WindowDefinition | int,
+    partition_by: str | Iterable[str] | None = None,
+    order_by: Any = None,
+    algorithm: str = "auto",
+    threads: int | None = None,
+    max_delay: Any = None,
+    max_ahead: Any = None,
+    emit: Literal["watermark", "arrival", "changes"] | None = None,
+    late: Literal["drop", "revise"] | None = None,
+    keep: Any = None,
+    forget_after: Any = None,
+    buckets: int | None = None,
+    slices: bool | None = None,
+    metrics: str | None = None,
+    checkpoint: str | None = None,
+    **columns: Aggregation,
+) -> FrameT:
+    """Aggregate over a window with a slide: one row per key and slide, key by key, in the order of the slides.
+
+    >>> import numpy as np, slidewise as sw
+    >>> calls = {"ts": np.array([10, 40, 95]), "cost": np.array([1.0, 2.0, 4.0])}
+    >>> sw.aggregate(calls, order_by="ts", window=sw.time(60, every=30), total=sw.sum("cost"))["total"]
+    array([1., 3., 2., 4., 4.])
+
+    - A hopping window, `time(size, every=)`, is Spark's: [start, end), only those that have rows. The columns are the
+      keys, `window_start`, `window_end` and the results.
+    - Any other size with `every=` by time gives a result at every boundary that has rows since the one before. The
+      columns are the keys, `window_end` and the results.
+    - `every=` by rows, delta or punctuation gives a result at the row that triggers. The columns are the keys, what
+      `order_by` names (without an order, `row`: its number within the key), and the results.
+    - `data`, `partition_by`, `order_by`, `algorithm` and `threads` are those of `with_columns`, and `max_delay` to
+      `checkpoint` are for Spark streams: see docs/spark-streams.md.
+    """
+    options = {
+        "max_delay": max_delay, "max_ahead": max_ahead, "emit": emit, "late": late, "keep": keep,
+        "forget_after": forget_after, "buckets": buckets, "slices": slices, "metrics": metrics,
+        "checkpoint": checkpoint,
+    }  # fmt: skip
+    taken, of_spark = _told_apart("aggregate", options, partition_by, order_by, algorithm, threads)
+    if is_spark(data):
+        from slidewise.spark.aggregate import aggregate as on_spark
+
+        _refuse_threads("aggregate", threads)
+        return on_spark(
+            data,
+            columns | taken,
+            partition_by=partition_by,
+            order_by=order_by,
+            window=window,
+            algorithm=algorithm,
+            **of_spark,
+        )
+    from slidewise.columns.aggregate import aggregate as over_columns
+
+    _refuse_spark_options("aggregate", of_spark, data)
+    return over_columns(
+        data,
+        columns | taken,
+        partition_by=partition_by,
+        order_by=order_by,
+        window=window,
+        threads=threads,
+        algorithm=algorithm,
+    )
+
+
+@overload
+def explain(aggregation: Mapping[str, Over], *, integers: bool | None = None) -> Table: ...
+
+
+@overload
+def explain(
+    aggregation: Aggregation | type[Aggregation] | Over,
+    window: WindowDefinition | int | None = None,
+    *,
+    late: str = "error",
+    windows: int = 1,
+    integers: bool | None = None,
+) -> Explanation: ...
+
+
+@overload
+def explain(aggregation: Any, *, partition_by: Any = None, order_by: Any = None, **columns: Any) -> Table: ...
+
+
+def explain(
+    aggregation: Any,
+    window: WindowDefinition | int | None = None,
+    *,
+    late: str = "error",
+    windows: int = 1,
+    integers: bool | None = None,
+    **call: Any,
+) -> Any:
+    """Tell which algorithm computes an aggregation over a window, and why.
+
+    >>> import slidewise as sw
+    >>> why = sw.explain(sw.max(), sw.rows(1000))
+    >>> why.choices["events"].algorithm, why.choices["columns"].algorithm
+    ('daba_lite', 'sba')
+    >>> sw.explain(sw.max(), sw.time("1h"), late="revise").choices["events"].algorithm
+    'fiba'
+
+    A whole call of `with_columns` is explained by the dict of its columns: a table with a line for each of them, with
+    what it shares with others.
+
+    >>> for line in sw.explain({"total": sw.sum("x").over(sw.rows(9)), "mean": sw.avg("x").over(sw.rows(9))}):
+    ...     print(line["column"], "|", line["algorithm"], "|", line["shares"])
+    total | sba | frames with mean; its result with mean
+    mean | sba | frames with total; follows from sum('x'), which total is
+
+    So is the call itself, with `explain` in place of `with_columns`. On a Spark DataFrame it tells which columns go to
+    Spark's own operator, and why; on a stream, also for `aggregate`, what is kept per key, in bytes. Nothing runs.
+
+    >>> table = sw.explain({"x": [1, 2, 3]}, mean=sw.avg("x").over(sw.rows(2)))
+
+    `late="revise"` asks for rows out of order, `windows=` for that many windows over one structure, `integers=True`
+    says that the values are integers. A console shows the result as a table, and so does a notebook.
+    """
+    if not call:
+        if isinstance(aggregation, Mapping):
+            return explain_call(dict(aggregation), integers)
+        return explain_choice(aggregation, window, late, windows, integers)
+    if is_spark(aggregation):
+        from slidewise.spark.explain import explain as explain_on_spark
+
+        given = {"window": window} if window is not None else {}
+        return explain_on_spark(aggregation, call | given | ({"late": late} if late != "error" else {}))
+    return explain_call({name: over for name, over in call.items() if name not in _PARAMETERS}, integers)
+
+
+#: of with_columns over columns, besides the data and its new columns
+_PARAMETERS = ("partition_by", "order_by", "algorithm", "threads")
+
+
+def is_spark(data: Any) -> bool:
+    """Tell whether this is a Spark DataFrame, classic or of Spark Connect, without importing pyspark."""
+    return any(c.__module__.startswith("pyspark.sql.") and c.__name__ == "DataFrame" for c in type(data).__mro__)
+
+
+def _told_apart(
+    what: str, options: Mapping[str, Any], partition_by: Any, order_by: Any, algorithm: Any, threads: Any
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """New columns that have the name of an option of Spark's, and the options that were given."""
+    parameters = {"partition_by": partition_by, "order_by": order_by, "algorithm": algorithm, "threads": threads}
+    for name, given in parameters.items():
+        if _is_expression(given):
+            raise InvalidInput(
+                f"{what}: {name}= is a parameter, and no new column can be named so, got {given!r}. Give the column "
+                "another name, and rename it afterwards"
+            )
+    taken = {name: given for name, given in options.items() if _is_expression(given)}
+    return taken, {name: given for name, given in options.items() if given is not None and name not in taken}
+
+
+def _is_expression(given: Any) -> bool:
+    return isinstance(given, Over | Aggregation) or hasattr(given, "over")
+
+
+def _refuse_threads(what: str, threads: int | None) -> None:
+    if threads is not None:
+        raise InvalidInput(f"{what}: Spark's tasks use its own cores: leave out threads={threads!r}")
+
+
+def _refuse_spark_options(what: str, given: Mapping[str, Any], data: Any) -> None:
+    for name, value in given.items():
+        raise InvalidInput(
+            f"{what}: {name}={value!r} is for Spark DataFrames, and the data is a {type(data).__qualname__}: leave it out"
+        )
