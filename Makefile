@@ -58,10 +58,11 @@ test-processes: $(READY) java
 soak: $(READY) java  ## what takes minutes: a stream that is killed 20 times, and long ones
 	@$(PY) -m pytest -m soak -rP tests
 
-lint: $(READY)  ## style and types
+lint: $(READY)  ## style, types, and the layers of imports
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
 	@$(PY) -m mypy
+	@$(VENV)/bin/lint-imports --no-logo
 
 format: $(READY)  ## rewrite the sources in the project's style
 	@$(PY) -m ruff check --fix .

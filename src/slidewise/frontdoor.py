@@ -250,5 +250,5 @@ def _refuse_threads(what: str, threads: int | None) -> None:
 def _refuse_spark_options(what: str, given: Mapping[str, Any], data: Any) -> None:
     for name, value in given.items():
         raise InvalidInput(
-            f"{what}: {name}={value!r} is for Spark DataFrames, and the data is a {type(data).__qualname__}: leave it out"
+            f"{what}: {name}={value!r} is for Spark DataFrames, and the data is a {type(data).__name__}: leave it out"
         )

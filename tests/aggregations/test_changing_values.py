@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import slidewise as sw
+from slidewise.aggregations.code_digest import content_digest
 from slidewise.columns.two_phase import division
 from slidewise.errors import StateError
-from slidewise.templates.digest import content_digest
 
 #: how lift reads a factor, with what stands around it, and what sets another factor
 READS = {

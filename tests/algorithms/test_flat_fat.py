@@ -8,6 +8,7 @@ import pytest
 from trees import CASES, IDS, Concat, Counted, Spread, agree, counted, fifo_steps, recalculate
 
 import slidewise as sw
+from slidewise.aggregations.trial import partial_dtype, result_dtype
 from slidewise.templates import compile as compiled
 from slidewise.templates import fifo
 
@@ -217,8 +218,8 @@ def test_a_fifo_window_compiled(algorithm, aggregation):
     start[150:] = np.maximum(start[150:], end[149] + 2)
     end = np.maximum(end, start)
     op = aggregation.compiled((x,), len(x))
-    partial = compiled.partial_dtype(op, (x,))
-    out = np.zeros(len(start), compiled.result_dtype(op, (x,), partial))
+    partial = partial_dtype(op, (x,))
+    out = np.zeros(len(start), result_dtype(op, (x,), partial))
     valid = np.zeros(len(start), bool)
     module = sw.registry.algorithm(algorithm).module
     state = compiled.new_state(module, op, partial, int((end - start).max()) + 1)

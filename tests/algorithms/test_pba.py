@@ -13,6 +13,7 @@ import pytest
 
 import slidewise as sw
 from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.trial import partial_dtype, result_dtype
 from slidewise.algorithms import pba, sba
 from slidewise.algorithms.sba import optimal_chunk_size
 from slidewise.templates import compile as compiling
@@ -248,7 +249,7 @@ class Ends(Aggregation):
 
 
 def by_sba(op, x, n):
-    partial = compiling.partial_dtype(op, (x,))
+    partial = partial_dtype(op, (x,))
     out, valid = arrays(op, x)
     work = np.empty(sba.room(n), partial)
     args = (work, (x,), n, out, valid)
@@ -257,13 +258,13 @@ def by_sba(op, x, n):
 
 
 def arrays(op, x):
-    result = compiling.result_dtype(op, (x,), compiling.partial_dtype(op, (x,)))
+    result = result_dtype(op, (x,), partial_dtype(op, (x,)))
     return np.zeros(len(x), result), np.zeros(len(x), bool)
 
 
 def by_pba(op, x, n):
     out, valid = arrays(op, x)
-    assert pba.rolling_pba(op, compiling.partial_dtype(op, (x,)), (x,), n, out, valid)
+    assert pba.rolling_pba(op, partial_dtype(op, (x,)), (x,), n, out, valid)
     return out[valid], valid
 
 

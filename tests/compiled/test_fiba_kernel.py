@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.trial import partial_dtype, result_dtype
 from slidewise.algorithms import fiba
 from slidewise.templates import compile as compiling
 from slidewise.templates import fifo
@@ -65,8 +66,8 @@ def lower(partial):
 
 
 def rolled(op, x, start, end, capacity):
-    partial = compiling.partial_dtype(op, (x,))
-    out = np.empty(len(start), compiling.result_dtype(op, (x,), partial))
+    partial = partial_dtype(op, (x,))
+    out = np.empty(len(start), result_dtype(op, (x,), partial))
     valid = np.zeros(len(start), bool)
     args = (compiling.new_state(fiba, op, partial, capacity), (x,), 0, 0, start, end, out, valid)
     state = compiling.kernel(fifo.run, fiba, op, partial, args)(*args)
@@ -113,7 +114,7 @@ def test_values_in_any_order(op, delay):
     n, window = 700, 200
     times = 10 * np.arange(n) - r.integers(0, 10 * min(delay, n), n)
     x = r.integers(0, 9, n).astype(float)
-    partial = compiling.partial_dtype(op, (x,))
+    partial = partial_dtype(op, (x,))
     out = np.empty(n)
     args = (compiling.new_state(fiba, op, partial, window + 1), times, x, window, out)
     compiling.kernel(run_timed, fiba, op, partial, args)(*args)

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import slidewise as sw
+from slidewise.aggregations.trial import partial_dtype, result_dtype
 from slidewise.errors import CompileFallback
 from slidewise.registry import algorithm, missing
 from slidewise.templates import cache, fifo
@@ -98,8 +99,8 @@ class Moments(sw.Aggregation):
 def run(name, op, columns, start, end, longest=None):
     """Results as a list, with None where there is none."""
     module = algorithm(name).module
-    partial = compiling.partial_dtype(op, columns)
-    out = np.zeros(len(start), compiling.result_dtype(op, columns, partial))
+    partial = partial_dtype(op, columns)
+    out = np.zeros(len(start), result_dtype(op, columns, partial))
     valid = np.zeros(len(start), bool)
     longest = longest or int(np.max(end - start, initial=1))
     args = (compiling.new_state(module, op, partial, longest + 1), columns, 0, 0, start, end, out, valid)
@@ -155,7 +156,7 @@ def test_state_carries_on_from_batch_to_batch(name):
     op = Total()
     x = np.random.default_rng(2).integers(-9, 9, n).astype(float)
     start, end = sliding(n, width)
-    module, partial = algorithm(name).module, compiling.partial_dtype(op, (x,))
+    module, partial = algorithm(name).module, partial_dtype(op, (x,))
     state, front, got = compiling.new_state(module, op, partial, width + 1), 0, []
     for base in range(0, n, batch):
         part = slice(base, base + batch)
@@ -296,7 +297,7 @@ class Mine(sw.Aggregation):
 
 x = np.arange(20.0); start = np.maximum(np.arange(20) - 2, 0); end = np.arange(20) + 1
 for op in (sw.max(), Mine()):
-    module, partial = algorithm("daba_lite").module, compiling.partial_dtype(op, (x,))
+    module, partial = algorithm("daba_lite").module, partial_dtype(op, (x,))
     out, valid = np.zeros(20), np.zeros(20, bool)
     args = (compiling.new_state(module, op, partial, 4), (x,), 0, 0, start, end, out, valid)
     kernel = compiling.kernel(fifo.run, module, op, partial, args)

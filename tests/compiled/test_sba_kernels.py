@@ -8,6 +8,7 @@ import pytest
 
 import slidewise as sw
 from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.trial import partial_dtype, result_dtype
 from slidewise.algorithms import _sba_blocks, sba
 from slidewise.templates import compile as compiling
 
@@ -87,10 +88,10 @@ def column(op, rows, seed=0):
 
 def run(driver, op, x, room, *arguments, results=None, module=sba):
     """The driver's results, None where not valid. The work array is full of rubbish, as np.empty may be."""
-    partial = compiling.partial_dtype(op, (x,))
+    partial = partial_dtype(op, (x,))
     work = np.frombuffer(bytes([0xA5]) * (room * partial.itemsize), partial).copy()
     count = len(x) if results is None else results
-    out = np.empty(count, compiling.result_dtype(op, (x,), partial))
+    out = np.empty(count, result_dtype(op, (x,), partial))
     valid = np.zeros(count, bool)
     args = (work, (x,), *arguments, out, valid)
     compiling.kernel(driver, module, op, partial, args)(*args)

@@ -244,7 +244,7 @@ class Aggregation(metaclass=_Filtering):
         if self.identity is None and type(self).identity_for is Aggregation.identity_for:
             reason: str | None = "since compiled code needs an identity: declare the neutral partial"
         else:
-            from slidewise.templates.compile import obstacle
+            from slidewise.aggregations.trial import obstacle  # which loads NumPy
 
             reason = obstacle(self, columns)
         if reason is None:
@@ -289,7 +289,7 @@ class Aggregation(metaclass=_Filtering):
 
     def _made(self) -> tuple[str, list[Any]]:
         """What __init__ made beside the parameters, functions by their code: it may have kept others to itself."""
-        from slidewise.templates.digest import content_digest
+        from slidewise.aggregations.code_digest import content_digest
 
         made = {name: x for name, x in vars(self).items() if name not in ("columns", "parameters", "where")}
         unknown: list[Any] = []

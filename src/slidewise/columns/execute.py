@@ -11,6 +11,7 @@ import numpy as np
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.distinct import OfDistinct
 from slidewise.aggregations.ranks import Percentile
+from slidewise.aggregations.trial import partial_dtype, result_dtype
 from slidewise.aggregations.values import plain
 from slidewise.columns import fused_kernel
 from slidewise.columns.frames.bounds import Frames, KeyedTrailingRows, Pieces, Scattered
@@ -22,7 +23,7 @@ from slidewise.registry import require_legal
 from slidewise.registry.entries import AlgorithmEntry
 from slidewise.templates import fifo, fold
 from slidewise.templates.bind import bind, functions_of
-from slidewise.templates.compile import kernel, new_state, partial_dtype, result_dtype
+from slidewise.templates.compile import kernel, new_state
 from slidewise.templates.interpret import optional_names, run_interpreted, swag_class
 
 if TYPE_CHECKING:

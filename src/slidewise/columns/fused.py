@@ -14,7 +14,8 @@ import numpy as np
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.extremes import Max, Min
-from slidewise.templates.compile import code_digest, is_ours, partial_dtype, typed_identity
+from slidewise.aggregations.trial import is_ours, partial_dtype, typed_identity
+from slidewise.templates.compile import code_digest
 
 #: Algorithms that run tuples of aggregations; the others are made for one.
 ALGORITHMS = ("sba", "two_stacks_lite", "daba_lite", "flat_fat")

@@ -21,10 +21,11 @@ from slidewise.aggregations.extremes import Max, Min
 from slidewise.aggregations.logic import BitAnd, BitOr, BitXor, BoolAnd, BoolOr
 from slidewise.aggregations.moments import SquaredDeviations
 from slidewise.aggregations.sums import Count, Sum
+from slidewise.aggregations.trial import partial_dtype
 from slidewise.columns.encoding import decimal_sum_type, family
 from slidewise.planner.sharing import VARIANCES
-from slidewise.templates.compile import partial_dtype
-from slidewise.templates.fingerprint import fingerprint, of_aggregation
+from slidewise.serialization.definition import fingerprint
+from slidewise.templates.canonical_form import define_aggregation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +65,7 @@ def division(aggregation: Aggregation, kinds: Sequence[pa.DataType]) -> Division
 def _name(aggregation: Aggregation) -> str:
     """What partials are told apart by: those of your own also by their code, which says what they mean."""
     built_in = type(aggregation).__module__.startswith("slidewise.aggregations.")
-    return repr(aggregation) if built_in else f"{aggregation!r} {fingerprint(of_aggregation(aggregation)).hex()}"
+    return repr(aggregation) if built_in else f"{aggregation!r} {fingerprint(define_aggregation(aggregation)).hex()}"
 
 
 def _of_results(part: Aggregation, kind: pa.DataType, again: type[Aggregation]) -> Division:

@@ -20,7 +20,7 @@ from slidewise.events.result import Result
 from slidewise.events.row_reader import Row
 from slidewise.events.watermark import BEGIN, Mark
 from slidewise.serialization import codec, envelope
-from slidewise.templates import fingerprint as definitions
+from slidewise.templates.canonical_form import canonical_text, define_swag
 from slidewise.templates.interpret import Swag
 from slidewise.windows.clock import Clock
 from slidewise.windows.definitions import PunctuationWindow, canonical
@@ -90,16 +90,16 @@ def _definition(window: Window) -> dict[str, str]:
     found = {"window": repr(canonical(window.window))}
     for part in (window.window, window.window.every):
         if isinstance(part, PunctuationWindow):
-            found["predicate"] = found.get("predicate", "") + definitions.words(part.predicate)
+            found["predicate"] = found.get("predicate", "") + canonical_text(part.predicate)
     for m in window._plan.measures:
-        of = definitions.of_swag(m.entry, m.aggregation, m.options, m.structure().fields)
+        of = define_swag(m.entry, m.aggregation, m.options, m.structure().fields)
         found |= {f"{part} of {m.name}" if m.name else part: text for part, text in of.items()}
     return found | {
-        "partition_by": definitions.words(window._plan.reader.partition_by),
+        "partition_by": canonical_text(window._plan.reader.partition_by),
         "emit": window.emit,
-        "max_delay": definitions.words(canonical(window._order.max_delay)),
+        "max_delay": canonical_text(canonical(window._order.max_delay)),
         "late": window._order.late,
-        "keep": definitions.words(canonical(window._order.keep)),
+        "keep": canonical_text(canonical(window._order.keep)),
     }
 
 

@@ -10,12 +10,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
-from slidewise import range_between, rows_between
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
 from slidewise.columns.sorting import OrderColumn
 from slidewise.errors import InvalidInput
-from slidewise.windows.definitions import Between, col, groups_between
+from slidewise.windows.definitions import Between, col, groups_between, range_between, rows_between
 from slidewise.windows.reach import UNBOUNDED, Exclude, OffsetColumn, Unbounded
 
 #: Offsets at or beyond these are PySpark's unboundedPreceding and unboundedFollowing; `-sys.maxsize` is common, too.

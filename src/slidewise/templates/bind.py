@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dis
-import functools
 import types
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -42,10 +40,3 @@ def bind(
         clone.__doc__ = f.__doc__
         namespace[f.__name__] = wrap(clone)
     return namespace
-
-
-@functools.cache
-def global_names(code: types.CodeType) -> frozenset[str]:
-    """The global names that a function, and the functions within it, look up."""
-    names = {i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
-    return frozenset(names).union(*(global_names(c) for c in code.co_consts if isinstance(c, types.CodeType)))

@@ -16,10 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.code_digest import Undigestible, global_names, is_dispatcher
+from slidewise.aggregations.trial import are_ours, typed_identity
 from slidewise.fallback import warn_of_fallback
 from slidewise.templates import cache, ring, storage
-from slidewise.templates.bind import bind, functions_of, global_names
-from slidewise.templates.digest import Undigestible, digest, is_dispatcher
+from slidewise.templates.bind import bind, functions_of
+from slidewise.templates.digest import digest
 from slidewise.templates.interpret import state_fields
 from slidewise.templates.names import Array, IntArray, IntQueue, Partial, Queue
 
@@ -29,96 +31,7 @@ _lock = threading.Lock()
 _serial = itertools.count(1)
 
 
-# ---- partials and state as arrays
-def partial_dtype(op: Aggregation, columns: tuple[np.ndarray, ...]) -> np.dtype:
-    """The type of partials, by trial on a few rows of the columns' types: combining may widen what lift gives."""
-    return (_our_partial if is_ours(op) else _tried_partial)(op.lift, op.combine, tuple(c.dtype for c in columns))
-
-
-def result_dtype(op: Aggregation, columns: tuple[np.ndarray, ...], partial: np.dtype) -> np.dtype:
-    """The type of results, from lowering a real partial; the identity need not have a result."""
-    if op.keeps_type:
-        return columns[0].dtype
-    trial = _our_result if is_ours(op) else _tried_result
-    return trial(op.lift, op.combine, op.lower, tuple(c.dtype for c in columns), partial)
-
-
-def obstacle(op: Aggregation, columns: tuple[np.ndarray, ...]) -> str | None:
-    """Why a user's aggregation cannot be compiled, as far as a trial shows: only numbers and tuples of numbers can.
-
-    NumPy would take other partials and results all the same: texts with the length that they had on the trial.
-    """
-    try:
-        partial = partial_dtype(op, columns)
-        total = _trial_total(op.lift, op.combine, tuple(c.dtype for c in columns))
-        parts = total if isinstance(total, tuple) else (total,)
-        if any(type(part) is int and not -(2**63) <= part < 2**63 for part in parts):
-            return "since its partials leave 64-bit integers"  # of which numba would make floats
-        if _holds_numbers(partial):
-            typed_identity(op, partial)
-            result = result_dtype(op, columns, partial)
-            return None if _holds_numbers(result) else "since its results are no numbers, nor tuples of numbers"
-    except Exception as error:  # whatever a user's functions raise, and what partials of changing length do
-        return f"since it was tried on the numbers 1, 2 and 4, and failed: {error!r}"
-    return "since its partials are no numbers, nor tuples of numbers"
-
-
-def _holds_numbers(dtype: np.dtype) -> bool:
-    return all(part.kind in "biufc" for part in ([dtype[name] for name in dtype.names or ()] or [dtype]))
-
-
-def _tried_partial(lift: Any, combine: Any, dtypes: tuple[np.dtype, ...]) -> np.dtype:
-    with np.errstate(all="ignore"):
-        one = lift(*_trial_row(dtypes, 1))
-    total = _trial_total(lift, combine, dtypes)
-    if isinstance(total, tuple):
-        return np.dtype([(f"f{k}", _wider(a, b)) for k, (a, b) in enumerate(zip(one, total, strict=True))])
-    return _wider(one, total)
-
-
-def _tried_result(lift: Any, combine: Any, lower: Any, dtypes: tuple[np.dtype, ...], partial: np.dtype) -> np.dtype:
-    try:
-        with np.errstate(all="ignore"):
-            result = lower(np.array(_trial_total(lift, combine, dtypes), partial).item())
-    except (ArithmeticError, ValueError):  # no result of the trial's rows: a computed number, in all likelihood
-        return np.dtype(np.float64)
-    if isinstance(result, tuple):
-        return np.dtype([(f"f{k}", np.asarray(v).dtype) for k, v in enumerate(result)])
-    return np.asarray(result).dtype
-
-
-# Trials take longer than a small array: ours are remembered.
-_our_partial = functools.lru_cache(maxsize=1024)(_tried_partial)
-_our_result = functools.lru_cache(maxsize=1024)(_tried_result)
-
-
-def _trial_row(dtypes: tuple[np.dtype, ...], value: int) -> tuple[Any, ...]:
-    return tuple(dtype.type(value).item() for dtype in dtypes)
-
-
-def _trial_total(lift: Any, combine: Any, dtypes: tuple[np.dtype, ...]) -> Any:
-    with np.errstate(all="ignore"):  # the hash of a sketch overflows on purpose
-        first, second, third = (lift(*_trial_row(dtypes, value)) for value in (1, 2, 4))
-        return combine(combine(first, second), third)
-
-
-def _wider(a: Any, b: Any) -> np.dtype:
-    return np.result_type(np.asarray(a).dtype, np.asarray(b).dtype)
-
-
-def typed_identity(op: Aggregation, partial: np.dtype) -> Any:
-    """The identity as a constant of exactly the partials' type."""
-    if partial.fields is None:
-        return _constant(op.identity_for(partial), partial)
-    dtypes = [partial[name] for name in partial.names or ()]
-    return tuple(_constant(v, dtype) for v, dtype in zip(op.identity, dtypes, strict=True))
-
-
-def _constant(value: Any, dtype: np.dtype) -> Any:
-    scalar = dtype.type(value)
-    return scalar if dtype.kind == "u" else scalar.item()  # numba reads a Python int as signed
-
-
+# ---- state as arrays
 def new_state(module: types.ModuleType, op: Aggregation, partial: np.dtype, capacity: int, **options: Any) -> Any:
     """A compiled state with room for `capacity` values."""
     capacity = 1 << max(4, (int(capacity) - 1).bit_length())
@@ -203,7 +116,7 @@ def _code_of(
     Ours is remembered, since digesting takes longer than a small array; a user's functions are digested at every call,
     since what they read may have changed: a global, or an attribute of a module.
     """
-    return (_our_kernel_code if _from_here(*parts) else _kernel_code)(driver, module, parts, constants)
+    return (_our_kernel_code if are_ours(*parts) else _kernel_code)(driver, module, parts, constants)
 
 
 def _kernel_code(
@@ -229,16 +142,6 @@ code_digest = functools.lru_cache(maxsize=1024)(_digest)
 @functools.cache
 def _template_digest(driver: types.FunctionType, module: types.ModuleType | None) -> str:
     return digest(driver, *(functions_of(module) if module else ()))
-
-
-@functools.lru_cache(maxsize=4096)
-def _from_here(*functions: Any) -> bool:
-    return all(str(f.__module__).startswith("slidewise.") for f in functions if callable(f))
-
-
-def is_ours(op: Aggregation) -> bool:
-    """Whether the functions of an aggregation are part of this package, and never change."""
-    return _from_here(op.lift, op.combine, op.lower, op.defined)
 
 
 def _build(

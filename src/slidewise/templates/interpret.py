@@ -186,7 +186,7 @@ class Swag:
             spoil(self, error)
             raise
 
-    # ---- state as bytes; slidewise.state loads on first use, which makes `import slidewise` a fifth faster
+    # ---- state as bytes; serialization loads on first use, which makes `import slidewise` a fifth faster
     def to_bytes(self) -> bytes:
         """The whole state: versioned, with a checksum and the fingerprint of this definition. O(state).
 
@@ -218,9 +218,9 @@ class Swag:
         return new
 
     def _definition(self) -> dict[str, str]:
-        from slidewise.templates import fingerprint
+        from slidewise.templates.canonical_form import define_swag
 
-        return fingerprint.of_swag(self.entry, self.aggregation, self._options, self.fields)
+        return define_swag(self.entry, self.aggregation, self._options, self.fields)
 
     def _save(self) -> Any:
         """The state as plain values; algorithms with structures of their own replace this and _restore."""

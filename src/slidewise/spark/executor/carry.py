@@ -19,6 +19,7 @@ from slidewise.aggregations.extremes import Max, MaxBy, Min, MinBy
 from slidewise.aggregations.over import Over
 from slidewise.aggregations.positions import First, Last
 from slidewise.aggregations.sums import Count
+from slidewise.aggregations.trial import partial_dtype, result_dtype
 from slidewise.columns import encoding
 from slidewise.columns.arranged import View
 from slidewise.columns.evaluate import Evaluation
@@ -26,7 +27,7 @@ from slidewise.columns.execute import compute
 from slidewise.columns.frames.bounds import Frames
 from slidewise.spark.executor.chunk import Chunk
 from slidewise.templates import scan
-from slidewise.templates.compile import kernel, partial_dtype, result_dtype
+from slidewise.templates.compile import kernel
 
 #: the most rows of a key that compiled partials are proven for
 MOST_ROWS = 2**31 - 1

@@ -11,102 +11,102 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import slidewise as sw
+from slidewise import aggregations as agg
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.bloom_filter import BloomFilter
 from slidewise.aggregations.moment_sketch import MomentSketch
 from slidewise.errors import InvalidInput
 from slidewise.spark.sql.calls import Bound, Call, Frame, Ordered, Spec
 from slidewise.spark.sql.query_text import Source, Span
-from slidewise.windows.definitions import Between
+from slidewise.windows.definitions import Between, col, groups_between, range_between, rows_between
 from slidewise.windows.durations import CalendarDuration, Duration, duration
-from slidewise.windows.reach import crosses
+from slidewise.windows.reach import UNBOUNDED, crosses
 
 #: the name of the column that an expression becomes: a part of the query, or text made from it
 Column = Callable[[Span | str], str]
 Make = Callable[..., Aggregation]
 
 _ONE_COLUMN: dict[str, Make] = {
-    "any": sw.bool_or,
-    "array_agg": sw.collect_list,
-    "avg": sw.avg,
-    "bit_and": sw.bit_and,
-    "bit_or": sw.bit_or,
-    "bit_xor": sw.bit_xor,
-    "bool_and": sw.bool_and,
-    "bool_or": sw.bool_or,
-    "collect_list": sw.collect_list,
-    "collect_set": sw.collect_set,
-    "count_distinct": sw.count_distinct,
-    "every": sw.bool_and,
-    "geomean": sw.geomean,
-    "kurtosis": sw.kurtosis,
-    "m4": sw.m4,
-    "max": sw.max,
-    "max_count": sw.max_count,
-    "mean": sw.avg,
-    "median": sw.median,
-    "min": sw.min,
-    "min_count": sw.min_count,
-    "mode": sw.mode,
-    "nunique": sw.count_distinct,
-    "product": sw.product,
-    "relative_variation": sw.relative_variation,
-    "skewness": sw.skewness,
-    "some": sw.bool_or,
-    "std": sw.stddev,
-    "stddev": sw.stddev,
-    "stddev_pop": sw.stddev_pop,
-    "stddev_samp": sw.stddev,
-    "sum": sw.sum,
-    "var_pop": sw.var_pop,
-    "var_samp": sw.var_samp,
-    "variance": sw.var_samp,
+    "any": agg.bool_or,
+    "array_agg": agg.collect_list,
+    "avg": agg.avg,
+    "bit_and": agg.bit_and,
+    "bit_or": agg.bit_or,
+    "bit_xor": agg.bit_xor,
+    "bool_and": agg.bool_and,
+    "bool_or": agg.bool_or,
+    "collect_list": agg.collect_list,
+    "collect_set": agg.collect_set,
+    "count_distinct": agg.count_distinct,
+    "every": agg.bool_and,
+    "geomean": agg.geomean,
+    "kurtosis": agg.kurtosis,
+    "m4": agg.m4,
+    "max": agg.max,
+    "max_count": agg.max_count,
+    "mean": agg.avg,
+    "median": agg.median,
+    "min": agg.min,
+    "min_count": agg.min_count,
+    "mode": agg.mode,
+    "nunique": agg.count_distinct,
+    "product": agg.product,
+    "relative_variation": agg.relative_variation,
+    "skewness": agg.skewness,
+    "some": agg.bool_or,
+    "std": agg.stddev,
+    "stddev": agg.stddev,
+    "stddev_pop": agg.stddev_pop,
+    "stddev_samp": agg.stddev,
+    "sum": agg.sum,
+    "var_pop": agg.var_pop,
+    "var_samp": agg.var_samp,
+    "variance": agg.var_samp,
 }
 _TWO_COLUMNS: dict[str, Make] = {
-    "corr": sw.corr,
-    "covar_pop": sw.covar_pop,
-    "covar_samp": sw.covar_samp,
-    "max_by": sw.max_by,
-    "min_by": sw.min_by,
-    "regr_count": sw.regr_count,
-    "regr_intercept": sw.regr_intercept,
-    "regr_r2": sw.regr_r2,
-    "regr_slope": sw.regr_slope,
-    "regr_sxx": sw.regr_sxx,
-    "regr_sxy": sw.regr_sxy,
-    "regr_syy": sw.regr_syy,
+    "corr": agg.corr,
+    "covar_pop": agg.covar_pop,
+    "covar_samp": agg.covar_samp,
+    "max_by": agg.max_by,
+    "min_by": agg.min_by,
+    "regr_count": agg.regr_count,
+    "regr_intercept": agg.regr_intercept,
+    "regr_r2": agg.regr_r2,
+    "regr_slope": agg.regr_slope,
+    "regr_sxx": agg.regr_sxx,
+    "regr_sxy": agg.regr_sxy,
+    "regr_syy": agg.regr_syy,
 }
 _POSITIONS: dict[str, Make] = {
-    "any_value": sw.first,
-    "first": sw.first,
-    "first_value": sw.first,
-    "last": sw.last,
-    "last_value": sw.last,
+    "any_value": agg.first,
+    "first": agg.first,
+    "first_value": agg.first,
+    "last": agg.last,
+    "last_value": agg.last,
 }
 #: a column and then literals, the names of which are given; approximate functions are exact, as in spark.functions
 _WITH_PARAMETERS: dict[str, tuple[Make, tuple[str, ...]]] = {
-    "approx_count_distinct": (lambda column, rsd=0.05, **more: sw.count_distinct(column, **more), ("rsd",)),
+    "approx_count_distinct": (lambda column, rsd=0.05, **more: agg.count_distinct(column, **more), ("rsd",)),
     "approx_percentile": (
-        lambda column, fraction, accuracy=0, **more: sw.percentile_disc(column, fraction, **more),
+        lambda column, fraction, accuracy=0, **more: agg.percentile_disc(column, fraction, **more),
         ("fraction", "accuracy"),
     ),
     "bloom_filter": (BloomFilter, ("bits", "hashes")),
-    "count_min_sketch": (sw.count_min_sketch, ("eps", "confidence", "seed")),
-    "listagg": (sw.string_agg, ("delimiter",)),
+    "count_min_sketch": (agg.count_min_sketch, ("eps", "confidence", "seed")),
+    "listagg": (agg.string_agg, ("delimiter",)),
     "moment_sketch": (MomentSketch, ("order",)),
-    "nth_smallest": (sw.nth_smallest, ("n",)),
-    "percentile": (sw.percentile, ("fraction",)),
-    "percentile_disc": (sw.percentile_disc, ("fraction",)),
-    "quantile": (sw.percentile, ("fraction",)),
-    "string_agg": (sw.string_agg, ("delimiter",)),
+    "nth_smallest": (agg.nth_smallest, ("n",)),
+    "percentile": (agg.percentile, ("fraction",)),
+    "percentile_disc": (agg.percentile_disc, ("fraction",)),
+    "quantile": (agg.percentile, ("fraction",)),
+    "string_agg": (agg.string_agg, ("delimiter",)),
 }
 _WITH_PARAMETERS["percentile_approx"] = _WITH_PARAMETERS["approx_percentile"]
 
 #: Spark's functions of a row's place among all rows of its partition
 _FRAMELESS = {"cume_dist", "dense_rank", "lag", "lead", "ntile", "percent_rank", "rank", "row_number"}
 #: those of distinct values
-_OF_DISTINCT: dict[str, Make] = {"avg": sw.avg_distinct, "mean": sw.avg_distinct, "sum": sw.sum_distinct}
+_OF_DISTINCT: dict[str, Make] = {"avg": agg.avg_distinct, "mean": agg.avg_distinct, "sum": agg.sum_distinct}
 _JOINING = {"listagg", "string_agg"}
 _COLLECTING = {"array_agg", "collect_list", "collect_set", *_JOINING}
 #: DISTINCT changes nothing for these
@@ -151,13 +151,13 @@ def _bound_aggregation(source: Source, call: Call) -> tuple[Make, list[Span | st
     if name == "count":
         return _count(source, call)
     if name == "count_if" and len(arguments) == 1:
-        return sw.count, [f"CASE WHEN {source.text(arguments[0])} THEN 1 END"], parameters
+        return agg.count, [f"CASE WHEN {source.text(arguments[0])} THEN 1 END"], parameters
     if name == "mode" and len(arguments) == 2 and isinstance(literal(source, arguments[1]), bool):
-        return sw.mode, [arguments[0]], parameters
+        return agg.mode, [arguments[0]], parameters
     if name in ("regr_avgx", "regr_avgy") and len(arguments) == 2:  # as Spark: avg has more types
         y, x = (f"({source.text(a)})" for a in arguments)
         mean, other = (x, y) if name == "regr_avgx" else (y, x)
-        return sw.avg, [f"CASE WHEN {other} IS NOT NULL THEN {mean} END"], parameters
+        return agg.avg, [f"CASE WHEN {other} IS NOT NULL THEN {mean} END"], parameters
     if name in _ONE_COLUMN and len(arguments) == 1:
         return _ONE_COLUMN[name], [*arguments], parameters
     if name in _TWO_COLUMNS and len(arguments) == 2:
@@ -182,15 +182,15 @@ def _count(source: Source, call: Call) -> tuple[Make, list[Span | str], dict[str
             texts = [f"({source.text(a)})" for a in arguments]
             complete = " AND ".join(f"{text} IS NOT NULL" for text in texts)
             fields = ", ".join(f"{text} AS c{k}" for k, text in enumerate(texts))
-            return sw.count_distinct, [f"CASE WHEN {complete} THEN struct({fields}) END"], {}
-        return sw.count_distinct, [arguments[0]], {}
+            return agg.count_distinct, [f"CASE WHEN {complete} THEN struct({fields}) END"], {}
+        return agg.count_distinct, [arguments[0]], {}
     if len(arguments) == 1:
         one = arguments[0]
         constant = source.raw(one) == "*" or literal(source, one) is not None
-        return sw.count, [] if constant else [one], {}
+        return agg.count, [] if constant else [one], {}
     if arguments:
         complete = " AND ".join(f"({source.text(a)}) IS NOT NULL" for a in arguments)
-        return sw.count, [f"CASE WHEN {complete} THEN 1 END"], {}
+        return agg.count, [f"CASE WHEN {complete} THEN 1 END"], {}
     return None
 
 
@@ -207,7 +207,7 @@ def _position(source: Source, call: Call) -> tuple[Make, list[Span | str], dict[
     if not nth:
         return _POSITIONS[call.name], [arguments[0]], parameters
     n = literal(source, arguments[1])
-    return (sw.nth_value, [arguments[0]], {"n": n, **parameters}) if n is not None else None
+    return (agg.nth_value, [arguments[0]], {"n": n, **parameters}) if n is not None else None
 
 
 def _collected(source: Source, call: Call) -> tuple[Make, list[Span | str], dict[str, Any]] | None:
@@ -223,13 +223,17 @@ def _collected(source: Source, call: Call) -> tuple[Make, list[Span | str], dict
     if not _is_distinct(call):
         value = f"({source.text(arguments[0])})"
         order = (f"({source.text(by.expression)}) AS o{k}" for k, by in enumerate(call.within))
-        return sw.collect_list, [f"CASE WHEN {value} IS NOT NULL THEN struct({value} AS v, {', '.join(order)}) END"], {}
+        return (
+            agg.collect_list,
+            [f"CASE WHEN {value} IS NOT NULL THEN struct({value} AS v, {', '.join(order)}) END"],
+            {},
+        )
     if call.within and [source.key(by.expression) for by in call.within] != [source.key(arguments[0])]:
         raise source.error(
             call.within[0].expression,
             f"{name} of distinct values has no row to take the order from: they are ordered by themselves only",
         )
-    return sw.collect_set, [arguments[0]], {}
+    return agg.collect_set, [arguments[0]], {}
 
 
 def _by_spark(source: Source, call: Call) -> bool:
@@ -280,7 +284,7 @@ def _within_group(source: Source, call: Call) -> tuple[Make, list[Span | str], d
         return None
     by = call.within[0]
     if call.name == "mode" and not call.arguments and not by.descending:
-        return sw.mode, [by.expression], {}
+        return agg.mode, [by.expression], {}
     if call.name not in ("percentile_cont", "percentile_disc") or len(call.arguments) != 1:
         return None
     given = literal(source, call.arguments[0])
@@ -288,10 +292,10 @@ def _within_group(source: Source, call: Call) -> tuple[Make, list[Span | str], d
     if isinstance(fractions, bool | str) or fractions is None:
         return None
     if call.name == "percentile_disc":
-        return None if by.descending else (sw.percentile_disc, [by.expression], {"fraction": fractions})
+        return None if by.descending else (agg.percentile_disc, [by.expression], {"fraction": fractions})
     if by.descending:
         fractions = [1 - q for q in fractions] if isinstance(fractions, list) else 1 - fractions
-    return sw.percentile, [by.expression], {"fraction": fractions}
+    return agg.percentile, [by.expression], {"fraction": fractions}
 
 
 def _fractions(source: Source, span: Span) -> list[float] | None:
@@ -336,14 +340,14 @@ def frame(source: Source, spec: Spec, column: Column) -> Between:
     """
     given = spec.frame
     if given is None:
-        return sw.range_between(-sw.UNBOUNDED, 0) if spec.order else sw.rows_between(-sw.UNBOUNDED, sw.UNBOUNDED)
+        return range_between(-UNBOUNDED, 0) if spec.order else rows_between(-UNBOUNDED, UNBOUNDED)
     if given.unit == "RANGE" and (given.start.offset or given.end.offset) and len(spec.order) != 1:
         raise source.error(
             given.span, f"RANGE with an offset measures along one ORDER BY expression, and there are {len(spec.order)}"
         )
     if given.unit == "GROUPS" and not spec.order:
         raise source.error(given.span, "GROUPS counts groups of rows of equal order, and there is no ORDER BY")
-    between = {"ROWS": sw.rows_between, "RANGE": sw.range_between, "GROUPS": sw.groups_between}[given.unit]
+    between = {"ROWS": rows_between, "RANGE": range_between, "GROUPS": groups_between}[given.unit]
     try:
         start, end = (_offset(source, given, bound, column) for bound in (given.start, given.end))
         if crosses(start, end) and not (given.start.following and given.end.preceding):
@@ -378,7 +382,7 @@ def beyond_spark(spec: Spec) -> tuple[Span, str] | None:
 
 def _offset(source: Source, given: Frame, bound: Bound, column: Column) -> Any:
     if bound.unbounded:
-        return sw.UNBOUNDED if bound.following else -sw.UNBOUNDED
+        return UNBOUNDED if bound.following else -UNBOUNDED
     if bound.offset is None:
         return 0
     value = constant(source, bound.offset)
@@ -386,7 +390,7 @@ def _offset(source: Source, given: Frame, bound: Bound, column: Column) -> Any:
         raise source.error(bound.offset, "a bound of a frame is NULL, and no row is so far away")
     if value is None:
         text = source.text(bound.offset)
-        return sw.col(column(bound.offset if bound.following else f"-({text})"))
+        return col(column(bound.offset if bound.following else f"-({text})"))
     if isinstance(value, str | bool) or (given.unit != "RANGE" and not isinstance(value, int)):
         wanted = "a number or an INTERVAL" if given.unit == "RANGE" else f"a whole number of {given.unit.lower()}"
         raise source.error(bound.offset, f"an offset of {given.unit} is {wanted}")

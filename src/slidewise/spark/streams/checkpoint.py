@@ -13,10 +13,10 @@ from weakref import WeakKeyDictionary
 
 from slidewise.errors import InvalidInput, StateError
 from slidewise.serialization import envelope
+from slidewise.serialization.definition import Definition
 from slidewise.spark.streams.state_store import Bucket
 from slidewise.spark.streams.stream_task import RESULT, StreamTask
 from slidewise.spark.streams.text import from_text
-from slidewise.templates.fingerprint import Definition
 
 #: the state variables of a bucket, in Spark's checkpoint
 META, PIECES = "meta", "pieces"
@@ -100,7 +100,7 @@ def check_task(spark: Any, task: StreamTask, path: str) -> Check:
 
 def compare(task: StreamTask, path: str, metas: list[bytes]) -> Check:
     """What the meta values of one operator's buckets say about a task."""
-    here = task.words()
+    here = task.definition()
     new, changed, gone, refused = set[str](), set[str](), set[str](), None
     for meta in metas:
         try:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import pyarrow as pa
 
 from slidewise.errors import StateError
+from slidewise.serialization.definition import Definition, differences
 from slidewise.spark.streams.finality import lookback
-from slidewise.spark.streams.stream_task import RESULT, ZONE, StreamTask, window_words
-from slidewise.templates.fingerprint import Definition, differences
+from slidewise.spark.streams.stream_task import RESULT, ZONE, StreamTask, canonical_window
 from slidewise.windows.definitions import WindowDefinition
 from slidewise.windows.durations import CalendarDuration, Duration
 
@@ -46,12 +46,12 @@ def measure_extent(window: WindowDefinition, task: StreamTask) -> tuple[str, int
 
 def itself(window: WindowDefinition) -> str:
     """The kind of a window of which nothing else tells what it holds."""
-    return " | ".join(window_words(window))
+    return " | ".join(canonical_window(window))
 
 
 def require_sound(task: StreamTask, saved: Definition, kept: pa.Schema | None, had: Extents) -> None:
     """Refuse a state of another definition, unless only results differ, and it has what those need."""
-    here = task.words()
+    here = task.definition()
     fixed = {part for part in {**saved, **here} if not part.startswith(RESULT) and part != ZONE}
     if len({saved.get(ZONE), here.get(ZONE)} - {None}) > 1:
         raise StateError(

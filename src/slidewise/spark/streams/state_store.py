@@ -5,9 +5,9 @@ binary tree over the bits of the key's hash, and a piece that is too large is sp
 changes few keys at 4 KB, and one of which it changes most only at 1 MB, since each piece has its own cost. For that
 reason two halves of which it changes most are joined again. A small meta value names the leaves, and when each is due.
 
-Every value is sealed with the format's version, the definition's fingerprint and a checksum (slidewise.state). The meta
+Every value is sealed with the format's version, the definition's fingerprint and a checksum (envelope.py). The meta
 value has the definition in words and is read first: it says what has changed, and pieces need the fingerprint only. It
-also says what pieces of earlier definitions have, where results came or went (restart.py): those are read as they are,
+also says what pieces of earlier definitions have, where results came or went (compatibility.py): those are read as they are,
 and written in the form of today.
 """
 
@@ -22,10 +22,10 @@ import pyarrow as pa
 
 from slidewise.errors import StateError
 from slidewise.serialization import codec, envelope
+from slidewise.serialization.definition import differences, fingerprint
 from slidewise.spark.streams.compatibility import measure_extents, require_sound
 from slidewise.spark.streams.pending_rows import WaitingRoom
 from slidewise.spark.streams.stream_task import HASH, NEVER, StreamTask
-from slidewise.templates.fingerprint import differences, fingerprint
 
 #: A piece of more bytes is split, unless it is of one hash: where at least half of its keys have changed, and where
 #: fewer have. 1,000 keys of 1,000 rows, all of which change: 0.3 ms of CPU time for each piece.
@@ -151,7 +151,7 @@ class Bucket:
 
     def __init__(self, store: Store, task: StreamTask) -> None:
         self.store = store
-        self._task, self._definition = task, task.words()
+        self._task, self._definition = task, task.definition()
         self._short = {FINGERPRINT: fingerprint(self._definition).hex()}
         schemas = self._schemas(task.history)
         self.empty = Held(*(schema.empty_table() for schema in schemas))

@@ -12,7 +12,8 @@ from slidewise.columns.sorting import OrderColumn
 from slidewise.columns.two_phase import Division, division
 from slidewise.errors import InvalidInput
 from slidewise.events.ordering import require_results_that_stay
-from slidewise.templates.fingerprint import Definition, is_built_in, of_aggregation, words
+from slidewise.serialization.definition import Definition
+from slidewise.templates.canonical_form import canonical_text, define_aggregation, is_built_in
 from slidewise.windows.definitions import PunctuationWindow, WindowDefinition, canonical
 from slidewise.windows.durations import CalendarDuration
 
@@ -142,27 +143,27 @@ class StreamTask:
             return rows
         return rows.cast(pa.schema([(field.name, _in_zone(field.type, self.zone)) for field in rows.schema]))
 
-    def words(self) -> Definition:
+    def definition(self) -> Definition:
         """The definition in words: what saved state is compared with."""
         # Of slides, the others are those that results read.
         columns = [*self.partition_by, *(by.name for by in self.order_by)] if self.slides else self.rows.names
         said = {
             "partition_by": ", ".join(self.partition_by),
-            "order_by": ", ".join(words(_as_default(by)) for by in self.order_by),
+            "order_by": ", ".join(canonical_text(_as_default(by)) for by in self.order_by),
             "columns": ", ".join(f"{name} {self.rows.field(name).type}" for name in columns),
             "emit": self.emit,
-            "forget_after": words(self.forget_after),
+            "forget_after": canonical_text(self.forget_after),
             "result": "slides" if self.slides else "rows",
             "buckets": str(self.buckets),
         }
         if self.slices:
             said["kept"] = "slices"
         if self.keep is not None:
-            said |= {"late": "revise", "keep": words(self.keep)}
+            said |= {"late": "revise", "keep": canonical_text(self.keep)}
         if self.zone is not None:
             said[ZONE] = self.zone
         for name, over in self.expressions.items():
-            parts = [*window_words(over.window), *of_aggregation(over.aggregation).values()]
+            parts = [*canonical_window(over.window), *define_aggregation(over.aggregation).values()]
             said[f"{RESULT}{name}"] = " | ".join(parts)
         return said
 
@@ -216,10 +217,10 @@ def depends_on_zone(task: StreamTask) -> bool:
     return False
 
 
-def window_words(window: WindowDefinition) -> list[str]:
+def canonical_window(window: WindowDefinition) -> list[str]:
     """A window in words, its predicates by their code."""
     punctuations = [w for w in (window, window.every) if isinstance(w, PunctuationWindow)]
-    return [repr(canonical(window)), *(words(w.predicate) for w in punctuations)]
+    return [repr(canonical(window)), *(canonical_text(w.predicate) for w in punctuations)]
 
 
 def check_windows(task: StreamTask) -> None:

@@ -1,4 +1,4 @@
-"""What a state belongs to: a definition in words, its fingerprint, and how two of them differ.
+"""The canonical form of structures and aggregations: the definition that their state belongs to.
 
 State is only good for the definition that made it. Built-in aggregations are told apart by name, columns,
 parameters and a version; your own also by their code, since nothing else says what their partials mean. Code
@@ -8,23 +8,19 @@ counts it up when the meaning of its partials changes) is told apart by that num
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
 from slidewise.aggregations.base import FUNCTIONS, Aggregation
+from slidewise.aggregations.code_digest import content_digest
 from slidewise.registry.entries import AlgorithmEntry
-from slidewise.serialization import codec
-from slidewise.templates.digest import content_digest
-
-#: What is defined, and how; in the order in which differences are told.
-Definition = dict[str, str]
+from slidewise.serialization.definition import Definition
 
 _BUILT_IN = "slidewise.aggregations."
 
 
-def of_swag(
+def define_swag(
     entry: AlgorithmEntry, aggregation: Aggregation, options: Mapping[str, Any], fields: Mapping[str, Any]
 ) -> Definition:
     """The definition of one data structure; `fields` is the layout of its state.
@@ -34,18 +30,18 @@ def of_swag(
     layout = [f"{name}: {getattr(kind, '__name__', kind)}" for name, kind in fields.items()]
     return {
         "algorithm": entry.name,
-        **of_aggregation(aggregation),
-        "options": words(options),
+        **define_aggregation(aggregation),
+        "options": canonical_text(options),
         "layout": ", ".join([*layout, *getattr(entry.module, "LAYOUT", ())]),
     }
 
 
-def of_aggregation(aggregation: Aggregation) -> Definition:
+def define_aggregation(aggregation: Aggregation) -> Definition:
     """The definition of an aggregation."""
     definition = {
         "aggregation": aggregation.name,
         "columns": ", ".join(aggregation.columns),
-        "parameters": words(aggregation.parameters),
+        "parameters": canonical_text(aggregation.parameters),
         **({"where": aggregation.where} if aggregation.where is not None else {}),
     }
     if is_built_in(aggregation) or aggregation.state_version is not None:
@@ -58,10 +54,10 @@ def is_built_in(aggregation: Aggregation) -> bool:
     return type(aggregation).__module__.startswith(_BUILT_IN)
 
 
-def words(value: Any) -> str:
+def canonical_text(value: Any) -> str:
     """A value as text that is the same in every process: never an address, a function by its code."""
     if isinstance(value, Mapping):
-        return ", ".join(f"{k}={words(v)}" for k, v in value.items())
+        return ", ".join(f"{k}={canonical_text(v)}" for k, v in value.items())
     if callable(value):
         return _code(value)
     text = repr(value)
@@ -78,17 +74,3 @@ def _code(*functions: Any) -> str:
 def _name(x: Any) -> str:
     named = x if hasattr(x, "__qualname__") else x if isinstance(x, ModuleType) else type(x)
     return f"{named.__module__}.{named.__qualname__}" if hasattr(named, "__qualname__") else named.__name__
-
-
-def fingerprint(definition: Definition) -> bytes:
-    """16 bytes that stand for the definition."""
-    return hashlib.blake2b(codec.encode(definition), digest_size=16).digest()
-
-
-def differences(saved: Definition, here: Definition) -> str:
-    """What differs, in words."""
-    return "; ".join(
-        f"{part} was {saved.get(part) or 'not given'}, and is {here.get(part) or 'not given'} here"
-        for part in dict.fromkeys([*here, *saved])
-        if saved.get(part) != here.get(part)
-    )
