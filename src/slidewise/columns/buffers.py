@@ -67,3 +67,14 @@ class Part(Room):
         """The array that this one is a stretch of; None where it is not from here."""
         name = next((name for name, part in self._made.items() if part is array), None)
         return None if name is None else self._whole._made[name]
+
+
+# ---- which results are not null: an array of booleans, or one True that stands for all of them
+def all_valid(count: int) -> np.ndarray:
+    """No result is null; not to be written to."""
+    return np.broadcast_to(True, count)
+
+
+def every(valid: np.ndarray) -> bool:
+    """Whether no result is null: at once where one value stands for all."""
+    return valid.strides == (0,) or bool(valid.all())

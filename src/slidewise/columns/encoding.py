@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.values import hashable
-from slidewise.columns.valid import all_valid, every
+from slidewise.columns.buffers import all_valid, every
 from slidewise.errors import InvalidInput
 
 #: results of an encoding, and which of them are not null, as Arrow

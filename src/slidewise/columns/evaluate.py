@@ -24,9 +24,9 @@ from slidewise.aggregations.ranks import Percentile
 from slidewise.aggregations.sums import Avg, Count, Sum
 from slidewise.columns import encoding, fused
 from slidewise.columns.arranged import Data, View
+from slidewise.columns.buffers import every
 from slidewise.columns.frames.bounds import Frames, Pieces, Scattered
 from slidewise.columns.threads import compute_keys
-from slidewise.columns.valid import every
 from slidewise.planner.choose import Situation, choose
 from slidewise.planner.sharing import VARIANCES, base_of, may_join, read_off
 

@@ -14,9 +14,9 @@ from slidewise.aggregations.ranks import Percentile
 from slidewise.aggregations.trial import partial_dtype, result_dtype
 from slidewise.aggregations.values import plain
 from slidewise.columns import fused_kernel
+from slidewise.columns.buffers import all_valid
 from slidewise.columns.frames.bounds import Frames, KeyedTrailingRows, Pieces, Scattered
 from slidewise.columns.fused import Joint, joint
-from slidewise.columns.valid import all_valid
 from slidewise.errors import IllegalPair
 from slidewise.registry import algorithm as algorithm_entry
 from slidewise.registry import require_legal

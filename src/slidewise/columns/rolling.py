@@ -14,12 +14,12 @@ from slidewise.aggregations.over import Over
 from slidewise.aggregations.sums import Count
 from slidewise.columns.arranged import Data
 from slidewise.columns.arrays import arrow_to_numpy, in_kind, is_array
+from slidewise.columns.buffers import every
 from slidewise.columns.encoding import encoding_for, results, type_by_trial, whole_numbers
 from slidewise.columns.evaluate import Evaluation, situation
 from slidewise.columns.execute import Columns, compute
 from slidewise.columns.frames import bounds
 from slidewise.columns.sources import Arrays
-from slidewise.columns.valid import every
 from slidewise.errors import InvalidInput
 from slidewise.planner.choose import choose
 from slidewise.windows.definitions import Between, Frames, RowsWindow, WindowDefinition, window_of

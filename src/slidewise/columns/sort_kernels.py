@@ -107,3 +107,25 @@ def radix_pass(keys, rows, counts, shift, keys_out, rows_out):
         keys_out[place[digit]] = key
         rows_out[place[digit]] = rows[i]
         place[digit] += 1
+
+
+# ---- moving values between the order of the input and that of keys
+@cached_njit
+def gather(values, index, out, first, last):
+    """out[i] = values[index[i]]."""
+    for i in range(first, last):
+        out[i] = values[index[i]]
+
+
+@cached_njit
+def scatter(values, index, out, first, last):
+    """out[index[i]] = values[i]."""
+    for i in range(first, last):
+        out[index[i]] = values[i]
+
+
+@cached_njit
+def invert(index, out, first, last):
+    """out[index[i]] = i."""
+    for i in range(first, last):
+        out[index[i]] = i

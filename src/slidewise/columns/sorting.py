@@ -109,9 +109,9 @@ class Arrangement:
         return out
 
     def _move(self, kernel: str, *arrays: np.ndarray) -> None:
-        from slidewise.columns import move_kernels
+        from slidewise.columns import sort_kernels
 
-        run = getattr(move_kernels, kernel)
+        run = getattr(sort_kernels, kernel)
         in_slices(len(arrays[0]), self.threads, lambda k, first, last: run(*arrays, first, last))
 
 

@@ -10,10 +10,9 @@ from itertools import pairwise
 import numpy as np
 
 from slidewise.aggregations.base import Aggregation
-from slidewise.columns.buffers import Part, Room
+from slidewise.columns.buffers import Part, Room, all_valid, every
 from slidewise.columns.execute import Columns, Results, compute, compute_jointly
 from slidewise.columns.frames.bounds import Frames, Pieces, Scattered
-from slidewise.columns.valid import all_valid, every
 from slidewise.errors import InvalidInput
 from slidewise.registry import algorithm as algorithm_entry
 

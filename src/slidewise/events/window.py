@@ -7,14 +7,12 @@ from typing import Any, Literal
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.errors import InvalidInput
-from slidewise.events.changes import alike
 from slidewise.events.clock_guard import Now, guard_of
 from slidewise.events.deadlines import Agenda
 from slidewise.events.engines.base import Engine
 from slidewise.events.ordering import Late, Order, checked_length, require_results_that_stay
-from slidewise.events.plan import Due, Plan
-from slidewise.events.planning import engine_class, plan_for
-from slidewise.events.result import Failed, Result
+from slidewise.events.plan import Due, Plan, engine_class, plan_for
+from slidewise.events.result import Failed, Result, alike
 from slidewise.events.row_reader import Row
 from slidewise.events.watermark import BEGIN, END, Mark
 from slidewise.windows.clock import Clock

@@ -10,7 +10,7 @@ from microbatches import SCHEMA, SECOND, SLIDES, Stream, batch, batches, on_time
 from microbatches import small_pieces as small_pieces
 
 import slidewise as sw
-from slidewise.events.changes import alike
+from slidewise.events.result import alike
 from slidewise.spark.streams.last_results import unlike
 
 RESULTS = {"n": sw.count(), "peak": sw.max("x"), "last": sw.last("note"), "low": sw.min("odo")}

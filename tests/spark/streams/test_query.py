@@ -11,7 +11,7 @@ from microbatches import on_time, same
 import slidewise as sw
 import slidewise.spark as sws
 from slidewise.errors import InvalidInput
-from slidewise.events.changes import alike
+from slidewise.events.result import alike
 from slidewise.spark.session import PARTITIONS, PROVIDER, ROCKSDB
 
 FEATURES = {

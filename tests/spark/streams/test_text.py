@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from slidewise.spark.streams.text import from_text, to_text
+from slidewise.spark.streams.wire import from_text, to_text
 
 
 @given(st.binary(max_size=600))

@@ -15,8 +15,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from slidewise.columns.buffers import all_valid
 from slidewise.columns.holistic import interpreted
-from slidewise.columns.valid import all_valid
 from slidewise.errors import InvalidInput
 
 Result = tuple[np.ndarray, np.ndarray]

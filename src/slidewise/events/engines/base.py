@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from slidewise.events.plan import Due, Plan
 from slidewise.events.row_reader import Row
 from slidewise.events.watermark import Deadline, Mark
+
+if TYPE_CHECKING:
+    from slidewise.events.plan import Due, Plan
 
 
 class Engine:

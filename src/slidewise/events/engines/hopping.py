@@ -7,14 +7,16 @@ come.
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slidewise.events.engines.base import Engine
 from slidewise.events.partials import SliceHolder
-from slidewise.events.plan import Due, Plan
 from slidewise.events.row_reader import Row
 from slidewise.events.watermark import Deadline, Mark
 from slidewise.windows.definitions import RowsWindow
+
+if TYPE_CHECKING:
+    from slidewise.events.plan import Due, Plan
 
 
 class SlicedRows(Engine):

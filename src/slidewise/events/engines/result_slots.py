@@ -10,7 +10,6 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from slidewise.events.plan import Plan
 from slidewise.events.row_reader import Row
 from slidewise.events.triggers import row_slide
 from slidewise.events.watermark import Deadline, Mark
@@ -18,6 +17,7 @@ from slidewise.windows.definitions import RowsWindow
 
 if TYPE_CHECKING:
     from slidewise.events.engines.retained import Kept
+    from slidewise.events.plan import Plan
 
 Where = tuple[Any, dict[str, Any]]
 

@@ -7,15 +7,17 @@ Which results there are, and how they are told apart, is the business of the slo
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slidewise.events.engines.base import Engine
 from slidewise.events.engines.result_slots import slots_for
 from slidewise.events.partials import RangeHolder
-from slidewise.events.plan import Due, Plan
 from slidewise.events.row_reader import Row
 from slidewise.events.watermark import ALREADY, BEGIN, NEVER, Deadline, Mark
 from slidewise.windows.reach import UNBOUNDED, OffsetColumn
+
+if TYPE_CHECKING:
+    from slidewise.events.plan import Due, Plan
 
 #: Rows are looked through for ones to forget when there are so many, and again when they have doubled.
 FEWEST = 64

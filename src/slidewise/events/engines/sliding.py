@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slidewise.events.engines.base import Engine
 from slidewise.events.partials import RowHolder, RunningHolder
-from slidewise.events.plan import Due, Plan
 from slidewise.events.row_reader import Row
 from slidewise.events.triggers import row_slide
 from slidewise.events.watermark import Deadline, Mark
+
+if TYPE_CHECKING:
+    from slidewise.events.plan import Due, Plan
 
 
 class Sliding(Engine):

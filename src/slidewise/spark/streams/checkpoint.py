@@ -16,7 +16,7 @@ from slidewise.serialization import envelope
 from slidewise.serialization.definition import Definition
 from slidewise.spark.streams.state_store import Bucket
 from slidewise.spark.streams.stream_task import RESULT, StreamTask
-from slidewise.spark.streams.text import from_text
+from slidewise.spark.streams.wire import from_text
 
 #: the state variables of a bucket, in Spark's checkpoint
 META, PIECES = "meta", "pieces"

@@ -18,8 +18,7 @@ from slidewise.spark.streams.pipeline import Processing
 from slidewise.spark.streams.run import processing_of
 from slidewise.spark.streams.step_data import Step
 from slidewise.spark.streams.stream_task import StreamTask
-from slidewise.spark.streams.text import from_text, to_text
-from slidewise.spark.streams.wire import BLOB, Packing
+from slidewise.spark.streams.wire import BLOB, Packing, from_text, to_text
 
 #: the column of marker rows, which tell how many rows were left out: late ones, or, below zero, those without a time;
 #: null in all others. Every column costs every row.

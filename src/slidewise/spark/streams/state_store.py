@@ -6,9 +6,9 @@ changes few keys at 4 KB, and one of which it changes most only at 1 MB, since e
 reason two halves of which it changes most are joined again. A small meta value names the leaves, and when each is due.
 
 Every value is sealed with the format's version, the definition's fingerprint and a checksum (envelope.py). The meta
-value has the definition in words and is read first: it says what has changed, and pieces need the fingerprint only. It
-also says what pieces of earlier definitions have, where results came or went (compatibility.py): those are read as they are,
-and written in the form of today.
+value has the definition in words and is read first: it says what has changed, and pieces need the fingerprint only.
+It also says what pieces of earlier definitions have, where results came or went (compatibility.py): those are read as
+they are, and written in the form of today.
 """
 
 from __future__ import annotations
