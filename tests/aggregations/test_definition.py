@@ -1,8 +1,11 @@
 """A class that cannot be an aggregation is refused where it is written or made, with what to change."""
 
+import numpy as np
 import pytest
 
 import slidewise as sw
+from slidewise.aggregations.base import SHORTCUTS, Aggregation
+from slidewise.aggregations.extremes import Max
 
 
 def test_lift_with_self_is_refused_when_the_class_is_written():
@@ -31,3 +34,17 @@ def test_invertible_without_inverse_is_refused():
 
     with pytest.raises(sw.InvalidInput, match="has no inverse"):
         sw.swag("subtract_on_evict", Claims)
+
+
+def test_shortcuts_are_not_inherited():
+    """A subclass computes something else: what is true of Max's results, and Spark's call for it, is not of its own."""
+
+    class Second(Max):
+        def lower(s):
+            return s - 1
+
+    declared = {name for name in SHORTCUTS if getattr(Max, name) != getattr(Aggregation, name)}
+    assert declared == {"picks_row", "merges_as", "without_nan", "spark_call"}
+    assert all(getattr(Second, name) == getattr(Aggregation, name) for name in SHORTCUTS)
+    x = np.array([3.0, 1.0, 2.0])
+    assert sw.with_columns({"x": x}, s=Second("x").over(2), m=sw.max("x").over(2))["s"].tolist() == [2, 2, 1]

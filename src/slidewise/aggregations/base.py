@@ -34,6 +34,18 @@ PROPERTIES = (
     "most_frequent",
 )
 
+#: what makes an aggregation faster; not inherited, since a subclass computes something else
+SHORTCUTS = (
+    "needs_only_bounds",
+    "derived_from",
+    "from_squares",
+    "picks_row",
+    "merges_as",
+    "exact_in_units",
+    "without_nan",
+    "spark_call",
+)
+
 
 class _Filtering(type):
     """Every aggregation takes `where=`, whatever its own parameters are."""
@@ -128,6 +140,25 @@ class Aggregation(metaclass=_Filtering):
     #: The names of the parts where a result is a tuple (m4); () where it is one value.
     result_fields: tuple[str, ...] = ()
 
+    # Shortcuts: no engine knows an aggregation by its class. Each class declares its own, and inherits none.
+    #: The bounds of a frame tell the result: how many rows it has, and which stands where.
+    needs_only_bounds: ClassVar[bool] = False
+    #: The aggregation of the same column whose result, with the number of rows, gives this one's.
+    derived_from: ClassVar[type[Aggregation] | None] = None
+    #: Of variances, which share their sum of squared deviations: by how much less than the rows to divide it, and
+    #: whether to take the root.
+    from_squares: ClassVar[tuple[int, bool] | None] = None
+    #: The result is that of one row, which stands for all rows before it.
+    picks_row: ClassVar[bool] = False
+    #: What gives the result of all rows from results of parts of them: the same aggregation, or a sum.
+    merges_as: ClassVar[Literal["itself", "sum"] | None] = None
+    #: Decimals and durations are summed in the integers that they are made of.
+    exact_in_units: ClassVar[bool] = False
+    #: What to put in place of its functions for floats without NaN.
+    without_nan: ClassVar[dict[str, Any]] = {}
+    #: The same in Spark SQL, where that has our rules: {0}, {1} are the columns, {n} a parameter.
+    spark_call: ClassVar[str | None] = None
+
     #: The form for frames of which the number of rows is known (sba.run_counted); compiled variants only.
     counted: Aggregation | None = None
 
@@ -173,6 +204,9 @@ class Aggregation(metaclass=_Filtering):
         super().__init_subclass__(**kwargs)
         if "name" not in cls.__dict__:
             cls.name = cls.__name__
+        for name in SHORTCUTS:
+            if name not in cls.__dict__:
+                setattr(cls, name, getattr(Aggregation, name))
         for name in FUNCTIONS:
             function = cls.__dict__.get(name)
             if inspect.isfunction(function):

@@ -37,6 +37,8 @@ class CollectList(_Collected):
     """
 
     name = "collect_list"
+    needs_only_bounds = True
+    spark_call = "collect_list({0})"
     identity = ()
     invertible = True
     exactly_invertible = True

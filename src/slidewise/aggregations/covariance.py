@@ -34,6 +34,7 @@ class CovarSamp(TwoColumns):
     """
 
     name = "covar_samp"
+    spark_call = "covar_samp({0}, {1})"
     accepts = ("number",)
     identity = (0, 0.0, 0.0, 0.0)
     commutative = True
@@ -81,6 +82,7 @@ class Corr(TwoColumns):
     """
 
     name = "corr"
+    spark_call = "corr({0}, {1})"
     accepts = ("number",)
     identity = (0, 0.0, 0.0, 0.0, 0.0, 0.0)
     commutative = True

@@ -54,6 +54,7 @@ class SumDistinct(OfDistinct):
     """
 
     name = "sum_distinct"
+    exact_in_units = True
     of = Sum()
 
 
@@ -68,4 +69,5 @@ class AvgDistinct(OfDistinct):
     """
 
     name = "avg_distinct"
+    exact_in_units = True
     of = Avg()

@@ -36,6 +36,8 @@ class BoolAnd(OneColumn):
     """
 
     name = "bool_and"
+    merges_as = "itself"
+    spark_call = "bool_and({0})"
     accepts = ("boolean",)
     kind = "distributive"
     identity = True
@@ -64,6 +66,8 @@ class BoolOr(OneColumn):
     """
 
     name = "bool_or"
+    merges_as = "itself"
+    spark_call = "bool_or({0})"
     accepts = ("boolean",)
     kind = "distributive"
     identity = False
@@ -120,6 +124,8 @@ class BitOr(_Bits):
     """
 
     name = "bit_or"
+    merges_as = "itself"
+    spark_call = "bit_or({0})"
     identity = 0
 
     def combine(a, b):
@@ -137,6 +143,8 @@ class BitAnd(_Bits):
     """
 
     name = "bit_and"
+    merges_as = "itself"
+    spark_call = "bit_and({0})"
     identity = -1
 
     def combine(a, b):
@@ -157,6 +165,8 @@ class BitXor(_Bits):
     """
 
     name = "bit_xor"
+    merges_as = "itself"
+    spark_call = "bit_xor({0})"
     identity = 0
     invertible = True
     exactly_invertible = True

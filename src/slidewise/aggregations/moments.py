@@ -94,6 +94,8 @@ class VarPop(OneColumn):
     """
 
     name = "var_pop"
+    from_squares = (0, False)
+    spark_call = "var_pop({0})"
     accepts = ("number",)
     identity = (0, 0.0, 0.0)
     commutative = True
@@ -142,6 +144,8 @@ class StddevPop(VarPop):
     """
 
     name = "stddev_pop"
+    from_squares = (0, True)
+    spark_call = "stddev_pop({0})"
 
     def lower(s):
         return math.sqrt(s[2] / s[0])
@@ -158,6 +162,8 @@ class VarSamp(VarPop):
     """
 
     name = "var_samp"
+    from_squares = (1, False)
+    spark_call = "var_samp({0})"
 
     def lower(s):
         return s[2] / (s[0] - 1)
@@ -177,6 +183,8 @@ class Stddev(VarSamp):
     """
 
     name = "stddev"
+    from_squares = (1, True)
+    spark_call = "stddev_samp({0})"
 
     def lower(s):
         return math.sqrt(s[2] / (s[0] - 1))
@@ -190,6 +198,9 @@ class SquaredDeviations(VarPop):
     def lower(s):
         return s[2]
 
+
+for _variance in (VarPop, StddevPop, VarSamp, Stddev):
+    _variance.derived_from = SquaredDeviations
 
 _COUNTED = {
     "squared_deviations": (_squares_about, _has_one),
@@ -211,6 +222,7 @@ class Skewness(OneColumn):
     """
 
     name = "skewness"
+    spark_call = "skewness({0})"
     accepts = ("number",)
     identity = (0, 0.0, 0.0, 0.0)
     commutative = True
@@ -269,6 +281,7 @@ class Kurtosis(OneColumn):
     """
 
     name = "kurtosis"
+    spark_call = "kurtosis({0})"
     accepts = ("number",)
     identity = (0, 0.0, 0.0, 0.0, 0.0)
     commutative = True

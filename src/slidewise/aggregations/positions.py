@@ -27,6 +27,9 @@ class First(Aggregation):
     """
 
     name = "first"
+    needs_only_bounds = True
+    picks_row = True
+    spark_call = "first_value({0})"
     accepts = ("carried",)
     selective = True
     keeps_type = True
@@ -60,6 +63,9 @@ class Last(First):
     """
 
     name = "last"
+    needs_only_bounds = True
+    picks_row = True
+    spark_call = "last_value({0})"
 
     def combine(a, b):
         return b if b[0] else a
@@ -79,6 +85,8 @@ class NthValue(Aggregation):
     """
 
     name = "nth_value"
+    needs_only_bounds = True
+    spark_call = "nth_value({0}, {n})"
     accepts = ("carried",)
     unary_lower = False
     keeps_type = True

@@ -80,6 +80,7 @@ class RegrCount(_Pairs):
     """
 
     name = "regr_count"
+    spark_call = "regr_count({0}, {1})"
     kind = "distributive"
     identity = 0
     empty = 0
@@ -142,6 +143,7 @@ class RegrSxx(_Pairs):
     """
 
     name = "regr_sxx"
+    spark_call = "regr_sxx({0}, {1})"
     identity = (0, 0.0, 0.0)
     of_numbers = staticmethod(_lift_squares_of_x)
     combine = staticmethod(VarPop.combine)
@@ -162,6 +164,7 @@ class RegrSyy(RegrSxx):
     """
 
     name = "regr_syy"
+    spark_call = "regr_syy({0}, {1})"
     of_numbers = staticmethod(_lift_squares_of_y)
 
 
@@ -176,6 +179,7 @@ class RegrSxy(_Pairs):
     """
 
     name = "regr_sxy"
+    spark_call = "regr_sxy({0}, {1})"
     identity = (0, 0.0, 0.0, 0.0)
     of_numbers = staticmethod(_lift_products)
     combine = staticmethod(CovarSamp.combine)
@@ -196,6 +200,7 @@ class CovarPop(RegrSxy):
     """
 
     name = "covar_pop"
+    spark_call = "covar_pop({0}, {1})"
 
     def __init__(self, column1: str | None = None, column2: str | None = None) -> None:
         super().__init__(column1, column2)
@@ -215,6 +220,7 @@ class RegrSlope(_Pairs):
     """
 
     name = "regr_slope"
+    spark_call = "regr_slope({0}, {1})"
     identity = (0, 0.0, 0.0, 0.0, 0.0, 0.0)
     of_numbers = staticmethod(_lift_line)
     combine = staticmethod(Corr.combine)
@@ -238,6 +244,7 @@ class RegrIntercept(RegrSlope):
     """
 
     name = "regr_intercept"
+    spark_call = "regr_intercept({0}, {1})"
 
     def lower(s):
         return s[1] - s[5] / s[4] * s[2]
@@ -254,6 +261,7 @@ class RegrR2(RegrSlope):
     """
 
     name = "regr_r2"
+    spark_call = "regr_r2({0}, {1})"
 
     def lower(s):
         if s[3] == 0.0:

@@ -72,6 +72,9 @@ class Count(Aggregation):
     """
 
     name = "count"
+    needs_only_bounds = True
+    merges_as = "sum"
+    spark_call = "count({0})"
     kind = "distributive"
     identity = 0
     empty = 0
@@ -108,6 +111,8 @@ class Sum(OneColumn):
     """
 
     name = "sum"
+    exact_in_units = True
+    spark_call = "sum({0})"
     accepts = ("amount",)
     kind = "distributive"
     identity = 0
@@ -161,6 +166,9 @@ class Avg(OneColumn):
     """
 
     name = "avg"
+    derived_from = Sum
+    exact_in_units = True
+    spark_call = "avg({0})"
     accepts = ("amount",)
     identity = (0, 0)
     commutative = True

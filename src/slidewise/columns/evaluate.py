@@ -28,7 +28,7 @@ from slidewise.columns.buffers import every
 from slidewise.columns.frames.bounds import Frames, Pieces, Scattered
 from slidewise.columns.threads import compute_keys
 from slidewise.planner.choose import Situation, choose
-from slidewise.planner.sharing import VARIANCES, base_of, may_join, read_off
+from slidewise.planner.sharing import base_of, may_join, read_off
 
 #: results in the arranged order, and which of them are not null
 Result = tuple[np.ndarray, np.ndarray]
@@ -151,14 +151,14 @@ class Evaluation:
         base = base_of(over, self.wanted)
         if base is None:
             return None
-        if type(over.aggregation) is Avg:
+        if over.aggregation.from_squares is None:
             column = view.arguments(over.aggregation)[0].values
             if column.dtype.kind != "f" and not _exact_as_floats(column, frames.longest):
                 return None
             total, valid = self._computed(base, view, frames)
             return quotients(total, frames), valid
         squares, valid = self._computed(base, view, frames)
-        less, root = VARIANCES[type(over.aggregation)]
+        less, root = over.aggregation.from_squares
         counts = frames.count - less
         with np.errstate(invalid="ignore", divide="ignore"):
             out = squares / counts
@@ -168,7 +168,7 @@ class Evaluation:
     def _is_exact(self, aggregation: Aggregation) -> bool:
         """Whether the aggregation is in the integers that the column's values are made of."""
         kinds = (encoding.family(self.data.array(name).type) for name in aggregation.columns[:1])
-        return isinstance(aggregation, Sum | Avg | OfDistinct) and next(kinds) in ("decimal", "duration")
+        return aggregation.exact_in_units and next(kinds) in ("decimal", "duration")
 
     def _exact(self, over: Over, view: View, frames: Frames, due: np.ndarray | None) -> pa.Array:
         """Sums and means in the integers that decimals and durations are made of."""

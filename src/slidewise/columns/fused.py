@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from slidewise.aggregations.base import Aggregation
-from slidewise.aggregations.extremes import Max, Min
 from slidewise.aggregations.trial import is_ours, partial_dtype, typed_identity
 from slidewise.templates.compile import code_digest
 
@@ -58,34 +57,15 @@ def joinable(op: Aggregation, count: int) -> bool:
 
 
 # ---- columns without NaN
-def _larger_number(a, b):  # type: ignore[no-untyped-def]
-    return b if b > a else a
-
-
-def _smaller_number(a, b):  # type: ignore[no-untyped-def]
-    return b if b < a else a
-
-
-def _infinity(dtype: np.dtype) -> Any:
-    return dtype.type(np.inf)
-
-
-_OF_NUMBERS: dict[type[Aggregation], dict[str, Any]] = {
-    Max: {"combine": _larger_number},
-    Min: {"combine": _smaller_number, "identity_for": _infinity},
-}
-
-
 def minds_nan(aggregation: Aggregation) -> bool:
     """Whether it has a faster form for floats without NaN."""
-    return type(aggregation) in _OF_NUMBERS
+    return bool(aggregation.without_nan)
 
 
 def of_numbers(aggregation: Aggregation) -> Aggregation:
     """The form for floats without NaN, where comparing is one instruction instead of four: max, min, sum, avg and
     stddev in one pass take 4.4 ns a row instead of 5. Max alone has nothing of it, which waits for its last result."""
-    changes = _OF_NUMBERS.get(type(aggregation))
-    return aggregation if changes is None else aggregation.variant(**changes)
+    return aggregation.variant(**aggregation.without_nan) if aggregation.without_nan else aggregation
 
 
 # ---- the joint form

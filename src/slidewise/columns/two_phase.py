@@ -17,21 +17,14 @@ import pyarrow as pa
 
 from slidewise.aggregations import integer_sums
 from slidewise.aggregations.base import Aggregation
-from slidewise.aggregations.extremes import Max, Min
-from slidewise.aggregations.logic import BitAnd, BitOr, BitXor, BoolAnd, BoolOr
-from slidewise.aggregations.moments import SquaredDeviations
-from slidewise.aggregations.sums import Count, Sum
+from slidewise.aggregations.sums import Sum
 from slidewise.aggregations.trial import partial_dtype
 from slidewise.columns.encoding import decimal_sum_type, family
-from slidewise.planner.sharing import VARIANCES
 from slidewise.serialization.definition import fingerprint
 from slidewise.templates.canonical_form import define_aggregation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-#: those whose results, aggregated once more, are the result of all rows
-_ALIKE = (Max, Min, BoolAnd, BoolOr, BitAnd, BitOr, BitXor)
 
 
 @dataclass(frozen=True)
@@ -49,14 +42,13 @@ class Division:
 
 def division(aggregation: Aggregation, kinds: Sequence[pa.DataType]) -> Division | None:
     """How to divide an aggregation of columns of these types; None: it needs the rows."""
-    made = type(aggregation)
     if not aggregation.commutative:
         return None
-    if made is Count:
+    if aggregation.merges_as == "sum":
         return _of_results(aggregation, pa.int64(), Total)
-    if made in _ALIKE:
-        return _of_results(aggregation, kinds[0], made)
-    if made is Sum and family(kinds[0]) in ("decimal", "duration"):
+    if aggregation.merges_as == "itself":
+        return _of_results(aggregation, kinds[0], type(aggregation))
+    if type(aggregation) is Sum and family(kinds[0]) in ("decimal", "duration"):
         decimals = pa.types.is_decimal(kinds[0])
         return _of_results(aggregation, decimal_sum_type(kinds[0]) if decimals else kinds[0], Sum)
     return _of_numbers(aggregation, kinds)
@@ -88,9 +80,8 @@ def _of_numbers(aggregation: Aggregation, kinds: Sequence[pa.DataType]) -> Divis
     op, fields = found
     # All variances have the same partials.
     base = aggregation
-    if type(aggregation) in VARIANCES:
-        shared: type[Aggregation] = SquaredDeviations
-        base = shared(*aggregation.columns, where=aggregation.where)
+    if aggregation.from_squares is not None and aggregation.derived_from is not None:
+        base = aggregation.derived_from(*aggregation.columns, where=aggregation.where)
     several = isinstance(op.identity, tuple)
     names = [f"{_name(base)} {k}" for k in range(len(fields))] if several else [_name(base)]
     tuples = tuple(f"f{k}" for k in range(len(fields))) if several else ()

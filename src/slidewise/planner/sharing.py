@@ -8,25 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from slidewise.aggregations.base import Aggregation
-from slidewise.aggregations.collecting import CollectList
-from slidewise.aggregations.moments import SquaredDeviations, Stddev, StddevPop, VarPop, VarSamp
 from slidewise.aggregations.over import Over
-from slidewise.aggregations.positions import First, NthValue
-from slidewise.aggregations.sums import Avg, Count, Sum
-
-#: by how much less than the rows to divide the squared deviations, and whether to take the root
-VARIANCES: dict[type[Aggregation], tuple[int, bool]] = {
-    VarPop: (0, False),
-    StddevPop: (0, True),
-    VarSamp: (1, False),
-    Stddev: (1, True),
-}
 
 
 def read_off(over: Over) -> bool:
     """Whether the bounds of a frame are enough: how many rows it has, and which stands where. No algorithm runs."""
-    return over.algorithm == "auto" and isinstance(over.aggregation, Count | First | NthValue | CollectList)
+    return over.algorithm == "auto" and over.aggregation.needs_only_bounds
 
 
 def may_join(over: Over) -> bool:
@@ -46,20 +33,17 @@ def may_join(over: Over) -> bool:
 def base_of(over: Over, all_of_call: Iterable[Over]) -> Over | None:
     """The expression from which this one follows: avg from the sum, one of several variances from what they share."""
     aggregation = over.aggregation
-    if over.algorithm != "auto":
+    base = aggregation.derived_from
+    if over.algorithm != "auto" or base is None:
         return None
-    if type(aggregation) is Avg:
-        base: type[Aggregation] = Sum
-    elif type(aggregation) in VARIANCES and sum(_alike(over, other) for other in all_of_call) > 1:
-        base = SquaredDeviations
-    else:
-        return None
+    if aggregation.from_squares is not None and sum(_shares_squares(over, other) for other in all_of_call) < 2:
+        return None  # alone, it is as fast by itself
     return Over(base(*aggregation.columns, where=aggregation.where), over.window)
 
 
-def _alike(a: Over, b: Over) -> bool:
+def _shares_squares(a: Over, b: Over) -> bool:
     """Whether both are variances of the same rows and window."""
-    return type(b.aggregation) in VARIANCES and (
+    return b.aggregation.from_squares is not None and (
         (a.aggregation.columns, a.aggregation.where, a.window, a.algorithm)
         == (b.aggregation.columns, b.aggregation.where, b.window, b.algorithm)
     )

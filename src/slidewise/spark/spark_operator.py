@@ -22,42 +22,6 @@ from slidewise.windows.reach import Reach, Unbounded, crosses
 
 ANSI = "spark.sql.ansi.enabled"
 
-#: our aggregations as Spark's calls; {0}, {1} are the columns
-_CALLS = {
-    "count": "count({0})",
-    "sum": "sum({0})",
-    "avg": "avg({0})",
-    "min": "min({0})",
-    "max": "max({0})",
-    "stddev": "stddev_samp({0})",
-    "stddev_pop": "stddev_pop({0})",
-    "var_samp": "var_samp({0})",
-    "var_pop": "var_pop({0})",
-    "skewness": "skewness({0})",
-    "kurtosis": "kurtosis({0})",
-    "covar_samp": "covar_samp({0}, {1})",
-    "covar_pop": "covar_pop({0}, {1})",
-    "corr": "corr({0}, {1})",
-    "first": "first_value({0})",
-    "last": "last_value({0})",
-    "nth_value": "nth_value({0}, {n})",
-    "collect_list": "collect_list({0})",
-    "bool_and": "bool_and({0})",
-    "bool_or": "bool_or({0})",
-    "bit_and": "bit_and({0})",
-    "bit_or": "bit_or({0})",
-    "bit_xor": "bit_xor({0})",
-    "regr_count": "regr_count({0}, {1})",
-    "regr_intercept": "regr_intercept({0}, {1})",
-    "regr_r2": "regr_r2({0}, {1})",
-    "regr_slope": "regr_slope({0}, {1})",
-    "regr_sxx": "regr_sxx({0}, {1})",
-    "regr_sxy": "regr_sxy({0}, {1})",
-    "regr_syy": "regr_syy({0}, {1})",
-}
-#: the first row of the frame or the like: Spark takes no FILTER with them
-_POSITIONS = frozenset({"first", "last", "nth_value"})
-
 
 @dataclass(frozen=True)
 class Verdict:
@@ -70,9 +34,9 @@ class Verdict:
 def refusal(over: Over) -> str | None:
     """Why Spark's operator cannot compute this as we define it; None: it can."""
     aggregation, window = over.aggregation, over.window
-    if aggregation.name not in _CALLS:
+    if aggregation.spark_call is None:
         return f"{aggregation.name} over a frame is not Spark's, or not with our rules"
-    if aggregation.where is not None and aggregation.name in _POSITIONS:
+    if aggregation.where is not None and "carried" in aggregation.accepts:
         return f"Spark takes no FILTER with {aggregation.name}"
     if over.algorithm != "auto":
         return f"{over.algorithm} is asked for by name"
@@ -150,7 +114,8 @@ def sql_of(over: Over, partition_by: Sequence[str], order_by: Sequence[OrderColu
     aggregation, reach = over.aggregation, over.window.reach
     assert reach is not None
     columns = [quoted(name) for name in aggregation.columns] or ["*"]
-    call = _CALLS[aggregation.name].format(*columns, **aggregation.parameters)
+    assert aggregation.spark_call is not None
+    call = aggregation.spark_call.format(*columns, **aggregation.parameters)
     if aggregation.parameters.get("ignore_nulls"):
         call += " IGNORE NULLS"
     if aggregation.where is not None:

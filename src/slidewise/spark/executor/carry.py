@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from slidewise.aggregations.base import Aggregation
-from slidewise.aggregations.extremes import Max, MaxBy, Min, MinBy
+from slidewise.aggregations.extremes import Max, MaxBy, MinBy
 from slidewise.aggregations.over import Over
 from slidewise.aggregations.positions import First, Last
 from slidewise.aggregations.sums import Count
@@ -35,7 +35,7 @@ MOST_ROWS = 2**31 - 1
 
 def carries_row(over: Over) -> bool:
     """Whether the row that the aggregation picks is all that matters of the rows that are gone."""
-    return over.algorithm == "auto" and type(over.aggregation) in (Max, Min, First, Last, MaxBy, MinBy)
+    return over.algorithm == "auto" and over.aggregation.picks_row
 
 
 def carries_partial(over: Over, kinds: Mapping[str, pa.DataType]) -> bool:
