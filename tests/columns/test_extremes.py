@@ -293,6 +293,7 @@ TWO, ONE_HOUR = 1698537600, 3600  # 2:00 in Zurich, on the night on which clocks
         pa.array([NAN, -0.0, NAN, None]).dictionary_encode(),
         pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, None], "i4"), pa.array([[1], [2], [1]])),
         pa.ExtensionArray.from_storage(pa.uuid(), pa.array([b"a" * 16, b"b" * 16, b"a" * 16, None], pa.binary(16))),
+        pa.DictionaryArray.from_arrays(pa.array([1, 2, 1, 0], "i4"), pa.array([None, "a", "b"])),
         pa.ExtensionArray.from_storage(pa.json_(), pa.array(["1", "2", "1", None])),
     ],
     ids=lambda column: str(column.type),

@@ -203,8 +203,12 @@ def _equal(array: pa.Array) -> Encoded:
 
 def _first(array: pa.Array) -> Encoded:
     """For each row, the first one that has an equal value."""
-    _, first, codes = np.unique(encode(array, "equal").values, return_index=True, return_inverse=True)
-    return Encoded(first[codes], lambda rows, valid: array.take(whole_numbers(rows, valid)))
+    null = mask_of(array)
+    known = np.arange(len(array)) if null is None else np.flatnonzero(~null)  # a null has any number
+    _, first, codes = np.unique(encode(array, "equal").values[known], return_index=True, return_inverse=True)
+    rows = np.zeros(len(array), np.int64)
+    rows[known] = known[first[codes]]
+    return Encoded(rows, lambda rows, valid: array.take(whole_numbers(rows, valid)))
 
 
 def _codes_of_nested(array: pa.Array) -> pa.Array:
