@@ -312,3 +312,8 @@ def test_sets_and_lists_hold_the_very_values_of_a_column(column, exclude):
     for name, rows in (("s", [0, 1]), ("l", [0, 1, 2])):
         assert out[name].type.value_type == column.type
         assert str(out[name][3].values) == str(column.take(pa.array(rows))), name
+
+
+def test_a_null_entry_of_a_dictionary_stands_for_no_value_in_a_set():
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1], "i4"), pa.array([None, "a"]))
+    assert sw.with_columns(pa.table({"x": column}), s=sw.collect_set("x").over(2))["s"].to_pylist() == [[], ["a"]]

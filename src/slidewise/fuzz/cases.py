@@ -328,7 +328,7 @@ def _listed(out: Any, name: str, container: str) -> list[Any]:
         return list(pa.array(out[name]).to_pylist())
     column = out[name]
     if container == "polars":
-        return list(column.to_list())
+        return list(column.to_arrow().to_pylist())
     return list(map(_plain, column.tolist())) if container == "dict" else list(column.to_pylist())
 
 
