@@ -11,7 +11,7 @@ import pyarrow as pa
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
 from slidewise.columns.data import Data
-from slidewise.columns.interchange import is_spark, source
+from slidewise.columns.interchange import Origin, is_spark, source
 from slidewise.columns.plan import Evaluation
 from slidewise.columns.slides import Slides, slides_of
 from slidewise.columns.threads import thread_count
@@ -62,7 +62,7 @@ def aggregate(
     found = aggregated(rows, expressions, number)
     labels = {name: found[name] for name in found if name not in expressions}
     values_of = {*rows.partition_by, *(by.name for by in rows.order_by)}
-    made_from = {name: name for name in labels if name in values_of} | origins(expressions)
+    made_from = {name: Origin(name, "values") for name in labels if name in values_of} | origins(expressions)
     return incoming.table(labels, {name: found[name] for name in expressions}, made_from)
 
 

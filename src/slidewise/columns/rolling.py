@@ -12,13 +12,14 @@ from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.collecting import CollectList, CollectSet
 from slidewise.aggregations.over import Over
 from slidewise.aggregations.sums import Count
-from slidewise.columns.arrays import arrow_to_numpy, in_kind, is_array
+from slidewise.columns.arrays import arrow_to_numpy, as_array, in_kind
 from slidewise.columns.data import Data
 from slidewise.columns.engine import Columns, compute
 from slidewise.columns.interchange import Arrays
 from slidewise.columns.plan import Evaluation, situation
 from slidewise.columns.types import encoding_for, results, type_by_trial, whole_numbers
 from slidewise.columns.valid import every
+from slidewise.columns.with_columns import held
 from slidewise.errors import InvalidInput
 from slidewise.planner.choose import choose
 from slidewise.windows import bounds
@@ -68,12 +69,12 @@ def rolling(
     ):
         return _of_numbers(arrays, aggregation, frames, due, algorithm)
     values = _as_column(arrays, aggregation, frames, due, algorithm)
-    return in_kind(values, arrays[0], _rows(window, len(arrays[0]), len(frames)))
+    return in_kind(values, arrays[0], _rows(window, len(arrays[0]), len(frames)), held(aggregation) == "values")
 
 
 def _arrays(x: Any, aggregation: Aggregation) -> tuple[Any, ...]:
     """What was given, checked."""
-    arrays = tuple(a if is_array(a) else np.asarray(a) for a in (x if isinstance(x, tuple) else (x,)))
+    arrays = tuple(map(as_array, x if isinstance(x, tuple) else (x,)))
     if len(arrays) != aggregation.arity:
         raise InvalidInput(
             f"{aggregation.name} takes {aggregation.arity} array{'s' * (aggregation.arity != 1)}, got {len(arrays)}. "
