@@ -28,6 +28,7 @@ def test_empty_frames(aggregation, fold):
         "approx_count_distinct": 0,
         "collect_list": [],
         "collect_set": [],
+        "regr_count": 0,
     }
     assert fold(aggregation, []) == expected.get(aggregation.name)
 

@@ -103,3 +103,20 @@ def test_a_fallback_is_told_once_at_the_line_of_the_caller(kind, monkeypatch):
         assert [w.filename for w in told] == [__file__], told
         assert told[0].lineno == inspect.getsourcelines(call)[1]
         assert str(told[0].message).startswith(f"Fresh{kind[:4]} runs interpreted, since")
+
+
+def test_partials_of_changing_length_are_told_in_words():
+    class Collected(sw.Aggregation):
+        identity = ()
+
+        def lift(x):
+            return (x,)
+
+        def combine(a, b):
+            return a + b
+
+        def lower(s):
+            return len(s)
+
+    with pytest.warns(sw.CompileFallback, match="since its partials are tuples of changing length"):
+        assert sw.rolling(np.array([1.0, 2.0, 3.0]), Collected(), 2).tolist() == [1, 2, 2]

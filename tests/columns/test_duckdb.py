@@ -174,3 +174,36 @@ def test_no_rows_and_no_order(con):
     assert (out.columns, out.fetchall()) == (["i", "s"], [])
     con.execute("SET preserve_insertion_order = false")
     assert np.sum(total(con.sql("SELECT i FROM range(0) t(i)")).count("*").fetchall()) == 0
+
+
+def test_an_enum_is_ordered_as_it_was_declared(con):
+    con.execute("CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy')")
+    con.execute("CREATE TABLE t AS SELECT i, (['happy', 'sad', 'ok', NULL])[1 + i % 4]::mood AS m FROM range(8) t(i)")
+    window = sw.rows(3)
+    out = sw.with_columns(
+        con.table("t"), order_by="i", a=sw.max("m").over(window), b=sw.min("m").over(window),
+        c=sw.percentile_disc("m", 0.5).over(window),
+    )  # fmt: skip
+    frame = "OVER (ORDER BY i ROWS 2 PRECEDING)"
+    wanted = con.sql(f"SELECT *, max(m) {frame}, min(m) {frame}, quantile_disc(m, 0.5) {frame} FROM t ORDER BY i")
+    assert out.fetchall() == wanted.fetchall()
+    assert out.types == wanted.types
+    ordered = sw.with_columns(con.table("t"), order_by=[sw.asc("m"), "i"], n=sw.count().over(sw.rows(8)))
+    wanted = con.sql("SELECT i, m, row_number() OVER (ORDER BY m NULLS FIRST, i) FROM t ORDER BY i")
+    assert ordered.order("i").fetchall() == wanted.fetchall()
+
+
+@pytest.mark.parametrize("name", ["i", "e", "u", "b", "h", "uh", "v", "l", "st", "m", "o", "j"])
+def test_values_of_a_column_have_its_type(con, name):
+    con.execute(f"CREATE TABLE t AS {EXOTIC}")
+    kind = con.table("t").types[con.table("t").columns.index(name)]
+    window = sw.rows(1)
+    out = sw.with_columns(con.table("t"), f=sw.first(name).over(window), l=sw.collect_list(name).over(window))
+    assert str(out.project("f").types[0]) == str(kind)
+    assert out.project("f").fetchall() == con.table("t").project(name).fetchall()
+    assert str(out.project("l").types[0]) == f"{kind}[]"
+    assert [held for ((held,),) in out.project("l").fetchall()] == [
+        v for (v,) in con.table("t").project(name).fetchall()
+    ]
+    slides = sw.aggregate(con.table("t"), window=sw.rows(1, every=1), f=sw.first(name))
+    assert slides.project("f").fetchall() == con.table("t").project(name).fetchall()

@@ -274,3 +274,46 @@ def test_means_of_durations_fit_where_their_sums_do_not():
             assert found == [exact_mean(frame) if frame else None for frame in frames]
     with pytest.raises(OverflowError, match="sum"):
         column(pa.duration("us"), values, sw.sum("x"), 3)
+
+
+TWO, ONE_HOUR = 1698537600, 3600  # 2:00 in Zurich, on the night on which clocks go from 3:00 back to 2:00
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([1, 2, 1, None], pa.time64("ns")),
+        pa.array([1, 2, 1, None], pa.timestamp("ns")),
+        pa.array([TWO, TWO + ONE_HOUR, TWO, None], pa.timestamp("s", "Europe/Zurich")),
+        pa.array([-(10**14), 10**14, -(10**14), None], pa.timestamp("s")),  # of years that Python has not
+        pa.array([[1], [2], [1], None], pa.list_(pa.time64("ns"))),
+        pa.array([{"a": TWO}, {"a": TWO + ONE_HOUR}, {"a": TWO}, None], pa.struct([("a", pa.timestamp("s", "CET"))])),
+        pa.array([[1, 1], [1, 2], [1, 1], None], pa.list_(pa.duration("ns"), 2)),
+        pa.array([[("k", 1)], [("k", 2)], [("k", 1)], None], pa.map_(pa.string(), pa.time64("ns"))),
+        pa.array([NAN, -0.0, NAN, None]).dictionary_encode(),
+        pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, None], "i4"), pa.array([[1], [2], [1]])),
+        pa.ExtensionArray.from_storage(pa.uuid(), pa.array([b"a" * 16, b"b" * 16, b"a" * 16, None], pa.binary(16))),
+        pa.DictionaryArray.from_arrays(pa.array([1, 2, 1, 0], "i4"), pa.array([None, "a", "b"])),
+        pa.ExtensionArray.from_storage(pa.json_(), pa.array(["1", "2", "1", None])),
+    ],
+    ids=lambda column: str(column.type),
+)
+@pytest.mark.parametrize("exclude", [None, "current row"])
+def test_sets_and_lists_hold_the_very_values_of_a_column(column, exclude):
+    window = sw.rows_between(-3, 3, exclude=exclude)
+    table = pa.table({"x": column})
+    out = sw.with_columns(
+        table,
+        s=sw.collect_set("x").over(window),
+        l=sw.collect_list("x").over(window),
+        n=sw.count_distinct("x").over(window),
+    )
+    assert out["n"][3].as_py() == 2
+    for name, rows in (("s", [0, 1]), ("l", [0, 1, 2])):
+        assert out[name].type.value_type == column.type
+        assert str(out[name][3].values) == str(column.take(pa.array(rows))), name
+
+
+def test_a_null_entry_of_a_dictionary_stands_for_no_value_in_a_set():
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1], "i4"), pa.array([None, "a"]))
+    assert sw.with_columns(pa.table({"x": column}), s=sw.collect_set("x").over(2))["s"].to_pylist() == [[], ["a"]]

@@ -154,9 +154,11 @@ def test_doubled_names_are_refused_where_they_are_read_or_replaced():
 
 
 def test_arrays_of_odd_shapes_are_refused():
-    for wrong in (np.zeros(3), np.zeros((2, 2)), pa.array([1]), pd.Series([1]), pl.Series([1])):
+    for wrong in (np.zeros(3), np.array(3), np.zeros((3, 2)), [1, 2, 3], pa.array([1]), pd.Series([1]), pl.Series([1])):
         with pytest.raises(sw.InvalidInput, match="one length"):
             sw.with_columns({"x": np.zeros(2), "y": wrong}, s=sw.sum("x").over(sw.rows(2)))
+    with pytest.raises(sw.InvalidInput, match=r"'y' is an array of shape \(2, 3\), and a column has one dimension"):
+        sw.with_columns({"x": np.zeros(2), "y": np.zeros((2, 3))}, s=sw.sum("y").over(sw.rows(2)))
 
 
 def test_results_of_a_dict_are_arrays_or_masked_arrays():
@@ -295,6 +297,9 @@ def test_arrays_of_a_dict_that_nobody_reads_are_those_that_came():
         "arrow": pa.array([1, None, 3]),
         "pandas": pd.Series([1.0, None, 2.0], index=[5, 6, 7]),
         "polars": pl.Series("p", [1, None, 3]),
+        "vectors": np.zeros((3, 2)),
+        "lists": [["a"], [], ["b", "c"]],
+        "words": ["a", 1, None],
     }
     out = sw.with_columns(
         data,
@@ -424,3 +429,54 @@ def test_a_new_column_with_the_name_of_a_parameter_is_told_so():
     for name in ("partition_by", "order_by", "threads", "algorithm"):
         with pytest.raises(sw.InvalidInput, match=f"{name}= is a parameter.*rename"):
             sw.aggregate(arrow(), **{name: sw.sum("t")}, window=sw.rows(2, every=2))
+
+
+@pytest.mark.parametrize(
+    ("given", "results"),
+    [
+        ([3, 1, 2], [3, 3, 2]),
+        ([3.0, 1, None], [3.0, 3.0, 1.0]),
+        (["a\0", "a", None], ["a\0", "a\0", "a"]),
+        ([b"a\0", b"a", b""], [b"a\0", b"a\0", b"a"]),
+        ([2**64 - 1, 2**63, 0], [2**64 - 1, 2**64 - 1, 2**63]),
+        ([np.float32(1.5), np.float32(0.5)], [1.5, 1.5]),
+        ([], []),
+    ],
+)
+def test_lists_are_arrays_of_their_values(given, results):
+    assert sw.rolling(given, sw.max(), 2).tolist() == results
+    out = sw.with_columns({"x": given}, y=sw.max("x").over(2))
+    assert out["y"].tolist() == results
+    assert out["x"] is given
+
+
+@pytest.mark.parametrize("given", [[1, "a"], [2**63, -1], [2**70, 1], [2**53 + 1, 0.5], [[1], [2, 3]]], ids=str)
+def test_lists_of_what_has_no_common_type_are_refused(given):
+    for call in (
+        lambda: sw.rolling(given, sw.max(), 2),
+        lambda: sw.with_columns({"x": given}, y=sw.max("x").over(2)),
+    ):
+        with pytest.raises(sw.InvalidInput, match="'x'"):
+            call()
+
+
+def test_values_of_wide_integers_of_polars_stay_such():
+    column = pl.Series("x", [2**100, None, -5], dtype=pl.Int128)
+    out = sw.with_columns(column.to_frame(), m=sw.max("x").over(2), f=sw.first("x").over(2))
+    assert out["m"].dtype == out["f"].dtype == pl.Int128
+    assert out["m"].to_list() == [2**100, 2**100, -5]
+    assert sw.rolling(column, sw.min(), 2).dtype == pl.Int128
+    assert sw.with_columns({"x": column}, m=sw.max("x").over(2))["m"].dtype == pl.Int128
+    slides = sw.aggregate(column.to_frame(), partition_by="x", window=sw.rows(1, every=1), m=sw.max("x"))
+    assert slides.schema == {"x": pl.Int128, "row": pl.Int64, "m": pl.Int128}
+
+
+@pytest.mark.parametrize(
+    "index", [pd.Index([3, 1, 2], name="n"), pd.date_range("2024", periods=3), pd.Index(list("cab"))]
+)
+def test_an_index_of_pandas_gives_an_index(index):
+    out = sw.rolling(index, sw.max(), 3)
+    assert isinstance(out, pd.Index)
+    assert out.name == index.name
+    assert out.dtype == index.dtype
+    assert out[-1] == index.max()

@@ -37,6 +37,8 @@ def _server() -> Iterator[tuple[Any, str]]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": "2g",
+        # on a busy machine a worker may take longer than the 15 s that Spark waits for it
+        "spark.python.authenticate.socketTimeout": "120s",
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
         "spark.connect.grpc.binding.port": str(port),
     }.items():

@@ -6,8 +6,10 @@ does: all NaNs are one value, and -0.0 is 0.0. Over columns no such partials are
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slidewise.aggregations.arguments import OneColumn
 from slidewise.aggregations.base import Aggregation
@@ -16,6 +18,15 @@ from slidewise.aggregations.values import number, plain
 
 if TYPE_CHECKING:
     import numpy as np
+
+
+@contextmanager
+def by_name(name: str, of: Aggregation) -> Iterator[None]:
+    """Errors of the aggregation that the different values go through, under the name that the user wrote."""
+    try:
+        yield
+    except OverflowError as error:
+        raise OverflowError(f"{name}{str(error).removeprefix(of.name)}") from None
 
 
 class OfDistinct(OneColumn):
@@ -30,7 +41,12 @@ class OfDistinct(OneColumn):
     def __init__(self, column: str | None = None) -> None:
         name, of = self.name, self.of
         self.lift = lambda x: (plain(number(x, name)),)
-        self.lower = lambda s: of.lower(reduce(of.combine, map(of.lift, s)))
+
+        def lower(s: tuple[Any, ...]) -> Any:
+            with by_name(name, of):
+                return of.lower(reduce(of.combine, map(of.lift, s)))
+
+        self.lower = lower
         super().__init__(column)
 
     def combine(a, b):

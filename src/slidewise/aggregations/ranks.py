@@ -125,7 +125,7 @@ class Percentile(OrderStatistic):
     >>> s.query(), s.query(0.5)
     (17.5, 25.0)
     >>> sw.rolling([10, 40, 20, 30], sw.percentile([0.25, 0.75]), sw.rows(4))[-1]
-    [17.5, 32.5]
+    array([17.5, 32.5])
     """
 
     name = "percentile"

@@ -40,16 +40,19 @@ def obstacle(op: Aggregation, columns: tuple[np.ndarray, ...]) -> str | None:
     NumPy would take other partials and results all the same: texts with the length that they had on the trial.
     """
     try:
-        partial = partial_dtype(op, columns)
-        total = _trial_total(op.lift, op.combine, tuple(c.dtype for c in columns))
+        dtypes = tuple(c.dtype for c in columns)
+        one, total = op.lift(*_trial_row(dtypes, 1)), _trial_total(op.lift, op.combine, dtypes)
         parts = total if isinstance(total, tuple) else (total,)
+        if isinstance(one, tuple) and len(one) != len(parts):
+            return "since its partials are tuples of changing length"
+        partial = partial_dtype(op, columns)
         if any(type(part) is int and not -(2**63) <= part < 2**63 for part in parts):
             return "since its partials leave 64-bit integers"  # of which numba would make floats
         if _holds_numbers(partial):
             typed_identity(op, partial)
             result = result_dtype(op, columns, partial)
             return None if _holds_numbers(result) else "since its results are no numbers, nor tuples of numbers"
-    except Exception as error:  # whatever a user's functions raise, and what partials of changing length do
+    except Exception as error:  # whatever a user's functions raise
         return f"since it was tried on the numbers 1, 2 and 4, and failed: {error!r}"
     return "since its partials are no numbers, nor tuples of numbers"
 

@@ -13,7 +13,7 @@ from slidewise.aggregations.over import Over
 from slidewise.columns.arranged import Data
 from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.frames.slides import Slides, slides_of
-from slidewise.columns.sources import source
+from slidewise.columns.sources import Origin, source
 from slidewise.columns.threads import thread_count
 from slidewise.columns.with_columns import check_columns, names, ordering, origins
 from slidewise.errors import InvalidInput
@@ -38,7 +38,7 @@ def aggregate(
     found = aggregated(rows, expressions, number)
     labels = {name: found[name] for name in found if name not in expressions}
     values_of = {*rows.partition_by, *(by.name for by in rows.order_by)}
-    made_from = {name: name for name in labels if name in values_of} | origins(expressions)
+    made_from = {name: Origin(name, "values") for name in labels if name in values_of} | origins(expressions)
     return incoming.table(labels, {name: found[name] for name in expressions}, made_from)
 
 

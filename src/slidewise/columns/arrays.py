@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from slidewise.columns.encoding import arrow, words
 from slidewise.errors import InvalidInput
 
-_ARROW_ERRORS = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError)
+_ARROW_ERRORS = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError)
 _INT32 = np.iinfo(np.int32)
 
 
@@ -32,21 +32,25 @@ def as_arrow(array: Any, name: str) -> pa.Array:
     return numpy_as_arrow(array, name)
 
 
-def in_kind(values: pa.Array, like: Any, rows: np.ndarray | None = None) -> Any:
+def in_kind(values: pa.Array, like: Any, rows: np.ndarray | None = None, holds_values: bool = False) -> Any:
     """Results as an array of the kind of another one. A pandas index and a polars name are kept.
 
     `rows` are those that the results belong to; None where there is one result per row. Results that belong to no rows
-    have an empty `rows`, and no index.
+    have an empty `rows`, and no index. `holds_values` says that the results are values of that array.
     """
     if is_pandas(like, "Series"):
         index = like.index if rows is None else like.index[rows] if len(rows) == len(values) else None
         series = arrow_to_pandas(values, backend(like.dtype), index)
         series.name = like.name
         return series
-    if is_pandas(like, "Index", "ExtensionArray"):
+    if is_pandas(like, "Index"):
+        import pandas
+
+        return pandas.Index(arrow_to_pandas(values, backend(like.dtype), None).array, name=like.name)
+    if is_pandas(like, "ExtensionArray"):
         return arrow_to_pandas(values, backend(like.dtype), None).array
     if is_polars(like):
-        return arrow_to_polars(values, like.name)
+        return arrow_to_polars(values, like.name, like.dtype if holds_values else None)
     if isinstance(like, pa.ChunkedArray) or hasattr(like, "__arrow_c_stream__"):
         return pa.chunked_array([values])
     if isinstance(like, pa.Array) or hasattr(like, "__arrow_c_array__"):
@@ -66,6 +70,25 @@ def is_array(data: Any) -> bool:
     )
 
 
+def as_array(data: Any) -> Any:
+    """An array of a kind that is known. A list is an array where its values are of one type, and as they are if not.
+
+    NumPy would make text of a number beside text, and floats of large integers, and drop what ends in a zero byte.
+    """
+    if is_array(data):
+        return data
+    if isinstance(data, list):
+        kinds = set(map(type, data))
+        alike = len(kinds) == 1 and not kinds.intersection((str, bytes, list, tuple, np.str_, np.bytes_))
+        if kinds == {int} and min(data) >= 0 and 2**63 <= max(data) < 2**64:
+            return np.asarray(data, np.uint64)
+        array = np.asarray(data) if alike or not data else None
+        if array is None or (kinds == {int} and array.dtype.kind == "f"):
+            return np.fromiter(data, object, len(data))
+        return array
+    return np.asarray(data)
+
+
 def is_pandas(data: Any, *names: str) -> bool:
     """Whether this is one of these classes of pandas, or made from one; found out without importing pandas."""
     return any(c.__module__.partition(".")[0] == "pandas" and c.__name__ in names for c in type(data).__mro__)
@@ -78,6 +101,8 @@ def is_polars(data: Any, name: str = "Series") -> bool:
 
 def _not_of_one_type(name: str, values: Any, error: Exception) -> InvalidInput:
     """Objects that Arrow has no type for."""
+    if isinstance(error, OverflowError):
+        return InvalidInput(f"{name!r} has integers of more than 64 bits. Give floats, or Decimals")
     found = sorted({type(v).__name__ for v in values if v is not None and v == v})
     if len(found) > 1:
         return InvalidInput(
@@ -221,6 +246,10 @@ def arrow_to_pandas(values: pa.Array, made_of: str, index: Any) -> Any:
 
 
 # ---- polars
+#: integers that Arrow does not have
+_WIDE_INTEGERS = ("Int128", "UInt128")
+
+
 def polars_as_arrow(series: Any, name: str) -> pa.Array:
     """A column of polars; 128-bit integers, which Arrow does not have, as decimals."""
     import polars
@@ -228,7 +257,7 @@ def polars_as_arrow(series: Any, name: str) -> pa.Array:
     if series.dtype == polars.Object:
         raise InvalidInput(f"{name!r} is a column of Python objects, of which polars tells nothing. Give it a type")
     try:
-        if str(series.dtype) in ("Int128", "UInt128"):
+        if str(series.dtype) in _WIDE_INTEGERS:
             series = series.cast(polars.Decimal(38, 0))
         made = series.to_arrow()
     except (polars.exceptions.PolarsError, *_ARROW_ERRORS) as error:
@@ -236,14 +265,17 @@ def polars_as_arrow(series: Any, name: str) -> pa.Array:
     return in_one_piece(made if isinstance(made, pa.ChunkedArray) else pa.chunked_array([made]))
 
 
-def arrow_to_polars(values: pa.Array, name: str) -> Any:
-    """polars marks its Enums in the metadata of Arrow's fields, which results do not have: their order tells them apart
-    from its Categoricals."""
+def arrow_to_polars(values: pa.Array, name: str, of: Any = None) -> Any:
+    """Results as a column of polars; of values of a column of type `of`, where that is given.
+
+    polars marks its Enums in the metadata of Arrow's fields, which results do not have: their order tells them apart
+    from its Categoricals.
+    """
     import polars
 
     frame: Any = polars.from_arrow(pa.table({"x": values}))
     series = frame.get_column("x").alias(name)
-    kind = _polars_type(values, series.dtype)
+    kind = of if str(of) in _WIDE_INTEGERS else _polars_type(values, series.dtype)
     return series if kind == series.dtype else series.cast(kind)
 
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.collecting import CollectList, CollectSet
 from slidewise.aggregations.values import hashable
 from slidewise.columns.buffers import all_valid, every
 from slidewise.errors import InvalidInput
@@ -80,6 +81,8 @@ def encoding_for(aggregation: Aggregation, position: int, name: str, kind: pa.Da
     if accepts == "any":
         if aggregation.distinct_values:
             return "equal"
+        if isinstance(aggregation, CollectSet | CollectList):
+            return "first"
         return "number" if of in ("integer", "float", "boolean") else "object"
     if of == "null":
         return "object" if accepts == "string" else "order"
@@ -115,7 +118,7 @@ def _instead(aggregation: Aggregation, of: str) -> str:
 
 # ---- encodings
 def encode(array: pa.Array, how: str) -> Encoded:
-    """A column in one of the encodings: "number", "double", "unscaled", "order", "equal" or "object"."""
+    """A column in one of the encodings: "number", "double", "unscaled", "order", "equal", "first" or "object"."""
     if pa.types.is_null(array.type):
         return Encoded(np.zeros(len(array), np.int64), lambda values, valid: pa.nulls(len(values), array.type))
     return _ENCODINGS[canonical(array, how)](array)
@@ -127,7 +130,9 @@ def canonical(array: pa.Array, how: str) -> str:
     With the column's name it says what was made, so that all who read a column alike share it.
     """
     kind, of = array.type, family(array.type)
-    if how == "equal" and (pa.types.is_dictionary(kind) or of not in ("other", "string", "binary")):
+    if how == "first" and of in ("integer", "float", "boolean") and not pa.types.is_dictionary(kind):
+        return "number"
+    if how == "equal" and of != "other" and (pa.types.is_dictionary(kind) or of not in ("string", "binary")):
         how = "order"
     if how == "order" and of in ("integer", "float", "boolean") and not pa.types.is_dictionary(kind):
         beyond = pa.types.is_uint64(kind) and words(array, np.uint64).max(initial=0) >= 2**63
@@ -187,6 +192,8 @@ def _order(array: pa.Array) -> Encoded:
 
 def _equal(array: pa.Array) -> Encoded:
     """Numbers that are equal where values are; only their number is asked for."""
+    if pa.types.is_dictionary(array.type):  # of nested values, and entries may be equal
+        array = array.dictionary_decode()
     try:
         codes = array.dictionary_encode().indices
     except pa.ArrowNotImplementedError:
@@ -194,12 +201,42 @@ def _equal(array: pa.Array) -> Encoded:
     return _number(codes)
 
 
+def _first(array: pa.Array) -> Encoded:
+    """For each row, the first one that has an equal value."""
+    null = mask_of(array)
+    known = np.arange(len(array)) if null is None else np.flatnonzero(~null)  # a null has any number
+    _, first, codes = np.unique(encode(array, "equal").values[known], return_index=True, return_inverse=True)
+    rows = np.zeros(len(array), np.int64)
+    rows[known] = known[first[codes]]
+    return Encoded(rows, lambda rows, valid: array.take(whole_numbers(rows, valid)))
+
+
 def _codes_of_nested(array: pa.Array) -> pa.Array:
-    """Lists, maps and structs, of which Arrow makes no dictionary; NaN is equal to itself, as everywhere."""
+    """Lists, maps and structs, of which Arrow makes no dictionary; NaN is equal to itself, as everywhere.
+
+    Times in them are told apart as numbers: those of Python have no nanoseconds, and 2:30 twice where clocks go back.
+    """
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
     codes: dict[Any, int] = {}
-    return pa.array(
-        (None if v is None else codes.setdefault(hashable(v), len(codes)) for v in array.to_pylist()), pa.int64()
-    )
+    values = array.view(_with_plain_times(array.type)).to_pylist()
+    return pa.array((None if v is None else codes.setdefault(hashable(v), len(codes)) for v in values), pa.int64())
+
+
+def _with_plain_times(kind: pa.DataType) -> pa.DataType:
+    """A type with the integers that its times are made of."""
+    if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
+        return pa.int32() if kind.bit_width == 32 else pa.int64()
+    if pa.types.is_struct(kind):
+        return pa.struct([f.with_type(_with_plain_times(f.type)) for f in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(_with_plain_times(kind.key_type), _with_plain_times(kind.item_type))
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(_with_plain_times(kind.value_type), kind.list_size)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        of = pa.list_ if pa.types.is_list(kind) else pa.large_list
+        return of(_with_plain_times(kind.value_type))
+    return kind
 
 
 def _sorted_dictionary(array: pa.Array, kind: pa.DataType | None = None) -> Encoded:
@@ -247,6 +284,7 @@ _ENCODINGS: dict[str, Callable[[pa.Array], Encoded]] = {
     "unscaled": _unscaled,
     "order": _order,
     "equal": _equal,
+    "first": _first,
     "object": _object,
 }
 
@@ -301,21 +339,20 @@ def objects(values: np.ndarray, valid: np.ndarray, kind: pa.DataType | None) -> 
         raise
 
 
-def lists(values: np.ndarray, valid: np.ndarray, of: pa.Array) -> pa.Array:
-    """Lists of Python objects as Arrow, with the values and the type of a column."""
-    kind = of.type
-    if not pa.types.is_dictionary(kind):
-        return objects(values, valid, pa.list_(kind))
-    entry = {value: k for k, value in enumerate(of.dictionary.to_pylist())}
-    places = objects(
-        np.fromiter(
-            ([entry[v] for v in found] if ok else None for found, ok in zip(values, valid, strict=True)), object
-        ),
-        valid,
-        pa.list_(kind.index_type),
-    )
-    inside = pa.DictionaryArray.from_arrays(places.values, of.dictionary, ordered=kind.ordered)
-    return pa.ListArray.from_arrays(places.offsets, inside, mask=places.is_null())
+def lists(values: np.ndarray, valid: np.ndarray, of: Encoded) -> pa.Array:
+    """Lists of the values of a column as Arrow."""
+    found = [v if ok else [] for v, ok in zip(values, valid, strict=True)]
+    flat = np.array([part for parts in found for part in parts], of.values.dtype)
+    offsets = np.concatenate(([0], np.cumsum([len(parts) for parts in found], dtype=np.int64)))
+    parts = of.decode(flat, all_valid(len(flat)))
+    return list_array(offsets, parts, None if every(valid) else arrow(~valid, all_valid(len(valid)), pa.bool_()))
+
+
+def list_array(offsets: np.ndarray, parts: pa.Array, null: pa.Array | None) -> pa.Array:
+    """Lists from their parts; large ones where it takes 64 bits to count these."""
+    if offsets[-1] < 2**31:
+        return pa.ListArray.from_arrays(arrow(offsets, all_valid(len(offsets)), pa.int32()), parts, mask=null)
+    return pa.LargeListArray.from_arrays(whole_numbers(offsets), parts, mask=null)
 
 
 def side_by_side(columns: list[pa.Array]) -> pa.Array:
@@ -323,10 +360,7 @@ def side_by_side(columns: list[pa.Array]) -> pa.Array:
     count, width = len(columns[0]), len(columns)
     rows = (np.arange(count)[:, None] + np.arange(width) * count).ravel()
     values = pa.concat_arrays(columns).take(whole_numbers(rows))
-    offsets = np.arange(count + 1) * width
-    large = offsets[-1] >= 2**31
-    kind, of = (pa.int64(), pa.LargeListArray) if large else (pa.int32(), pa.ListArray)
-    return of.from_arrays(arrow(offsets, all_valid(count + 1), kind), values, mask=columns[0].is_null())
+    return list_array(np.arange(count + 1) * width, values, columns[0].is_null())
 
 
 def results(

@@ -236,8 +236,7 @@ class Evaluation:
         if aggregation.keeps_type:
             return first.decode
         if isinstance(aggregation, CollectSet | CollectList):
-            column = self.data.array(aggregation.columns[0])
-            return lambda values, valid: encoding.lists(values, valid, column)
+            return lambda values, valid: encoding.lists(values, valid, first)
         part = first.decode if aggregation.parts_keep_type else None
         kinds = [self.data.array(name).type for name in aggregation.columns]
         return lambda values, valid: encoding.results(
@@ -254,11 +253,7 @@ class Evaluation:
         rows, offsets = Pieces(pieces).rows_of_all()
         values = self.data.taken(aggregation.columns[0], view.row(rows), np.ones(len(rows), bool))
         mask = None if late is None else encoding.results(late, np.ones(len(late), bool))
-        if offsets[-1] < 2**31:
-            return pa.ListArray.from_arrays(
-                encoding.results(offsets.astype(np.int32), np.ones(len(offsets), bool)), values, mask=mask
-            )
-        return pa.LargeListArray.from_arrays(encoding.whole_numbers(offsets), values, mask=mask)
+        return encoding.list_array(offsets, values, mask)
 
 
 def _with_empty(aggregation: Aggregation, frames: Frames, out: np.ndarray, valid: np.ndarray) -> Result:

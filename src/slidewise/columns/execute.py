@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slidewise.aggregations.base import Aggregation
-from slidewise.aggregations.distinct import OfDistinct
+from slidewise.aggregations.distinct import OfDistinct, by_name
 from slidewise.aggregations.ranks import Percentile
 from slidewise.aggregations.trial import partial_dtype, result_dtype
 from slidewise.aggregations.values import plain
@@ -47,7 +47,9 @@ def compute(
     if isinstance(frames, Scattered) and not in_pieces:
         return _gathered(aggregation, columns, frames, algorithm)
     if distinct:
-        return _distinct(entry, aggregation.of, columns, frames)  # type: ignore[attr-defined]
+        of = aggregation.of  # type: ignore[attr-defined]
+        with by_name(aggregation.name, of):
+            return _distinct(entry, of, columns, frames)
     numeric = all(c.dtype.kind in "biuf" for c in columns)
     if not entry.events:
         return _holistic(entry, aggregation, columns[0], frames)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from slidewise.columns.arrays import in_one_piece
 from slidewise.columns.encoding import whole_numbers
-from slidewise.columns.sources import Origins, Source
+from slidewise.columns.sources import Origin, Origins, Source
 from slidewise.errors import InvalidInput
 
 #: What a relation is called in a query over it.
@@ -60,13 +60,13 @@ class Relation(Source):
 
         order = f" ORDER BY {_quoted(self._number)}" if self._number else ""
         place = self._given.index(name)
-        column, kind = _quoted(self._names[place]), str(self._relation.types[place])
+        quoted, kind = _quoted(self._names[place]), str(self._relation.types[place])
         if kind in _NOT_IN_ARROW:
             raise InvalidInput(
                 f"{name!r} is of {kind}, which loses a part of its value on the way out of DuckDB. Cast it there: "
-                f"{column}::VARCHAR"
+                f"{quoted}::VARCHAR"
             )
-        read = f"CAST({column} AS {_READ_AS[kind]})" if kind in _READ_AS else column
+        read = f"CAST({quoted} AS {_READ_AS[kind]})" if kind in _READ_AS else quoted
         found = _query(self._held, f"SELECT {read} FROM {_ROWS}{order}")
         try:
             table = found.to_arrow_table() if hasattr(found, "to_arrow_table") else found.fetch_arrow_table()
@@ -74,12 +74,16 @@ class Relation(Source):
             raise InvalidInput(
                 f"{name!r} is of {kind}, and has a value of more than 38 digits, the most that a decimal has"
             ) from None
-        return in_one_piece(table.column(0))
+        column = in_one_piece(table.column(0))
+        if kind.startswith("ENUM"):  # which has the order in which its entries were declared
+            return pa.DictionaryArray.from_arrays(column.indices, column.dictionary, ordered=True)
+        return column
 
     def with_columns(self, new: Mapping[str, pa.Array], origins: Origins) -> Any:
         """Names that differ in upper and lower case only are one name, as everywhere in DuckDB."""
         columns = {name.lower(): f"{_ROWS}.{_quoted(name)}" for name in self._names}
-        columns |= {name.lower(): f"{_RESULTS}.c{k} AS {_quoted(name)}" for k, name in enumerate(new)}
+        results = {name: self._result(f"{_RESULTS}.c{k}", origins.get(name)) for k, name in enumerate(new)}
+        columns |= {name.lower(): f"{result} AS {_quoted(name)}" for name, result in results.items()}
         arrays = {f"c{k}": values for k, values in enumerate(new.values())}
         join = f"POSITIONAL JOIN {_RESULTS}"
         if self._number:
@@ -89,13 +93,16 @@ class Relation(Source):
 
     def table(self, labels: Mapping[str, pa.Array], results: Mapping[str, pa.Array], origins: Origins) -> Any:
         columns = {**labels, **results}
-        kinds = dict(zip(self._given, self._relation.types, strict=True))
-        # Arrow has no UUID, for example: values of a column have its type again.
-        made = {n: f"c{k}" if n in results or n not in origins else f"CAST(c{k} AS {kinds[origins[n]]})"
-                for k, n in enumerate(columns)}  # fmt: skip
-        listed = ", ".join(f"{expression} AS {_quoted(name)}" for name, expression in made.items())
+        made = (f"{self._result(f'c{k}', origins.get(n))} AS {_quoted(n)}" for k, n in enumerate(columns))
         arrays = {f"c{k}": values for k, values in enumerate(columns.values())}
-        return _hold(self._held, f"SELECT {listed} FROM {_RESULTS}", pa.table(arrays))[0]
+        return _hold(self._held, f"SELECT {', '.join(made)} FROM {_RESULTS}", pa.table(arrays))[0]
+
+    def _result(self, column: str, origin: Origin | None) -> str:
+        """A column of results. Arrow has no UUID, for example: values of a column have its type again."""
+        if origin is None or origin.holds is None:
+            return column
+        kind = self._relation.types[self._given.index(origin.column)]
+        return f"CAST({column} AS {kind}{'[]' if origin.holds == 'lists' else ''})"
 
 
 #: A query takes a table that its catalog does not have from the Python variable of that name, here in _hold.

@@ -13,13 +13,14 @@ from slidewise.aggregations.collecting import CollectList, CollectSet
 from slidewise.aggregations.over import Over
 from slidewise.aggregations.sums import Count
 from slidewise.columns.arranged import Data
-from slidewise.columns.arrays import arrow_to_numpy, in_kind, is_array
+from slidewise.columns.arrays import arrow_to_numpy, as_array, in_kind
 from slidewise.columns.buffers import every
 from slidewise.columns.encoding import encoding_for, results, type_by_trial, whole_numbers
 from slidewise.columns.evaluate import Evaluation, situation
 from slidewise.columns.execute import Columns, compute
 from slidewise.columns.frames import bounds
 from slidewise.columns.sources import Arrays
+from slidewise.columns.with_columns import held
 from slidewise.errors import InvalidInput
 from slidewise.planner.choose import choose
 from slidewise.windows.definitions import Between, Frames, RowsWindow, WindowDefinition, window_of
@@ -69,12 +70,12 @@ def rolling(
     ):
         return _of_numbers(arrays, aggregation, frames, due, algorithm)
     values = _as_column(arrays, aggregation, frames, due, algorithm)
-    return in_kind(values, arrays[0], _rows(window, len(arrays[0]), len(frames)))
+    return in_kind(values, arrays[0], _rows(window, len(arrays[0]), len(frames)), held(aggregation) == "values")
 
 
 def _arrays(x: Any, aggregation: Aggregation) -> tuple[Any, ...]:
     """What was given, checked."""
-    arrays = tuple(a if is_array(a) else np.asarray(a) for a in (x if isinstance(x, tuple) else (x,)))
+    arrays = tuple(map(as_array, x if isinstance(x, tuple) else (x,)))
     if len(arrays) != aggregation.arity:
         raise InvalidInput(
             f"{aggregation.name} takes {aggregation.arity} array{'s' * (aggregation.arity != 1)}, got {len(arrays)}. "

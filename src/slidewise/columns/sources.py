@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,11 +17,11 @@ import pyarrow as pa
 from slidewise.columns.arrays import (
     arrow_to_pandas,
     arrow_to_polars,
+    as_array,
     as_arrow,
     backend,
     in_kind,
     in_one_piece,
-    is_array,
     is_pandas,
     is_polars,
     pandas_as_arrow,
@@ -29,8 +29,16 @@ from slidewise.columns.arrays import (
 )
 from slidewise.errors import InvalidInput
 
-#: the column that a result is made from, by the result's name; results that are made from none are not in it
-Origins = Mapping[str, str]
+
+class Origin(NamedTuple):
+    """The column that a result is made from, and whether it holds values of that column, or lists of them."""
+
+    column: str
+    holds: Literal["values", "lists"] | None = None
+
+
+#: by the result's name; results that are made from no column are not in it
+Origins = Mapping[str, Origin]
 
 
 class Source(ABC):
@@ -161,10 +169,10 @@ class _Pandas(Source):
         series = {n: arrow_to_pandas(values, self._backend(origins.get(n)), None) for n, values in columns.items()}
         return self._frame._constructor(series)
 
-    def _backend(self, origin: str | None) -> str:
+    def _backend(self, origin: Origin | None) -> str:
         """What a result is made of: what the column is that it is made from, or all columns where there is none."""
         if origin is not None:
-            return backend(self._column(origin).dtype)
+            return backend(self._column(origin.column).dtype)
         found = {backend(dtype) for dtype in self._frame.dtypes}
         return found.pop() if len(found) == 1 else "numpy"
 
@@ -185,22 +193,31 @@ class _Polars(Source):
         return polars_as_arrow(self._frame.get_column(name), name)
 
     def with_columns(self, new: Mapping[str, pa.Array], origins: Origins) -> Any:
-        return self._frame.with_columns([arrow_to_polars(values, name) for name, values in new.items()])
+        return self._frame.with_columns(self._series(new, origins))
 
     def table(self, labels: Mapping[str, pa.Array], results: Mapping[str, pa.Array], origins: Origins) -> Any:
         import polars
 
-        return polars.DataFrame([arrow_to_polars(values, name) for name, values in {**labels, **results}.items()])
+        return polars.DataFrame(self._series({**labels, **results}, origins))
+
+    def _series(self, columns: Mapping[str, pa.Array], origins: Origins) -> list[Any]:
+        made = []
+        for name, values in columns.items():
+            origin = origins.get(name, Origin("", None))
+            kind = self._frame.schema[origin.column] if origin.holds == "values" else None
+            made.append(arrow_to_polars(values, name, kind))
+        return made
 
 
 class Arrays(Source):
     """A dict of arrays of any kind. A result is of the kind of the array that it is made from."""
 
     def __init__(self, arrays: dict[str, Any]) -> None:
-        self._arrays = {name: a if is_array(a) else np.asarray(a) for name, a in arrays.items()}
-        shapes = {name: getattr(a, "shape", (len(a),)) for name, a in self._arrays.items()}
-        if any(len(shape) != 1 for shape in shapes.values()) or len(set(shapes.values())) > 1:
-            raise InvalidInput(f"a dict of columns holds arrays of one dimension and one length, got shapes {shapes}")
+        self._given = arrays
+        self._arrays = {name: as_array(array) for name, array in arrays.items()}
+        lengths = {name: len(array) if getattr(array, "ndim", 1) else None for name, array in self._arrays.items()}
+        if len(set(lengths.values())) > 1 or None in lengths.values():
+            raise InvalidInput(f"a dict of columns holds arrays of one length, got {lengths}")
 
     @property
     def names(self) -> list[str]:
@@ -210,17 +227,21 @@ class Arrays(Source):
         return len(next(iter(self._arrays.values()))) if self._arrays else 0
 
     def read(self, name: str) -> pa.Array:
-        return as_arrow(self._arrays[name], name)
+        array = self._arrays[name]
+        if getattr(array, "ndim", 1) != 1:
+            raise InvalidInput(f"{name!r} is an array of shape {array.shape}, and a column has one dimension")
+        return as_arrow(array, name)
 
     def with_columns(self, new: Mapping[str, pa.Array], origins: Origins) -> dict[str, Any]:
-        return {**self._arrays, **{n: in_kind(values, self._origin(n, origins)) for n, values in new.items()}}
+        return {**self._given, **{n: self._in_kind(n, values, origins) for n, values in new.items()}}
 
     def table(
         self, labels: Mapping[str, pa.Array], results: Mapping[str, pa.Array], origins: Origins
     ) -> dict[str, Any]:
         of_no_row = np.zeros(0, np.int64)
         columns = {**labels, **results}
-        return {n: in_kind(values, self._origin(n, origins), of_no_row) for n, values in columns.items()}
+        return {n: self._in_kind(n, values, origins, of_no_row) for n, values in columns.items()}
 
-    def _origin(self, name: str, origins: Origins) -> Any:
-        return self._arrays[origins[name] if name in origins else next(iter(self._arrays))]
+    def _in_kind(self, name: str, values: pa.Array, origins: Origins, rows: np.ndarray | None = None) -> Any:
+        origin = origins.get(name, Origin(next(iter(self._arrays))))
+        return in_kind(values, self._arrays[origin.column], rows, origin.holds == "values")

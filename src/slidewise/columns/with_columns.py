@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.collecting import CollectList, CollectSet, StringAgg
 from slidewise.aggregations.over import Over
+from slidewise.aggregations.ranks import Percentile
 from slidewise.aggregations.sums import Count
 from slidewise.columns.arranged import Data
 from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.sorting import OrderColumn
-from slidewise.columns.sources import source
+from slidewise.columns.sources import Origin, source
 from slidewise.columns.threads import thread_count
 from slidewise.errors import InvalidInput
 from slidewise.windows.definitions import Frames
@@ -119,9 +121,19 @@ def expression(name: str, over: Any, algorithm: str) -> Over:
     return replace(over, algorithm=algorithm) if over.algorithm == "auto" else over
 
 
-def origins(expressions: Mapping[str, Over]) -> dict[str, str]:
+def origins(expressions: Mapping[str, Over]) -> dict[str, Origin]:
     """The first column that a result is made from; count() is made from none."""
-    return {name: over.aggregation.columns[0] for name, over in expressions.items() if over.aggregation.columns}
+    aggregations = {name: over.aggregation for name, over in expressions.items() if over.aggregation.columns}
+    return {name: Origin(made.columns[0], held(made)) for name, made in aggregations.items()}
+
+
+def held(aggregation: Aggregation) -> Literal["values", "lists"] | None:
+    """What a result holds of the first column."""
+    if isinstance(aggregation, CollectSet | CollectList):
+        return "lists"
+    if not aggregation.keeps_type or isinstance(aggregation, StringAgg):  # a text is made from others
+        return None
+    return "lists" if isinstance(aggregation, Percentile) and aggregation.parts else "values"
 
 
 def check_columns(aggregation: Aggregation, what: str) -> None:

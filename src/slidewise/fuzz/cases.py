@@ -59,7 +59,7 @@ FAMILIES: dict[str, dict[str, str]] = {
         "time s": "pa.array({}, pa.int32()).cast(pa.time32('s'))",
         "time ms": "pa.array({}, pa.int32()).cast(pa.time32('ms'))",
         "time us": "pa.array({}, pa.int64()).cast(pa.time64('us'))",
-        "time ns": "pa.array([v and v * 1000 for v in {}], pa.int64()).cast(pa.time64('ns'))",
+        "time ns": "pa.array({}, pa.int64()).cast(pa.time64('ns'))",
     },
     "timestamp": {
         "timestamp": "pa.array({}, pa.int64()).cast(pa.timestamp('s', 'Europe/Zurich'))",
@@ -71,11 +71,12 @@ FAMILIES: dict[str, dict[str, str]] = {
         "duration": "pa.array({}, pa.int64()).cast(pa.duration('ms'))",
         "duration s": "pa.array({}, pa.int64()).cast(pa.duration('s'))",
         "duration us": "pa.array({}, pa.int64()).cast(pa.duration('us'))",
-        "duration ns": "pa.array([v and v * 1000 for v in {}], pa.int64()).cast(pa.duration('ns'))",
+        "duration ns": "pa.array({}, pa.int64()).cast(pa.duration('ns'))",
     },
     "nested": {
         "list": "pa.array([v and v['l'] for v in {}], pa.list_(pa.int64()))",
         "texts": "pa.array([v and [str(x) for x in v['l']] for v in {}], pa.large_list(pa.string()))",
+        "times": "pa.array([v and v['l'] for v in {}], pa.list_(pa.time64('ns')))",
         "pair": "pa.array([v and [v['p'], 7] for v in {}], pa.list_(pa.int64(), 2))",
         "struct": "pa.array([v and {{'p': v['p'], 'q': str(v['l'])}} for v in {}], "
         "pa.struct([('p', pa.int64()), ('q', pa.string())]))",
@@ -97,15 +98,17 @@ UNMEASURED = {"riches", "riches256", "duration ns"}
 CONTAINERS = {
     "arrow": "table",
     "pandas": "table.to_pandas()",
+    "pandas arrow": "table.to_pandas(types_mapper=pd.ArrowDtype)",
     "polars": "pl.from_arrow(table)",
     "duckdb": "duckdb.from_arrow(table)",
     "dict": "{n: masked(table[n].combine_chunks()) for n in table.column_names}",
 }
 UNFIT = {
-    "pandas": {"map", "entries", "measures"},  # categories are neither null nor equal
+    # categories are neither null nor equal, and times of Python have no nanoseconds
+    "pandas": {"map", "entries", "measures", "time ns", "times"},
     "polars": {"riches256", "texts", "struct", "map"},
     "duckdb": {"float16", "riches256", *FAMILIES["duration"]},  # durations become intervals, which have no order
-    "dict": {"view", "view of bytes", "null", *FAMILIES["nested"], *FAMILIES["decimal"]},
+    "dict": {"view", "view of bytes", "null", "time ns", *FAMILIES["nested"], *FAMILIES["decimal"]},
 }
 _MASKED = """
 def masked(a):
@@ -249,7 +252,12 @@ class Case:
     def snippet(self) -> str:
         """The case as a program."""
         table = "".join(f"    {name!r}: {column.source},\n" for name, column in self.columns.items())
-        preparing = {"polars": "import polars as pl\n", "duckdb": "import duckdb\n", "dict": _MASKED}
+        preparing = {
+            "pandas arrow": "import pandas as pd\n",
+            "polars": "import polars as pl\n",
+            "duckdb": "import duckdb\n",
+            "dict": _MASKED,
+        }
         return (
             "import pyarrow as pa, slidewise as sw\nfrom decimal import Decimal\nfrom math import inf, nan\n"
             f"{preparing.get(self.container, '')}table = pa.table({{\n{table}}})\n" + f"print({self.call()})\n"
@@ -272,6 +280,10 @@ class Case:
 
         known: dict[str, Any] = {"sw": sw, "pa": pa}
         known["table"] = pa.table({name: column.arrow() for name, column in self.columns.items()})
+        if self.container == "pandas arrow":
+            import pandas
+
+            known["pd"] = pandas
         if self.container == "polars":
             import polars
 
@@ -310,9 +322,13 @@ def _listed(out: Any, name: str, container: str) -> list[Any]:
         return list(map(_plain, out[name].astype(object).where(out[name].notna(), None)))
     if container == "duckdb":
         out = out.to_arrow_table()
+    if container == "pandas arrow":
+        import pyarrow as pa
+
+        return list(pa.array(out[name]).to_pylist())
     column = out[name]
     if container == "polars":
-        return list(column.to_list())
+        return list(column.to_arrow().to_pylist())
     return list(map(_plain, column.tolist())) if container == "dict" else list(column.to_pylist())
 
 
@@ -341,7 +357,7 @@ FUNCTIONS: list[Function] = [
     ("nth_value", ("any",), {"n": 3, "ignore_nulls": True}),
     ("collect_list", ("any",), {}),
     ("string_agg", ("text",), {"delimiter": ","}),
-    ("collect_set", ("ordered",), {}),
+    ("collect_set", ("any",), {}),
     ("stddev", ("number",), {}),
     ("stddev_pop", ("number",), {}),
     ("var_samp", ("number",), {}),
@@ -445,6 +461,8 @@ def draw(
     unfit = UNFIT.get(container, set())
     if any(column.kind in unfit or all(v is None for v in column.values) for column in columns.values()):
         container = "arrow"  # pandas has no type for nothing but nulls
+    if container == "pandas" and any(None in c.values for c in columns.values() if c.family == "integer"):
+        container = "pandas arrow"  # of integers with nulls, NumPy's are floats
     frames = [_frame(rng, columns, order, sqlite) for _ in range(rng.randint(1, 2))]
     slides = _slides(rng, columns, order) if not sqlite and rng.random() < 0.2 else None
     choices = functions or (SQLITE_FUNCTIONS if sqlite else FUNCTIONS)
@@ -471,9 +489,10 @@ def _of_any_kind(rng: random.Random, n: int, nulls: float, count: int, unfit: se
     made = {}
     for k in range(count):
         kind = rng.choice((usual, rng.choice(fit[family]), rng.choice(fit[rng.choice(sorted(fit))])))
-        common, _ = _drawn_from(kind, True)
+        common, rare = _drawn_from(kind, True)
+        rare = [inf, nan, -0.0] if kind == "measures" and rare else []
         some = rng.sample(common, rng.randint(1, len(common)))  # of few values or of many
-        made[f"c{k}"] = _column(rng, kind, n, 1.0 if kind == "null" else nulls, some)
+        made[f"c{k}"] = _column(rng, kind, n, 1.0 if kind == "null" else nulls, some, rare)
     return made
 
 

@@ -78,7 +78,7 @@ class WindowSpec:
         """The frame by the order's values: numbers in its own unit, or lengths of time.
 
         >>> Window.orderBy("ts").rangeBetween("-1h30m", "10 minutes").window
-        range_between("-1h30m", "10m")
+        range_between("-1h30m", "10 minutes")
         """
         return replace(self, frame=range_between(_bound(start), _bound(end)))
 
