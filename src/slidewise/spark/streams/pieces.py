@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from slidewise.errors import StateError
-from slidewise.spark.streams.definition import HASH, NEVER, StreamTask
+from slidewise.spark.streams.definition import BEFORE, HASH, KEPT, NEVER, WAITING, StreamTask
 from slidewise.spark.streams.restart import reach_of, require_sound
 from slidewise.spark.streams.waiting import WaitingRoom
 from slidewise.state import codec, envelope
@@ -37,8 +37,6 @@ ROOT = 1
 _DEEPEST = 40
 #: leaves up to this depth are looked up in a table
 _TABLE_BITS = 12
-#: columns of keys beside the hash: how many rows are gone before the first, and how many there are in either table
-BEFORE, KEPT, WAITING = (f"__slidewise_{name}" for name in ("before", "kept", "waiting"))
 _TABLES = ("keys", "kept", "waiting", "notes")
 #: of the definition that a piece was written with
 FINGERPRINT = "fingerprint"

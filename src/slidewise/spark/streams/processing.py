@@ -18,10 +18,10 @@ import pyarrow.compute as pc
 from slidewise.columns.arrays import in_one_piece
 from slidewise.columns.order import arrange, sortable
 from slidewise.columns.plan import Evaluation
-from slidewise.spark.streams.definition import HASH, NEVER, StreamTask
+from slidewise.spark.streams.definition import BEFORE, HASH, KEPT, NEVER, WAITING, StreamTask
 from slidewise.spark.streams.horizon import Arrived, first_needed, first_open, lookback, next_final
 from slidewise.spark.streams.notes import news, remaining
-from slidewise.spark.streams.pieces import BEFORE, KEPT, WAITING, Bucket, Held, Store, together
+from slidewise.spark.streams.pieces import Bucket, Held, Store, together
 from slidewise.spark.streams.step import Fate, Joined, Part, Results, Sessions, Step
 
 
