@@ -10,6 +10,7 @@ import sys
 import textwrap
 import threading
 import warnings
+from pathlib import Path
 
 import numba
 import numpy as np
@@ -342,6 +343,16 @@ def test_without_a_place_for_the_cache_everything_still_runs(tmp_path):
     private = list(tmp_path.glob("slidewise-kernels-*"))
     assert len(private) == 1 and private[0].stat().st_mode & 0o077 == 0
     assert set(run_program("/proc/nowhere", TMPDIR=str(a_file), HOME="/proc/nowhere")) == {"max", "Mine"}
+
+
+def test_a_directory_that_numba_made_anew_is_taken(tmp_path, monkeypatch):
+    """A cleaner of temporary files took it under a process, for which numba made another, as readable as any."""
+    monkeypatch.setattr(cache.tempfile, "tempdir", str(tmp_path))
+    directory = Path(cache.private_directory())
+    directory.chmod(0o755)
+    assert cache.private_directory() == str(directory)
+    directory.chmod(0o777)  # what others could have written to is not
+    assert cache.private_directory() != str(directory)
 
 
 @needs_cache

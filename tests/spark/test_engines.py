@@ -169,7 +169,7 @@ def test_a_large_key_in_buckets_gives_the_same_results(spark, monkeypatch, parti
     assert results[0].schema == results[1].schema
     assert results[0].equals(results[1])
     reach = measure_halo([over.window for over in expressions.values()])
-    numbers = hot_keys.spread(df, partition_by, order, reach).select("__slidewise_bucket").distinct().count()
+    numbers = hot_keys.spread(df, partition_by, order, reach, "own_").select("own_bucket").distinct().count()
     assert numbers > 3
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pyarrow as pa
@@ -102,3 +104,39 @@ def test_what_the_executors_lack_is_told(function, tmp_path):
 def test_executors_on_the_drivers_own_machine_need_no_package(spark, connect):
     assert shipping.ship(spark) is None
     assert shipping.ship(connect) == shipping._package().name
+
+
+@pytest.mark.parametrize("lost", ["slidewise/__init__.py", "slidewise/columns", "slidewise/aggregations/*.py", "*"])
+def test_what_a_cleaner_of_temporary_files_took_is_there_again(function, tmp_path, lost):
+    import os
+
+    assert executor(function, tmp_path).returncode == 0
+    place = tmp_path / f"{shipping._package().stem}-{os.getuid()}"
+    for path in list(place.glob(lost)):
+        path.unlink() if path.is_file() else shutil.rmtree(path)
+    done = executor(function, tmp_path)
+    assert done.returncode == 0, done.stderr
+    result, where = done.stdout.splitlines()
+    assert result == RESULT
+    assert Path(where) == place / "slidewise" / "__init__.py"
+    with zipfile.ZipFile(shipping._package()) as archive:
+        assert all((place / file.filename).stat().st_size == file.file_size for file in archive.infolist())
+    assert {path.name for path in place.iterdir()} == {"slidewise"}
+
+
+def test_a_directory_that_numba_made_anew_for_its_cache_is_filled(function, tmp_path):
+    """As it does in a process that has begun before a cleaner took all of it, readable by others."""
+    import os
+
+    place = tmp_path / f"{shipping._package().stem}-{os.getuid()}"
+    (place / "slidewise" / "templates" / "__pycache__").mkdir(parents=True)
+    place.chmod(0o755)
+    done = executor(function, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [RESULT, str(place / "slidewise" / "__init__.py")]
+
+
+def test_a_session_that_starts_later_gets_the_package_though_its_file_was_taken():
+    before = shipping._package().read_bytes()
+    shutil.rmtree(shipping._package().parent)
+    assert shipping._package().read_bytes() == before

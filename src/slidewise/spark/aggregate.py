@@ -15,6 +15,7 @@ from slidewise.columns.sources import source
 from slidewise.columns.with_columns import names, ordering
 from slidewise.errors import CompileFallback
 from slidewise.spark.executor.slide_task import SlidesTask
+from slidewise.spark.names import require_distinct
 from slidewise.spark.requirements import is_stream, require_batch, require_packages
 from slidewise.spark.with_columns import Group, Schema, column, in_order, partitioned
 from slidewise.windows.definitions import WindowDefinition
@@ -79,6 +80,7 @@ def _output(schema: Schema, reads: pa.Schema, group: Group) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CompileFallback)  # the executors say so, where it matters
         made = aggregated(rows, group.expressions, 1)
+    require_distinct(made, schema.heeds_capitals, "aggregate")
     window = next(iter(group.expressions.values())).window
     at_rows = window.slide_kind != "time"
     came_in = {*group.partition_by, *(by.name for by in group.order_by if at_rows)}

@@ -2,8 +2,9 @@
 
 Where executors are other processes than the driver's machine may have set up, the package goes along as a zip, once per
 session, so that driver and executors always run the same code. An executor unpacks it into a directory of its own user,
-named by its content: compiled kernels are then found again by later tasks and later applications. Where no directory
-can be written, the zip itself is imported.
+named by its content: compiled kernels are then found again by later tasks and later applications. It is a place of
+temporary files, of which a cleaner may take any at any time: every task sees to it that all are there. Where they
+cannot be written, the zip itself is imported.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ _shipped: WeakSet[Any] = WeakSet()
 
 
 @cache
-def _package() -> Path:
-    """The package as a zip, named by its content; it stays while this process runs, for executors to fetch."""
+def _content() -> bytes:
+    """The package as a zip."""
     root = Path(__file__).parent.parent
     files = sorted(p for p in root.rglob("*") if p.is_file() and p.suffix in (".py", ".json", ".typed"))
     buffer = io.BytesIO()
@@ -36,11 +37,23 @@ def _package() -> Path:
             # A fixed date: equal sources make an equal zip.
             entry = zipfile.ZipInfo(str(Path(root.name) / path.relative_to(root)))
             archive.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
-    content = buffer.getvalue()
+    return buffer.getvalue()
+
+
+@cache
+def _folder() -> Path:
+    """A directory of this process."""
     folder = tempfile.mkdtemp(prefix="slidewise-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    path = Path(folder) / f"slidewise-{hashlib.sha256(content).hexdigest()[:16]}.zip"
-    path.write_bytes(content)
+    return Path(folder)
+
+
+def _package() -> Path:
+    """The file of the package, named by its content; it stays while this process runs, for executors to fetch."""
+    path = _folder() / f"slidewise-{hashlib.sha256(_content()).hexdigest()[:16]}.zip"
+    if not path.exists():  # the first time, or a cleaner of temporary files took it
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        path.write_bytes(_content())
     return path
 
 
@@ -110,30 +123,42 @@ def arriving(package: str | None) -> Callable[[], None]:
                 del sys.modules[module]
 
     def directory(found: str, name: str) -> str | None:
-        """A directory of this user with the content of the zip, made by the first that comes; None: it cannot be."""
+        """A directory of this user with the content of the zip; None: it cannot be."""
         import os
-        import shutil
         import stat
         import tempfile
-        import zipfile
         from pathlib import Path
 
         user = os.getuid() if hasattr(os, "getuid") else 0
         try:
             place = Path(tempfile.gettempdir()) / f"{name}-{user}"
-            if not place.exists():
-                fresh = tempfile.mkdtemp(prefix=place.name, dir=place.parent)
-                with zipfile.ZipFile(found) as archive:
-                    archive.extractall(fresh)
-                try:
-                    Path(fresh).rename(place)
-                except OSError:  # another task was faster
-                    shutil.rmtree(fresh, ignore_errors=True)
+            place.mkdir(mode=0o700, exist_ok=True)
             status = place.lstat()
+            # Only what no one else could have written is run.
+            if not stat.S_ISDIR(status.st_mode) or status.st_uid != user or status.st_mode & 0o022:
+                return None
+            fill(place, found)
         except OSError:
             return None
-        # Only what no one else could have written is run.
-        own = stat.S_ISDIR(status.st_mode) and status.st_uid == user and not status.st_mode & 0o077
-        return str(place) if own else None
+        return str(place)
+
+    def fill(place: Any, found: str) -> None:
+        """Write the files of the zip that are not there: all of them at first. 3 ms where none is missing."""
+        import importlib
+        import tempfile
+        import zipfile
+        from pathlib import Path
+
+        with zipfile.ZipFile(found) as archive:
+            there = {path: path.stat().st_size for path in place.rglob("*") if path.is_file()}
+            missing = [file for file in archive.infolist() if there.get(place / file.filename) != file.file_size]
+            if not missing:
+                return
+            with tempfile.TemporaryDirectory(dir=place) as fresh:
+                archive.extractall(fresh, missing)
+                for file in missing:  # other tasks see a whole file or none
+                    (place / file.filename).parent.mkdir(parents=True, exist_ok=True)
+                    Path(fresh, file.filename).replace(place / file.filename)
+        importlib.invalidate_caches()
 
     return arrive

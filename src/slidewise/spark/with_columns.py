@@ -6,6 +6,7 @@ import difflib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +20,7 @@ from slidewise.columns.with_columns import expression, names, ordering
 from slidewise.errors import CompileFallback, InvalidInput
 from slidewise.spark.executor.halo import HaloSize, measure_halo
 from slidewise.spark.executor.task import Task
+from slidewise.spark.names import unused_prefix
 from slidewise.spark.requirements import is_stream, require_batch, require_packages
 from slidewise.spark.spark_operator import ANSI, quoted, sql_of, verdict
 from slidewise.spark.window import SpecifiedOver
@@ -126,7 +128,7 @@ def _groups(
 # ---- the plan
 def evaluate(df: Any, groups: list[Group], engine: str, hot_keys: str | bool) -> Plan:
     """What gives the DataFrame the columns of all groups."""
-    plan = Plan(df)
+    plan = Plan(df, [name for group in groups for name in group.expressions])
     for group in groups:
         decided = verdict(group.expressions.values(), engine, plan.schema.wraps)
         if decided.engine == "spark":
@@ -141,9 +143,10 @@ def evaluate(df: Any, groups: list[Group], engine: str, hot_keys: str | bool) ->
 class Plan:
     """A DataFrame that gets the columns of one group after the other."""
 
-    def __init__(self, df: Any) -> None:
+    def __init__(self, df: Any, new: Iterable[str]) -> None:
         self.df = df
         self.schema = Schema(df)
+        self._prefix = unused_prefix([*self.schema.names, *new])
         #: results until all groups have read what they read: a new column may take the place of an old one
         self._made: list[str] = []
         self._new: dict[str, Any] = {}
@@ -154,11 +157,13 @@ class Plan:
         from pyspark.sql import functions as F  # noqa: N812
 
         _, kinds = self.schema.task(group)  # the types, and the errors, that our engine would give
+        computed = {}
         for (out, over), kind in zip(group.expressions.items(), kinds, strict=True):
             name = self._unused()
-            computed = F.expr(sql_of(over, group.partition_by, group.order_by))
-            self.df = self.df.withColumn(name, computed.cast(kind))
+            computed[name] = F.expr(sql_of(over, group.partition_by, group.order_by)).cast(kind)
             self._new[out] = F.col(name)
+        # All at once: Spark looks at every column of every step, and its stack holds less than 300 steps.
+        self.df = self.df.withColumns(computed)
         self._partitioned = None
 
     def add(self, group: Group, hot_keys: str | bool) -> None:
@@ -170,7 +175,8 @@ class Plan:
         if reach is not None:
             from slidewise.spark.hot_keys import spread
 
-            self.df, task = spread(self.df, group.partition_by, group.order_by[0], reach), task.with_halo(reach)
+            task = task.with_halo(reach, self._prefix)
+            self.df = spread(self.df, group.partition_by, group.order_by[0], reach, self._prefix)
             self._partitioned = None
         if task.partition_by != self._partitioned:
             self.df = partitioned(self.df, task.partition_by, group.order_by)
@@ -188,7 +194,7 @@ class Plan:
         return self.df.withColumns({name: self._new[name] for name in names}).drop(*self._made)
 
     def _unused(self) -> str:
-        self._made.append(self.schema.unused(f"slidewise_{len(self._made)}"))
+        self._made.append(f"{self._prefix}{len(self._made)}")
         return self._made[-1]
 
 
@@ -256,11 +262,13 @@ class Schema:
         self.spark = df.sparkSession
         self.names: list[str] = df.columns
         self._fields = {f.name: f for f in df.schema.fields}
-        self._folded = {} if self._case_sensitive() else {name.lower(): name for name in self.names}
+        self.heeds_capitals: bool = self.spark.conf.get("spark.sql.caseSensitive") == "true"
+        self._folded = {} if self.heeds_capitals else {name.lower(): name for name in self.names}
         self.zone: str = self.spark.conf.get("spark.sql.session.timeZone")
 
-    def _case_sensitive(self) -> bool:
-        return bool(self.spark.conf.get("spark.sql.caseSensitive") == "true")
+    @cached_property
+    def _ansi(self) -> bool:
+        return bool(self.spark.conf.get(ANSI) == "true")  # over Connect, asking takes a while
 
     def field(self, name: str) -> Any:
         """A column by name, as Spark would find it."""
@@ -274,15 +282,9 @@ class Schema:
     def wraps(self, over: Over) -> bool:
         """Whether Spark's own operator would not notice that a sum is too large."""
         aggregation = over.aggregation
-        if aggregation.name != "sum" or self.spark.conf.get(ANSI) == "true":
+        if aggregation.name != "sum" or self._ansi:
             return False
         return self.field(aggregation.columns[0]).dataType.typeName() in ("byte", "short", "integer", "long")
-
-    def unused(self, name: str) -> str:
-        """A name that no column has."""
-        while name in self._fields or name in self._folded:
-            name += "_"
-        return name
 
     def task(self, group: Group) -> tuple[Task, list[Any]]:
         """What the executors do for a group, and the types of its results in Spark."""

@@ -52,7 +52,7 @@ def private_directory() -> str:
     try:
         path.mkdir(mode=0o700, exist_ok=True)
         status = path.lstat()
-        own = stat.S_ISDIR(status.st_mode) and status.st_uid == user and not status.st_mode & 0o077
+        own = stat.S_ISDIR(status.st_mode) and status.st_uid == user and not status.st_mode & 0o022
         return str(path if own else tempfile.mkdtemp(prefix="slidewise-kernels-"))
     except OSError:
         return ""

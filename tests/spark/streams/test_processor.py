@@ -13,7 +13,7 @@ import pytest
 from microbatches import SCHEMA, Stream, batch, hashes_of, same, task_of
 
 import slidewise as sw
-from slidewise.spark.streams.wire import BLOB, BUCKET, KEY_HASH, Packing, bucket_labels, murmur3
+from slidewise.spark.streams.wire import BLOB, BUCKET, Packing, bucket_labels, murmur3
 
 SAVED = Path(__file__).parent / "state_format_1.json"
 START = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
@@ -48,7 +48,7 @@ def test_rows_survive_packing():
     packing = Packing(SCHEMA, bucket_labels(4))
     table = rows(0, 50)
     hashes = np.arange(50) * 2654435761 - 2**40
-    whole = table.append_column(KEY_HASH, pa.array(hashes)).rename_columns([str(k) for k in range(8)])
+    whole = table.append_column(packing.key_hash, pa.array(hashes)).rename_columns([str(k) for k in range(8)])
     packed = list(packing.run(whole.to_batches(max_chunksize=20)))
     assert len(packed) == 1
     blobs = pa.Table.from_batches(packed).to_pylist()
@@ -60,22 +60,22 @@ def test_rows_survive_packing():
 
 def test_the_processor_in_sparks_tester():
     tws = pytest.importorskip("pyspark.sql.streaming.tws_tester")
-    from slidewise.spark.streams.operator import LEFT_OUT, Processor, stateful
+    from slidewise.spark.streams.operator import Processor, stateful
 
     packing = Packing(SCHEMA, bucket_labels(1))
     task = task_of(OVER)
-    processor = stateful(Processor(task, packing, "ts"), None)
+    processor = stateful(Processor(task, packing, "ts", "__left_out"), None)
     tester = tws.TwsTester(processor, timeMode="EventTime", eventTimeExtractor=lambda row: 2**62)
 
     def push(table):
-        whole = table.append_column(KEY_HASH, pa.array(hashes_of(table, ["k"])))
+        whole = table.append_column(packing.key_hash, pa.array(hashes_of(table, ["k"])))
         return tester.testInPandas(7, pd.DataFrame({BLOB: [b.serialize().to_pybytes() for b in whole.to_batches()]}))
 
     assert not len(push(rows(0, 12)))
     first = tester.setWatermark(milliseconds(5))
     assert sorted(first["seq"]) == [0, 1, 2, 3, 4, 5]
     late = push(rows(4, 7))
-    assert late[LEFT_OUT].tolist() == [2]
+    assert late["__left_out"].tolist() == [2]
     assert list(tester.handle.listTimers()) == [milliseconds(6)]  # one timer, at the next row that is due
     rest = tester.setWatermark(milliseconds(60))
     got = pd.concat([first, rest]).drop(columns=[c for c in rest if c.startswith("__")])

@@ -13,9 +13,8 @@ from slidewise.errors import SlidewiseError
 from slidewise.windows.definitions import WindowDefinition
 from slidewise.windows.durations import sign
 
-PREFIX = "__slidewise_"
-BUCKET_COLUMN = PREFIX + "bucket"
-OWN_COLUMN = PREFIX + "own"
+#: the columns that tell the bucket of a row, and whether it is the bucket's own, after a prefix that no column has
+BUCKET_COLUMN, OWN_COLUMN = "bucket", "own"
 
 
 @dataclass(frozen=True)

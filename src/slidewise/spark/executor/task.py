@@ -48,11 +48,11 @@ class Task:
         """What Spark calls, on the rows of a partition."""
         return Worker(self).run(batch if isinstance(batch, tuple) else (batch,) for batch in batches)
 
-    def with_halo(self, reach: HaloSize) -> Task:
+    def with_halo(self, reach: HaloSize, prefix: str) -> Task:
         """The task over rows that hot_keys.spread has cut into buckets."""
-        reads = self.reads.append(pa.field(BUCKET_COLUMN, pa.int32())).append(pa.field(OWN_COLUMN, pa.bool_()))
-        halo = Halo(BUCKET_COLUMN, OWN_COLUMN, reach.rows_before, reach.rows_after)
-        return replace(self, reads=reads, partition_by=(*self.partition_by, BUCKET_COLUMN), halo=halo)
+        halo = Halo(prefix + BUCKET_COLUMN, prefix + OWN_COLUMN, reach.rows_before, reach.rows_after)
+        reads = self.reads.append(pa.field(halo.bucket, pa.int32())).append(pa.field(halo.own, pa.bool_()))
+        return replace(self, reads=reads, partition_by=(*self.partition_by, halo.bucket), halo=halo)
 
 
 @dataclass(frozen=True)

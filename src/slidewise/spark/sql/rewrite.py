@@ -190,6 +190,8 @@ class _Rewriter:
 
     def _replaced(self, select: Select, below: Below, rows: Any) -> Edit:
         name = f"{PREFIX}rows_{len(self.frames)}"
+        while f"{{{name}}}" in self.source.query:  # a view of the user's
+            name += "_"
         self.frames[name] = self._computed(select, rows)
         return Edit(*self.source.offsets(select.block.span), select.outer(below, f"{{{name}}}"))
 

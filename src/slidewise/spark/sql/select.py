@@ -49,8 +49,8 @@ class _Item:
 
     @property
     def marker(self) -> str:
-        """The column that keeps the item's place in the inner SELECT."""
-        return f"{PREFIX}item_{self.span.first}"
+        """The column that keeps the item's place in the inner SELECT; a star may bring columns of any other name."""
+        return f"{PREFIX}item_{self.span.first}{_MARK}"
 
 
 @dataclass(frozen=True)
@@ -441,7 +441,7 @@ class Select:
     def inner(self) -> str:
         """The text of the inner SELECT."""
         hint = "" if self.block.hint is None else self.source.text(self.block.hint)
-        items = [f"NULL AS {item.marker}" if item.outer else self._text(item.span) for item in self._items]
+        items = [f"NULL AS {quoted(item.marker)}" if item.outer else self._text(item.span) for item in self._items]
         items += [f"{hoisted.text} AS {hoisted.alias}" for hoisted in self._hoisted.values()]
         return f"SELECT {hint} {', '.join(items)} {self._below_windows()}"
 

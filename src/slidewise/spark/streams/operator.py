@@ -20,9 +20,6 @@ from slidewise.spark.streams.step_data import Step
 from slidewise.spark.streams.stream_task import StreamTask
 from slidewise.spark.streams.wire import BLOB, Packing, from_text, to_text
 
-#: the column of marker rows, which tell how many rows were left out: late ones, or, below zero, those without a time;
-#: null in all others. Every column costs every row.
-LEFT_OUT = "__slidewise_left_out"
 #: the types of state; Spark would parse their names anew in every micro-batch
 _PIECE, _DATA = StructType([StructField("piece", LongType())]), StructType([StructField("data", StringType())])
 #: rows of one DataFrame that goes to Spark
@@ -69,10 +66,14 @@ def stateful(processor: Processor, package: str | None) -> StatefulProcessor:
 
 
 class Processor:
-    """One task over the buckets of a partition."""
+    """One task over the buckets of a partition.
 
-    def __init__(self, task: StreamTask, packing: Packing, event_time: str | None) -> None:
-        self._task, self._packing, self._event_time = task, packing, event_time
+    `left_out` is the column of marker rows, which tell how many rows were left out: late ones, or, below zero, those
+    without a time; null in all others. Every column costs every row.
+    """
+
+    def __init__(self, task: StreamTask, packing: Packing, event_time: str | None, left_out: str) -> None:
+        self._task, self._packing, self._event_time, self._left_out = task, packing, event_time, left_out
 
     @cached_property
     def _processing(self) -> Processing:
@@ -98,10 +99,23 @@ class Processor:
         step = processing.advance(self._states, new, pieces, watermark)
         self._set_timer(step, fired)
         for first in range(0, len(step.rows), _ROWS):
-            yield _frame(_marked(step.rows[first : first + _ROWS]))
-        left_out = [count for count in (step.late, -step.untimed) if count]
-        if left_out:
-            yield _frame(_markers(step.rows.schema, left_out, self._event_time, milliseconds))
+            yield _frame(self._marked(step.rows[first : first + _ROWS]))
+        counts = [count for count in (step.late, -step.untimed) if count]
+        if counts:
+            yield _frame(self._markers(step.rows.schema, counts, milliseconds))
+
+    def _marked(self, rows: pa.Table) -> pa.Table:
+        return rows.append_column(self._left_out, pa.nulls(len(rows), pa.int64()))
+
+    def _markers(self, rows: pa.Schema, counts: list[int], watermark: int) -> pa.Table:
+        """Rows that count, and are taken out again. They have a time, since Spark looks for rows that are too old."""
+        made = {self._left_out: pa.array(counts)}
+        time = self._event_time
+        if time is not None:
+            times = pa.array([watermark * 1000 + 1000] * len(counts), pa.int64())
+            made[time] = times.cast(pa.timestamp("us")).cast(rows.field(time).type)
+        schema = self._marked(rows.empty_table()).schema
+        return pa.table([made.get(field.name, pa.nulls(len(counts), field.type)) for field in schema], schema=schema)
 
     def _set_timer(self, step: Step, fired: int | None) -> None:
         """One timer per bucket, at its next deadline: the first millisecond at or after it."""
@@ -139,20 +153,6 @@ class _States:
 
 
 # ---- rows that go out
-def _marked(rows: pa.Table) -> pa.Table:
-    return rows.append_column(LEFT_OUT, pa.nulls(len(rows), pa.int64()))
-
-
-def _markers(rows: pa.Schema, counts: list[int], event_time: str | None, watermark: int) -> pa.Table:
-    """Rows that count, and are taken out again. They have a time, since Spark looks for rows that are too old."""
-    made = {LEFT_OUT: pa.array(counts)}
-    if event_time is not None:
-        times = pa.array([watermark * 1000 + 1000] * len(counts), pa.int64())
-        made[event_time] = times.cast(pa.timestamp("us")).cast(rows.field(event_time).type)
-    schema = _marked(rows.empty_table()).schema
-    return pa.table([made.get(field.name, pa.nulls(len(counts), field.type)) for field in schema], schema=schema)
-
-
 def _frame(table: pa.Table) -> Any:
     """For pandas, and for Spark that reads it, without loss.
 

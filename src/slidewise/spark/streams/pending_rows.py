@@ -17,14 +17,12 @@ import pyarrow as pa
 from slidewise.columns.arrays import in_one_piece
 from slidewise.columns.sorting import key_codes
 from slidewise.errors import StateError
-from slidewise.spark.streams.stream_task import HASH, NEVER, StreamTask
+from slidewise.spark.streams.stream_task import HASH, KEY_NUMBER, NEVER, StreamTask
 
 #: An entry of fewer bytes takes up the rows that come after it.
 SMALL = 1 << 16
 #: A row of a time, a number and its key is 17 bytes, and 9 to 14 so, for 25 ns; in and out of Spark a byte takes 17.
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
-#: in a saved entry, the number of a row's key
-_KEY = "__slidewise_key_number"
 
 
 @dataclass(frozen=True)
@@ -134,14 +132,14 @@ class WaitingRoom:
         first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
         keys = rows.select(self._keys).take(pa.array(first))
         narrow = codes.astype(np.min_scalar_type(number))
-        return keys, rows.drop_columns(self._keys).append_column(_KEY, pa.array(narrow))
+        return keys, rows.drop_columns(self._keys).append_column(KEY_NUMBER, pa.array(narrow))
 
     def _read(self, store: Entries, entry: Entry) -> pa.Table:
         """The rows of an entry that still wait."""
         try:
             keys, rows = (pa.ipc.open_stream(data).read_all() for data in store.read_entry(entry.number))
             columns = dict(zip(rows.column_names, rows.columns, strict=True))
-            columns |= {name: keys[name].take(rows[_KEY]) for name in self._keys}
+            columns |= {name: keys[name].take(rows[KEY_NUMBER]) for name in self._keys}
             table = pa.table([columns[name] for name in self._schema.names], schema=self._schema)
         except (KeyError, TypeError, ValueError, pa.ArrowException) as error:
             raise StateError(f"saved state is damaged: {error}") from error

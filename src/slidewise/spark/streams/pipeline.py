@@ -20,9 +20,9 @@ from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.sorting import arrange, sortable
 from slidewise.spark.streams.finality import Arrived, first_needed, first_open, lookback, next_final
 from slidewise.spark.streams.last_results import news, remaining
-from slidewise.spark.streams.state_store import BEFORE, KEPT, WAITING, Bucket, Held, Store, together
+from slidewise.spark.streams.state_store import Bucket, Held, Store, together
 from slidewise.spark.streams.step_data import Fate, Joined, Part, Results, Sessions, Step
-from slidewise.spark.streams.stream_task import HASH, NEVER, StreamTask
+from slidewise.spark.streams.stream_task import BEFORE, HASH, KEPT, NEVER, WAITING, StreamTask
 
 
 class Processing:

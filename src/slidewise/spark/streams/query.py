@@ -14,6 +14,7 @@ import pyarrow as pa
 from slidewise.aggregations.over import Over
 from slidewise.columns.with_columns import names, ordering
 from slidewise.errors import InvalidInput
+from slidewise.spark.names import require_distinct, unused_prefix
 from slidewise.spark.requirements import require_packages
 from slidewise.spark.session import PARTITIONS, PROVIDER, ROCKSDB
 from slidewise.spark.spark_operator import quoted
@@ -26,10 +27,11 @@ from slidewise.spark.streams.stream_task import (
     ROW,
     StreamTask,
     as_kept,
+    check_names,
     check_windows,
     depends_on_zone,
 )
-from slidewise.spark.streams.wire import BLOB, BUCKET, KEY_HASH, Packing, bucket_labels
+from slidewise.spark.streams.wire import BLOB, BUCKET, Packing, bucket_labels
 from slidewise.spark.with_columns import Group, Schema, _result_types, column, groups_of
 from slidewise.windows.durations import Duration, length
 
@@ -121,10 +123,13 @@ def rows_call(df: Any, given: dict[str, Any], partition_by: Any, order_by: Any, 
     chosen = Options(**options)
     df, group, told = prepared(df, groups[0], "with_columns", chosen)
     schema = Schema(df)
+    new = [name for name in group.expressions if name not in schema.names]
+    require_distinct([*schema.names, *new], schema.heeds_capitals, "with_columns")
     rows = _as_kept(schema.arrow(schema.names))
     kinds = _result_types(rows, group)
     reads = tuple(schema.field(name).name for name in schema.reads(group))
     task = StreamTask(rows, group.partition_by, group.order_by, group.expressions, tuple(kinds), reads, **told)
+    check_names(task)
     check_windows(task)
     task = _in_zone(task, schema)
     results = dict(zip(group.expressions, schema.kinds(kinds, rows), strict=True))
@@ -149,6 +154,7 @@ def slides_call(df: Any, expressions: dict[str, Over], partition_by: Any, order_
     output = _unmarked(slides_output(schema, rows, group))
     kinds = tuple(as_kept(arrow_type(output[name].dataType, schema.zone, name)) for name in expressions)
     task = StreamTask(rows, group.partition_by, group.order_by, expressions, kinds, reads, slides=True, **told)
+    check_names(task)
     check_windows(task)
     task = _in_zone(task, schema)
     task = replace(task, slices=keeps_slices(task, chosen.slices))
@@ -306,12 +312,12 @@ def planned(call: Call) -> Any:
     from pyspark.sql.types import LongType, StructField, StructType
 
     from slidewise.spark.shipping import on_executor, ship
-    from slidewise.spark.streams.operator import LEFT_OUT, Processor, stateful
+    from slidewise.spark.streams.operator import Processor, stateful
 
     df, task, output, event_time = call.df, call.task, call.output, call.event_time
     packing = Packing(task.rows, bucket_labels(task.buckets))
     keys = [column(name) for name in task.partition_by]
-    hashed = (F.xxhash64(*keys) if keys else F.lit(0).cast("long")).alias(KEY_HASH)
+    hashed = (F.xxhash64(*keys) if keys else F.lit(0).cast("long")).alias(packing.key_hash)
     rows = df.select(*(column(name) for name in task.rows.names), hashed)
     # Under plain names: mapInArrow cannot find columns whose names have dots.
     plain = rows.toDF(*map(str, range(len(task.rows) + 1)))
@@ -322,23 +328,24 @@ def planned(call: Call) -> Any:
             field.metadata = {**field.metadata, RELEASED: True}
         if field.dataType.typeName() == "timestamp" and event_time is None and task.time is not None:
             field.metadata = {**field.metadata, BEHIND: True}
-    counted = StructType([*output.fields, StructField(LEFT_OUT, LongType())])
+    left_out = unused_prefix(output.names) + "left_out"
+    counted = StructType([*output.fields, StructField(left_out, LongType())])
     timed = task.time is not None
     out = packed.groupBy(BUCKET).transformWithStateInPandas(
-        stateful(Processor(task, packing, event_time), package),
+        stateful(Processor(task, packing, event_time, left_out), package),
         outputStructType=counted,
         outputMode="Append",
         timeMode="EventTime" if timed else "None",
         eventTimeColumnName=event_time or "",
     )
     if not timed:
-        return out.drop(LEFT_OUT)
-    left_out, none = column(LEFT_OUT), F.lit(0)
+        return out.drop(left_out)
+    count, none = column(left_out), F.lit(0)
     total = [
-        F.coalesce(F.sum(F.greatest(count, none)), none).alias(name)
-        for name, count in (("late", left_out), ("untimed", -left_out))
+        F.coalesce(F.sum(F.greatest(counted, none)), none).alias(name)
+        for name, counted in (("late", count), ("untimed", -count))
     ]
-    return out.observe(call.options.metrics, *total).where(left_out.isNull()).drop(LEFT_OUT)
+    return out.observe(call.options.metrics, *total).where(count.isNull()).drop(left_out)
 
 
 def _output(df: Any, results: dict[str, Any]) -> Any:

@@ -25,7 +25,7 @@ from slidewise.serialization import codec, envelope
 from slidewise.serialization.definition import differences, fingerprint
 from slidewise.spark.streams.compatibility import measure_extents, require_sound
 from slidewise.spark.streams.pending_rows import WaitingRoom
-from slidewise.spark.streams.stream_task import HASH, NEVER, StreamTask
+from slidewise.spark.streams.stream_task import BEFORE, HASH, KEPT, NEVER, WAITING, StreamTask
 
 #: A piece of more bytes is split, unless it is of one hash: where at least half of its keys have changed, and where
 #: fewer have. 1,000 keys of 1,000 rows, all of which change: 0.3 ms of CPU time for each piece.
@@ -37,8 +37,6 @@ ROOT = 1
 _DEEPEST = 40
 #: leaves up to this depth are looked up in a table
 _TABLE_BITS = 12
-#: columns of keys beside the hash: how many rows are gone before the first, and how many there are in either table
-BEFORE, KEPT, WAITING = (f"__slidewise_{name}" for name in ("before", "kept", "waiting"))
 _TABLES = ("keys", "kept", "waiting", "notes")
 #: of the definition that a piece was written with
 FINGERPRINT = "fingerprint"

@@ -32,6 +32,12 @@ REVISIONS = "__slidewise_revision"
 HASH = "__slidewise_hash"
 #: columns of notes: the time of a result, and what is noted of it
 NOTE_TIME, NOTE = "__slidewise_time", "__slidewise_note_"
+#: columns of keys beside the hash: how many rows are gone before the first, and how many there are in either table
+BEFORE, KEPT, WAITING = (f"__slidewise_{name}" for name in ("before", "kept", "waiting"))
+#: in a saved entry of rows ahead of the watermark, the number of a row's key
+KEY_NUMBER = "__slidewise_key_number"
+#: the names above, which checkpoints have, beside those of the user's columns
+STATE_COLUMNS = frozenset({REVISIONS, HASH, NOTE_TIME, BEFORE, KEPT, WAITING, KEY_NUMBER})
 
 
 @dataclass(frozen=True)
@@ -221,6 +227,13 @@ def canonical_window(window: WindowDefinition) -> list[str]:
     """A window in words, its predicates by their code."""
     punctuations = [w for w in (window, window.every) if isinstance(w, PunctuationWindow)]
     return [repr(canonical(window)), *(canonical_text(w.predicate) for w in punctuations)]
+
+
+def check_names(task: StreamTask) -> None:
+    """Refuse columns with the names of those that state has beside them."""
+    for name in task.rows.names:
+        if name in STATE_COLUMNS or name.startswith(NOTE):
+            raise InvalidInput(f"the column {name!r} has a name that checkpoints use for their own. Rename it")
 
 
 def check_windows(task: StreamTask) -> None:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
+from slidewise.spark.names import unused_prefix
+
 #: the columns of packed rows
 BUCKET, BLOB = "bucket", "blob"
 PACKED = pa.schema([(BUCKET, pa.int32()), (BLOB, pa.binary())])
-#: the hash of the key, as Spark computes it, beside the columns of a row
-KEY_HASH = "__slidewise_key"
 #: Rows are packed when there are so many, or so many bytes: a blob is one value in Arrow, of less than 2 GiB.
 MOST_ROWS, MOST_BYTES = 1 << 20, 1 << 28
 #: A bucket is told by the lowest bits of the hash, and a piece of it by others.
@@ -31,10 +32,15 @@ class Packing:
     rows: pa.Schema
     labels: tuple[int, ...]
 
-    @property
+    @cached_property
+    def key_hash(self) -> str:
+        """The column of the hash of the key, as Spark computes it, beside the columns of a row."""
+        return unused_prefix(self.rows.names) + "key"
+
+    @cached_property
     def schema(self) -> pa.Schema:
         """The columns of a blob."""
-        return self.rows.append(pa.field(KEY_HASH, pa.int64()))
+        return self.rows.append(pa.field(self.key_hash, pa.int64()))
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Blobs of the rows of a partition."""
@@ -59,7 +65,7 @@ class Packing:
     def _packed(self, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
         table = pa.Table.from_batches(batches)
         table = pa.table(table.columns, names=self.schema.names).cast(self.schema)
-        number = table[KEY_HASH].to_numpy() & ((1 << _BUCKET_BITS) - 1)
+        number = table[self.key_hash].to_numpy() & ((1 << _BUCKET_BITS) - 1)
         number = (number % len(self.labels)).astype(np.uint16)  # NumPy sorts these by radix, 10 times as fast
         table = table.take(pa.array(np.argsort(number, kind="stable"))).combine_chunks()
         ends = np.cumsum(np.bincount(number, minlength=len(self.labels)))
@@ -78,8 +84,8 @@ class Packing:
         """The rows of some blobs, and what tells the piece of each."""
         batches = [pa.ipc.read_record_batch(pa.py_buffer(blob), self.schema) for blob in blobs]
         table = pa.Table.from_batches(batches, self.schema)
-        pieces = (table[KEY_HASH].to_numpy() >> _BUCKET_BITS) & ((1 << _PIECE_BITS) - 1)
-        return table.drop_columns([KEY_HASH]), pieces
+        pieces = (table[self.key_hash].to_numpy() >> _BUCKET_BITS) & ((1 << _PIECE_BITS) - 1)
+        return table.drop_columns([self.key_hash]), pieces
 
 
 #: runs of queries that this process has had rows of
