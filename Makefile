@@ -4,12 +4,12 @@ VENV   := .venv
 PY     := $(VENV)/bin/python
 READY  := $(VENV)/.ready
 
-# test-core, test-spark and test-processes are parts of test.
-.PHONY: test-core test-spark test-processes help java demo tour test soak lint format bench clean
+# test-core, test-spark and test-processes are parts of test and of test-all.
+.PHONY: test-core test-spark test-processes help java demo tour test test-all soak lint format bench clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -39,24 +39,31 @@ tour: $(READY)  ## a tour of the core in the terminal
 	@$(PY) -m examples.tour
 
 # Side by side: the tests of Spark wait for Spark most of the time.
-test: $(READY) java  ## all tests
-	@$(MAKE) --no-print-directory --jobs=3 test-core test-spark test-processes
+PARTS  := @$(MAKE) --no-print-directory --jobs=3 test-core test-spark test-processes
+PYTEST := $(PY) -m pytest --durations=10
+FULL   := --hypothesis-profile=full -m
+
+test: $(READY) java  ## the quick tier: every capability, in five minutes
+	$(PARTS)
+
+test-all: $(READY) java  ## all tests: every combination, and more random cases
+	$(PARTS) TIER="$(FULL) 'not soak'"
 
 test-core: $(READY)
-	@$(PY) -m pytest -n 2 --dist worksteal src tests --ignore=tests/spark
-	@NUMBA_DISABLE_JIT=1 $(PY) -m pytest -n 2 tests/compiled
+	@$(PYTEST) $(TIER) -n 2 --dist worksteal src tests --ignore=tests/spark
+	@NUMBA_DISABLE_JIT=1 $(PYTEST) $(TIER) -n 2 tests/compiled
 
 # Those that start a Spark of their own.
 PROCESSES := tests/spark/test_cluster.py tests/spark/streams/test_crash.py
 
 test-spark: $(READY) java
-	@$(PY) -m pytest tests/spark $(addprefix --ignore=,$(PROCESSES))
+	@$(PYTEST) $(TIER) tests/spark $(addprefix --ignore=,$(PROCESSES))
 
 test-processes: $(READY) java
-	@$(PY) -m pytest $(PROCESSES)
+	@$(PYTEST) $(TIER) $(PROCESSES)
 
 soak: $(READY) java  ## what takes minutes: a stream that is killed 20 times, and long ones
-	@$(PY) -m pytest -m soak -rP tests
+	@$(PY) -m pytest $(FULL) soak -rP tests
 
 lint: $(READY)  ## style, types, and the layers of imports
 	@$(PY) -m ruff check .

@@ -4,8 +4,9 @@ import math
 import pickle
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.tiers import examples
 
 import slidewise as sw
 from slidewise.errors import InvalidInput, LawBroken
@@ -32,7 +33,7 @@ SAMPLES |= dict.fromkeys(("bit_and", "bit_or", "bit_xor"), st.integers(-(2**70),
 
 
 @pytest.mark.parametrize("aggregation", BUILT_IN, ids=lambda a: a.name)
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(st.data())
 def test_built_in(aggregation, data):
     values = SAMPLES.get(aggregation.name, numbers | special)

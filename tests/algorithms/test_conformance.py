@@ -5,7 +5,6 @@ from collections import deque
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -15,6 +14,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from support.tiers import examples
 
 import slidewise as sw
 from slidewise.errors import IllegalPair, InvalidInput
@@ -306,14 +306,14 @@ class AnyOrder(RuleBasedStateMachine):
             assert (self.s.oldest, self.s.youngest) == (min(times, default=None), max(times, default=None))
 
 
-QUICK = settings(max_examples=20, stateful_step_count=30, deadline=None, derandomize=True)
+FEW = examples(20, stateful_step_count=30, derandomize=True)
 
 
 @pytest.mark.parametrize("name", [*FIFO, "slick_deque"])
 def test_stateful_fifo(name):
-    run_state_machine_as_test(type("Machine", (Fifo,), {"algorithm": name}), settings=QUICK)
+    run_state_machine_as_test(type("Machine", (Fifo,), {"algorithm": name}), settings=FEW)
 
 
 @pytest.mark.parametrize("name", [e.name for e in ALGORITHMS if e.out_of_order])
 def test_stateful_any_order(name):
-    run_state_machine_as_test(type("Machine", (AnyOrder,), {"algorithm": name}), settings=QUICK)
+    run_state_machine_as_test(type("Machine", (AnyOrder,), {"algorithm": name}), settings=FEW)

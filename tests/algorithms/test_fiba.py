@@ -8,8 +8,9 @@ import random
 import weakref
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.tiers import examples
 
 import slidewise as sw
 from slidewise.algorithms import fiba
@@ -179,7 +180,7 @@ def test_first_in_first_out(of_arity, arity, n):
     assert s.query() is None
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60, derandomize=True)
 @given(st.lists(st.tuples(st.integers(0, 30), st.sampled_from(LETTERS)), max_size=120), st.data())
 def test_bulk_is_the_same_as_one_by_one(rows, data):
     held = data.draw(st.integers(0, len(rows)))

@@ -11,8 +11,9 @@ import polars.testing
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.tiers import examples
 
 import slidewise as sw
 
@@ -195,7 +196,7 @@ def check(type_name, kind_name, places, names, window):
             assert_in_kind(found, x)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     type_name=st.sampled_from(list(TYPES)),
     kind_name=st.sampled_from(list(KINDS)),

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from slidewise.errors import StateError
@@ -104,13 +104,11 @@ PLAIN = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(PLAIN)
 def test_any_plain_value_comes_back_exactly(value):
     assert same(decode(encode(value)), value)
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(-(2**70), 2**70), min_size=8) | st.lists(st.floats(), min_size=8))
 def test_numbers_in_bulk(numbers):
     assert same(decode(encode(numbers)), numbers)
@@ -196,13 +194,11 @@ def test_every_truncation_is_refused(value):
         decode(data + b"N")
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_random_bytes_are_refused_or_harmless(data):
     refused_or_plain(data)
 
 
-@settings(deadline=None)
 @given(st.sampled_from(VALUES), st.data())
 def test_altered_bytes_are_refused_or_harmless(value, draw):
     data = bytearray(encode(value))

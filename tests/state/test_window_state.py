@@ -7,8 +7,9 @@ import pkgutil
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from support.tiers import examples
 
 import slidewise as sw
 import slidewise.events
@@ -126,7 +127,7 @@ def push(window, events):
 
 
 @pytest.mark.parametrize("name", WINDOWS)
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(10, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_a_round_trip_changes_no_later_result(name, data):
     aggregations, window, options = WINDOWS[name]

@@ -4,7 +4,7 @@ import datetime as dt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import slidewise as sw
@@ -56,7 +56,6 @@ LATE = st.sampled_from([{"late": "drop"}, {"late": "revise"}, {"late": "drop", "
 WINDOWS = st.sampled_from([sw.rows(3), sw.time("10s"), sw.time("10s", every="5s"), sw.rows_between(-1, 1)])
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(-30, 60)), max_size=40), LATE, WINDOWS, st.integers(0, 40))
 def test_results_are_those_of_the_rows_that_are_not_ahead(steps, late, window, cut):
     """The clock goes on by some seconds, and then a row comes of some seconds before or after it."""

@@ -4,8 +4,9 @@ from random import Random
 
 import pytest
 import window_oracle as oracle
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.tiers import examples
 from window_streams import SIZES, SLIDES, Concat, by_key, label, numbers_of, random_rows, rows, window_of
 
 import slidewise as sw
@@ -33,7 +34,7 @@ def test_size_and_slide(size, slide):
         check(size, slide, random_rows(Random(seed), count))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(size=st.sampled_from(list(SIZES)), slide=st.sampled_from(list(SLIDES)), stream=rows)
 def test_any_stream(size, slide, stream):
     check(size, slide, stream)

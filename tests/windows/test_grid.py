@@ -1,7 +1,7 @@
 """The grid of slides: its numbers one by one, as arrays, and compiled are the same."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from slidewise.columns.frames import slide_kernels
@@ -11,7 +11,6 @@ whole = st.integers(-(10**12), 10**12)
 lengths = st.integers(1, 10**6)
 
 
-@settings(deadline=None)  # the first call compiles
 @given(whole, lengths, whole)
 def test_a_step_is_the_last_boundary_at_or_before(x, every, offset):
     grid = Grid(every, offset)
@@ -21,7 +20,6 @@ def test_a_step_is_the_last_boundary_at_or_before(x, every, offset):
     assert grid.at_or_after(np.array([x]))[0] == (x if grid.at(step) == x else grid.at(step + 1))
 
 
-@settings(deadline=None)
 @given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e3), st.floats(-10, 10))
 def test_rounded_quotients_are_put_right(x, every, offset):
     grid = Grid(every, offset)
@@ -30,7 +28,6 @@ def test_rounded_quotients_are_put_right(x, every, offset):
     assert slide_kernels.boundary(x, every, offset) == step
 
 
-@settings(deadline=None)
 @given(whole, lengths, lengths, whole)
 def test_the_first_window_of_a_time_is_the_first_that_ends_after_it(x, size, every, offset):
     grid = Grid(every, offset, size)

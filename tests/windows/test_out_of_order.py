@@ -4,8 +4,9 @@ from random import Random
 
 import pytest
 import window_oracle as oracle
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.tiers import examples
 from window_streams import SIZES, SLIDES, Concat, by_key, label, numbers_of, random_rows, window_of
 
 import slidewise as sw
@@ -36,7 +37,7 @@ def expected(stream, size, slide):
     return {key: oracle.results(own, SIZES[size][2], SLIDES[slide][1]) for key, own in by_key(stream).items()}
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.sampled_from(list(SIZES)), st.sampled_from(list(SLIDES)), streams, seeds, st.sampled_from([1, 3, 20]))
 def test_max_delay_holds_rows_back_and_releases_them_in_time_order(size, slide, stream, seed, delay):
     arriving = disordered(stream, delay, seed)
@@ -62,7 +63,7 @@ def not_dropped(arriving, delay, keep=None):
     return taken, dropped
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.sampled_from(list(SIZES)), st.sampled_from(list(SLIDES)), streams, seeds, st.sampled_from([None, 0, 2]))
 def test_late_rows_are_dropped_and_counted(size, slide, stream, seed, delay):
     arriving = disordered(stream, 8, seed)
@@ -87,7 +88,7 @@ def last_revisions(results):
 
 
 @pytest.mark.parametrize("algorithm", ["auto", "recalculate"])
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     size=st.sampled_from(REVISED),
     slide=st.sampled_from(BY_ROWS),
@@ -125,7 +126,7 @@ DUE_AT_ONCE = {
 
 
 @pytest.mark.parametrize("size", DUE_AT_ONCE)
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(stream=streams, seed=seeds)
 def test_exactly_the_results_whose_frame_gains_or_loses_a_row_are_emitted_again(size, stream, seed):
     slide, is_due = DUE_AT_ONCE[size]
@@ -149,7 +150,7 @@ def test_exactly_the_results_whose_frame_gains_or_loses_a_row_are_emitted_again(
         given_out |= wanted
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.sampled_from(BY_ROWS), streams, seeds)
 def test_min_rows_counts_late_rows_too(slide, stream, seed):
     arriving = disordered(stream, 6, seed)

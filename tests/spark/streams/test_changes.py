@@ -4,10 +4,11 @@ import datetime as dt
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from microbatches import SCHEMA, SECOND, SLIDES, Stream, batch, batches, on_time, row, run, same, task_of
 from microbatches import small_pieces as small_pieces
+from support.tiers import examples
 
 import slidewise as sw
 from slidewise.events.result import alike
@@ -34,7 +35,7 @@ def without_repeats(table, results, by, forget_after=None):
     return pa.Table.from_pylist(news, schema=table.schema)
 
 
-@settings(deadline=None, max_examples=20)
+@examples(20)
 @given(batches(), st.sampled_from([0, 2, 10]), st.sampled_from([None, 4]))
 def test_rows_equal_those_of_a_batch_without_repeats(parts, delay, forget_after):
     # Windows no longer than forget_after: a batch does not forget.
@@ -46,7 +47,7 @@ def test_rows_equal_those_of_a_batch_without_repeats(parts, delay, forget_after)
     assert bool(stream.memory.pieces) == (forget_after is None and len(everything) > 0)
 
 
-@settings(deadline=None, max_examples=20)
+@examples(20)
 @given(batches(), st.sampled_from([0, 2]), st.sampled_from([None, 10**6]))
 def test_rows_that_wait_for_following_ones(parts, delay, forget_after):
     over = {"most": sw.max("odo").over(sw.rows_between(-1, 2)), "n": sw.count().over(sw.range_between(0, "4s"))}
@@ -57,7 +58,7 @@ def test_rows_that_wait_for_following_ones(parts, delay, forget_after):
 
 
 @pytest.mark.parametrize("name", SLIDES)
-@settings(deadline=None, max_examples=8)
+@examples(8)
 @given(batches(), st.sampled_from([0, 2, 10]))
 def test_slides_equal_those_of_a_batch_without_repeats(name, parts, delay):
     ahead = {"ahead": {"forget_after": 10**11}}.get(name, {})
@@ -71,7 +72,7 @@ def test_slides_equal_those_of_a_batch_without_repeats(name, parts, delay):
     same(stream.result(), expected, by=("k", label))
 
 
-@settings(deadline=None, max_examples=20)
+@examples(20)
 @given(batches(), st.sampled_from([sw.time("10s", every="2s"), sw.rows(3), sw.time("5s")]))
 def test_results_are_those_of_the_window_in_process(parts, window):
     """Micro-batches of one row each; within a key, results come in the same order."""

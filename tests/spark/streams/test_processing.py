@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from microbatches import (
     SCHEMA,
@@ -22,6 +22,7 @@ from microbatches import (
     task_of,
 )
 from microbatches import small_pieces as small_pieces
+from support.tiers import examples
 
 import slidewise as sw
 from slidewise.columns.arranged import Data
@@ -79,7 +80,7 @@ FOLLOWING |= {
 FAR = 10**11
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(batches(), st.sampled_from([0, 2, 10, 1000]))
 def test_trailing_frames_equal_those_of_a_batch(parts, delay):
     task = task_of(TRAILING)
@@ -95,7 +96,7 @@ def test_trailing_frames_equal_those_of_a_batch(parts, delay):
 BY_ROWS = {name: over for name, over in (TRAILING | FOLLOWING).items() if over.window.size_kind in ("count", "rows")}
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(batches(), st.randoms())
 def test_a_tie_break_makes_the_order_of_arrival_irrelevant(parts, random):
     task = task_of(BY_ROWS, order_by=[sw.asc("ts"), sw.desc("seq")], forget_after=FAR)
@@ -109,7 +110,7 @@ def test_a_tie_break_makes_the_order_of_arrival_irrelevant(parts, random):
     same(stream.result(), batch(task, whole))
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(batches(), st.sampled_from([0, 2, 10]))
 def test_following_frames_equal_those_of_a_batch(parts, delay):
     task = task_of(FOLLOWING, forget_after=FAR)
@@ -121,7 +122,7 @@ def test_following_frames_equal_those_of_a_batch(parts, delay):
     assert not stream.memory.pieces  # all keys are silent, and forgotten
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(batches(), st.sampled_from([0, 2, 10]))
 def test_frames_that_only_look_ahead_by_time(parts, delay):
     task = task_of({name: FOLLOWING[name] for name in ("ahead", "around", "ties")})
@@ -137,7 +138,7 @@ RESULTS = {"n": sw.count(), "peak": sw.max("x"), "typical": sw.median("odo"), "n
 
 
 @pytest.mark.parametrize("name", SLIDES)
-@settings(deadline=None, max_examples=15)
+@examples(15)
 @given(batches(), st.sampled_from([0, 2, 10]))
 def test_slides_equal_those_of_a_batch(name, parts, delay):
     ahead = {"ahead": {"forget_after": FAR}, "hopping": {"forget_after": SECOND}}.get(name, {})
@@ -161,7 +162,7 @@ def push(stream, *rows):
     return [(r["k"], (r["ts"] - START).total_seconds()) for r in found]
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(batches(), st.sampled_from([0, 2, 1000]))
 def test_rows_at_once_see_what_has_arrived(parts, delay):
     """The frame of a row holds the rows that have arrived by the end of its batch, and are not late."""
@@ -178,7 +179,7 @@ def test_rows_at_once_see_what_has_arrived(parts, delay):
         same(stream.result(), arrived.filter(pa.array([seq in new for seq in arrived["seq"].to_pylist()])))
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(batches())
 def test_without_an_order_rows_count_as_they_arrive(parts):
     over = {"n": sw.count().over(sw.rows(4)), "trip": sw.collect_list("seq").over(sw.punctuation("mark"))}

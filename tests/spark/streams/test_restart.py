@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from microbatches import SCHEMA, SECOND, Stream, batch, batches, on_time, row, same, task_of
 from microbatches import small_pieces as small_pieces
+from support.tiers import examples
 from test_processor import OVER, SAVED, rows, stream_of
 
 import slidewise as sw
@@ -57,7 +58,7 @@ def switched(parts, delay, before, after):
 
 
 @pytest.mark.parametrize("change", CHANGES)
-@settings(deadline=None, max_examples=8)
+@examples(8)
 @given(batches(), st.sampled_from([0, 2, 10]))
 def test_results_after_a_change_are_those_of_a_batch(change, parts, delay):
     after = task_of(CHANGES[change])
@@ -70,7 +71,7 @@ def test_results_after_a_change_are_those_of_a_batch(change, parts, delay):
 FOLLOWING = {"next": sw.collect_list("seq").over(sw.rows_between(-3, 2))}
 
 
-@settings(deadline=None, max_examples=8)
+@examples(8)
 @given(batches(), st.sampled_from([0, 2, 10]))
 def test_rows_that_wait_have_the_new_results(parts, delay):
     more = {**FOLLOWING, "later": sw.count().over(sw.rows_between(0, 1)), "past": sw.max("seq").over(sw.rows(2))}
@@ -81,7 +82,7 @@ def test_rows_that_wait_have_the_new_results(parts, delay):
     same(second, expected.filter(pa.array([seq not in out for seq in expected["seq"].to_pylist()], pa.bool_())))
 
 
-@settings(deadline=None, max_examples=8)
+@examples(8)
 @given(batches(), st.sampled_from([0, 4, 1000]))
 def test_slides_gain_and_lose_results(parts, keep):
     window, keep = sw.time("10s", every="3s"), None if keep == 1000 else keep * SECOND

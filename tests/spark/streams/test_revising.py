@@ -7,10 +7,11 @@ from itertools import pairwise
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from microbatches import SCHEMA, SECOND, SLIDES, START, Stream, batch, batches, on_time, row, run, same, task_of
 from microbatches import small_pieces as small_pieces
+from support.tiers import examples
 
 import slidewise as sw
 from slidewise.errors import InvalidInput
@@ -49,7 +50,7 @@ def last_revisions(table, by):
 
 
 @pytest.mark.parametrize("over", [TRAILING, FOLLOWING], ids=["trailing", "following"])
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(batches(), st.sampled_from([0, 2]), st.sampled_from([0, 4, 15, 1000]))
 def test_the_last_revision_of_each_row_is_that_of_a_batch(over, parts, delay, keep):
     task = task_of(over, keep=keep * SECOND, forget_after=FAR)
@@ -60,7 +61,7 @@ def test_the_last_revision_of_each_row_is_that_of_a_batch(over, parts, delay, ke
     assert not stream.memory.pieces
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(batches(), st.sampled_from([0, 2]), st.sampled_from([0, 4, 15]), st.sampled_from([1, 3]))
 def test_keys_that_are_forgotten_and_joined_again(parts, delay, keep, forget_after):
     """Rows of a key that are further apart than forget_after are those of two keys."""
@@ -93,7 +94,7 @@ def bump(counter, key):
 
 
 @pytest.mark.parametrize("name", REVISED)
-@settings(deadline=None, max_examples=10)
+@examples(10)
 @given(batches(), st.sampled_from([0, 2]), st.sampled_from([0, 4, 15, 1000]))
 def test_the_last_revision_of_each_slide_is_that_of_a_batch(name, parts, delay, keep):
     by_rows = REVISED[name].slide_kind == "count"
@@ -124,7 +125,7 @@ WINDOWS = [
 
 
 @pytest.mark.parametrize("window", WINDOWS, ids=repr)
-@settings(deadline=None, max_examples=10)
+@examples(10)
 @given(batches(), st.sampled_from([0, 3]), st.sampled_from([4, 15, 1000]))
 def test_revisions_are_those_of_the_window_in_process(window, parts, delay, keep):
     """One row at a time, and a batch without rows for the watermark that it brings: the same results at every step."""

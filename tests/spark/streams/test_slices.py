@@ -5,10 +5,11 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from microbatches import SCHEMA, SECOND, START, Stream, batch, batches, on_time, row, run, same, task_of
 from microbatches import small_pieces as small_pieces
+from support.tiers import examples
 from test_processing import Spread
 
 import slidewise as sw
@@ -61,7 +62,7 @@ SETS = {"some": SOME, "all": DIVISIBLE}
 
 @pytest.mark.parametrize("which", ["some", pytest.param("all", marks=pytest.mark.soak)])
 @pytest.mark.parametrize("window", WINDOWS.values(), ids=list(WINDOWS))
-@settings(deadline=None, max_examples=15)
+@examples(15)
 @given(batches(), st.sampled_from([0, 2, 10, 1000]))
 def test_slices_give_what_a_batch_gives(window, which, parts, delay):
     task = task_of(SETS[which], window=window, slices=True)
@@ -71,7 +72,7 @@ def test_slices_give_what_a_batch_gives(window, which, parts, delay):
     assert not stream.memory.pieces
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(batches(), st.sampled_from([0, 2, 10]))
 def test_changes_only(parts, delay):
     aggregates = {"peak": sw.max("odo"), "any": sw.bool_or("mark")}
@@ -82,7 +83,7 @@ def test_changes_only(parts, delay):
     same(by_slices.result(), by_rows.result(), by=("k", "window_end"))
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(batches())
 def test_without_keys(parts):
     task = task_of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from microbatches import SECOND, task_of
 
@@ -32,7 +32,6 @@ def rows_of(times, first):
     return pa.table(columns, TASK.rows)
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.lists(st.integers(0, 60), max_size=12), st.integers(0, 8)), max_size=25),
     st.sampled_from([0, 3_000, 1 << 16]),

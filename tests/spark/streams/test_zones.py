@@ -4,10 +4,11 @@ import datetime as dt
 
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from microbatches import SCHEMA, SECOND, Stream, batch, batches, on_time, row, run, same, task_of
 from microbatches import small_pieces as small_pieces
+from support.tiers import examples
 
 import slidewise as sw
 from slidewise.spark.streams.stream_task import as_kept, depends_on_zone
@@ -64,7 +65,7 @@ def spread(parts):
 
 
 @pytest.mark.parametrize("zone", [BERLIN, TONGA])
-@settings(deadline=None, max_examples=15)
+@examples(15)
 @given(batches(), st.sampled_from([0, 3 * DAY]))
 def test_results_of_a_zone_are_those_of_a_batch_in_it(zone, parts, delay):
     parts, task = spread(parts), task_of(IN_A_ZONE, zone=zone)

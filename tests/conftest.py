@@ -1,0 +1,15 @@
+"""The two tiers: what pytest runs by itself is the quick one. See support/tiers.py."""
+
+import pytest
+from hypothesis import settings
+from support.tiers import mark_what_a_covering_leaves_out
+
+# No deadline: kernels are compiled where they are first needed.
+settings.register_profile("quick", max_examples=20, deadline=None)
+settings.register_profile("full", max_examples=100, deadline=None)
+settings.load_profile("quick")
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m selects
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    mark_what_a_covering_leaves_out(items)

@@ -1,0 +1,74 @@
+"""Which cases are quick: `make test` runs those, and `make test-all` every case.
+
+A test of the full tier is marked `full`. Of a product of parameters, the marker `covering` leaves few cases in the
+quick tier. The number of random examples is that of hypothesis' profile, `quick` or `full`.
+"""
+
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import combinations
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+#: Runs on Connect in the quick tier too; other tests of a `session` do so in the full tier only.
+on_both = pytest.mark.parametrize("session", ["spark", "connect"], indirect=True)
+
+
+def in_full(*values: Any) -> list[Any]:
+    """Mark values of a parameter as those of the full tier."""
+    return [pytest.param(value, marks=pytest.mark.full) for value in values]
+
+
+def examples(number: int, **options: Any) -> settings:
+    """Draw so many examples in the full tier, and a share of them in the quick one."""
+    profile: Any = settings.default
+    return settings(max_examples=max(3, number * profile.max_examples // 100), **options)
+
+
+def covering(cases: Sequence[Sequence[Hashable]], strength: int) -> set[int]:
+    """Choose cases that hold every combination of `strength` values that occurs in any: a covering array, greedily.
+
+    >>> product = [(a, b, c) for a in "xyz" for b in "xyz" for c in "xy"]
+    >>> [len(covering(product, strength)) for strength in (0, 1, 2, 3)]
+    [1, 3, 9, 18]
+    """
+    held = [set(combinations(enumerate(case), min(strength, len(case)))) for case in cases]
+    missing = set().union(*held)
+    chosen = set()
+    while missing:
+        best = max(range(len(cases)), key=lambda i: len(held[i] & missing))
+        chosen.add(best)
+        missing -= held[best]
+    return chosen
+
+
+def mark_what_a_covering_leaves_out(items: Iterable[pytest.Item]) -> None:
+    """Give the marker `full` to the cases of each test marked `covering` that its covering array does not need."""
+    tests: dict[Any, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("covering") and not _is_in_another_tier(item):
+            tests.setdefault((item.parent, item.originalname), []).append(item)  # type: ignore[attr-defined]
+    for cases in tests.values():
+        (strength,) = cases[0].get_closest_marker("covering").args  # type: ignore[union-attr]
+        quick = covering([_values(case) for case in cases], strength)
+        for i, case in enumerate(cases):
+            if i not in quick:
+                case.add_marker(pytest.mark.full)
+
+
+def _is_in_another_tier(item: pytest.Item) -> bool:
+    return any(item.get_closest_marker(name) for name in ("full", "soak"))
+
+
+def _values(item: pytest.Item) -> list[Hashable]:
+    """The values of a case's parameters, such that equal ones are the same value."""
+    return [_hashable(value) for _, value in sorted(item.callspec.params.items())]  # type: ignore[attr-defined]
+
+
+def _hashable(value: Any) -> Hashable:
+    try:
+        hash(value)
+    except TypeError:
+        return repr(value)
+    return type(value), value
