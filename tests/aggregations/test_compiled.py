@@ -31,6 +31,7 @@ def alike(a, b):
     return np.allclose(a, b, rtol=1e-9, atol=1e-12, equal_nan=True)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("name", ONE_COLUMN)
 @pytest.mark.parametrize("kind", ["floats", pytest.param("integers", marks=pytest.mark.soak), "nan", "lowest"])
 def test_one_column(name, kind, fold, compiled_fold):
@@ -42,6 +43,7 @@ def test_one_column(name, kind, fold, compiled_fold):
 SKETCH = pytest.param("bloom_filter", marks=pytest.mark.soak)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("name", ["sum", "avg", "max", "min", "stddev", "first", "bit_or", "max_count", SKETCH])
 @pytest.mark.parametrize("dtype", ["i1", "u4", "u8", "f4"])
 def test_narrow_types(name, dtype, fold, compiled_fold):
@@ -60,6 +62,7 @@ def test_uint64_above_int64(compiled_fold):
     assert compiled_fold(sw.first(), (column,)) == 2**64 - 1
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("name", ["covar_samp", "corr", "max_by", "min_by"])
 @pytest.mark.parametrize("other", ["integers", "nan"])
 def test_two_columns(name, other, fold, compiled_fold):

@@ -65,6 +65,7 @@ def same(a, b):
     return a == b or (a is not None and a != a and b != b)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(("kind", "moves"), CASES)
 @pytest.mark.parametrize("tau", [0, 0.25, 1])
 def test_count_distinct(kind, moves, tau):
@@ -75,6 +76,7 @@ def test_count_distinct(kind, moves, tau):
     assert hf.count_distinct(values, start, end, variant="naive")[0] == expected
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(("kind", "moves"), CASES)
 def test_mode(kind, moves):
     values = data(kind)
@@ -90,6 +92,7 @@ def test_mode(kind, moves):
             assert run[i] is None if not most else any(same(run[i], v) for v in most)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(("kind", "moves"), CASES)
 @pytest.mark.parametrize("variant", ["naive", "reuse", "replace"])
 def test_quantile(kind, moves, variant):

@@ -66,6 +66,7 @@ def in_order(rows):
     return sorted(rows, key=repr)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("scale", [1, 7.0], ids=["integers", "floats"])
 @pytest.mark.parametrize("window", WINDOWS, ids=repr)
 def test_as_event_by_event_and_as_recalculation(window, scale):

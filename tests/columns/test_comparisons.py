@@ -13,6 +13,7 @@ CALLS = [
 ]
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("window", [1, 16, 700, 5_000])
 @pytest.mark.parametrize(("comparison", "library"), CALLS)
 def test_answers_agree(comparison: Comparison, library: str, window: int) -> None:

@@ -31,6 +31,7 @@ ROWS = np.append(np.flatnonzero(CLEAN & (np.arange(N) >= SIZE))[:: max(1, N // 2
 NUMPY = {"sum": np.sum, "avg": np.mean, "stddev": lambda w: np.std(w, ddof=1), "var_pop": np.var}
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("name", NUMPY)
 @pytest.mark.parametrize("window", [sw.rows(SIZE), sw.rows_between(1 - SIZE, 0)], ids=repr)
 def test_floats_equal_recalculation_once_the_large_ones_have_left(name, window):

@@ -37,6 +37,7 @@ def moved(time, months, zone):
     return (same or real or either)[0].astimezone(dt.UTC)
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Zurich", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata"])
 @pytest.mark.parametrize("unit", ["s", "us", "ns"])
 @pytest.mark.parametrize("months", [1, 5, 12])
@@ -59,6 +60,7 @@ def test_months_in_a_zone(zone, unit, months):
     assert found == [[j for j in order if times[i] <= times[j] <= ahead[i]] for i in range(200)]
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Zurich", "America/New_York", "Australia/Lord_Howe", "pytz"])
 @pytest.mark.parametrize("months", [1, 7])
 def test_months_near_changes_of_the_clocks_are_the_same_for_events_and_columns(zone, months):

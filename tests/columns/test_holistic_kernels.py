@@ -130,6 +130,7 @@ def test_quantiles_of_all_small_sizes_and_windows(kind):
                 check(result, values, *trailing(n, w), lambda f, rule=rule: expected_quantile(f, rule))
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("moves", FRAMES)
 def test_quantiles_of_frames(kind, moves):
@@ -140,6 +141,7 @@ def test_quantiles_of_frames(kind, moves):
         check(result, values, start, end, lambda f, rule=rule: expected_quantile(f, rule))
 
 
+@pytest.mark.covering(1)
 @needs_compiler
 @pytest.mark.parametrize("kind", ["uniform", "two levels", "walk", "few", "sorted"])
 @pytest.mark.parametrize("w", [1, 5, 64, 200])
@@ -258,6 +260,7 @@ def test_distinct_values_and_modes_of_rows(kind):
         check(holistic.mode_rows(values, w), values, *bounds, expected_mode)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("moves", FRAMES)
 def test_distinct_values_and_modes_of_frames(kind, moves):

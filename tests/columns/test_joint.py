@@ -80,6 +80,7 @@ def check(alone, together, columns, data):
         assert np.allclose(a, b, rtol=1e-12, atol=0 if a.dtype.kind == "i" else 1e-13 * size, equal_nan=True), name
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("kind", VALUES)
 @pytest.mark.parametrize("rows", [1, 2, 3000])
 def test_trailing_rows(monkeypatch, kind, rows):
@@ -88,6 +89,7 @@ def test_trailing_rows(monkeypatch, kind, rows):
     check(*both(monkeypatch, data, columns), columns, data)
 
 
+@pytest.mark.covering(0)
 @pytest.mark.parametrize("kind", ["floats", pytest.param("integers", marks=pytest.mark.soak)])
 @pytest.mark.parametrize("number", [1, 2])
 def test_keys(monkeypatch, kind, number):

@@ -56,6 +56,7 @@ PANDAS = {
 }
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("nulls", DATA)
 @pytest.mark.parametrize("name", PANDAS)
@@ -69,6 +70,7 @@ def test_pandas_by_rows(name, nulls, size):
         )
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("closed", ["both", "left", "right", "neither"])
 @pytest.mark.parametrize("name", ["sum", "avg", "count", "min", "max", "stddev", "median"])
 def test_pandas_by_time(name, closed):
@@ -112,6 +114,7 @@ POLARS = {
 }
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("nulls", DATA)
 @pytest.mark.parametrize("name", POLARS)
@@ -121,6 +124,7 @@ def test_polars_by_rows(name, nulls, size):
     agree(ours(values, aggregation, sw.rows(size)), theirs(pl.Series(values), size).to_list())
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("closed", ["both", "left", "right", "neither"])
 @pytest.mark.parametrize("name", ["sum", "mean", "min", "max"])
 def test_polars_by_time_with_peers(name, closed):

@@ -64,6 +64,7 @@ def permutation_of(arrangement, n):
     return list(range(n)) if arrangement.permutation is None else arrangement.permutation.tolist()
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("kind", ASCENDING)
 @pytest.mark.parametrize("dictionary", [False, True])
 @pytest.mark.parametrize("nulls", [False, True])
@@ -78,6 +79,7 @@ def test_every_type_is_ordered_both_ways_with_nulls_at_either_end(kind, dictiona
             assert found == in_order(ranks, descending, not descending if first is None else first)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("kind", ASCENDING)
 @pytest.mark.parametrize("dictionary", [False, True])
 @pytest.mark.parametrize("nulls", [False, True])

@@ -13,6 +13,7 @@ def by_hand(x, function, n):
     return np.array([function(x[max(0, i - n + 1) : i + 1]) for i in range(len(x))])
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("n", [1, 2, 3, 16, 100, 1000])
 @pytest.mark.parametrize("algorithm", [e.name for e in legal_algorithms(sw.sum()) if e.compiled])
 def test_every_algorithm_agrees_with_numpy(algorithm, n):
@@ -149,6 +150,7 @@ def test_no_rows_and_bad_input():
         sw.rolling(np.zeros(2), sw.max(), sw.frames([0, 0], [1, 3]))
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("dtype", [float, np.float32, np.int64, np.int16, bool])
 @pytest.mark.parametrize(
     "aggregation",

@@ -137,6 +137,7 @@ def assert_close(got, want):
 
 
 # ---- the same answers
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(
     "frames", [lambda n: sliding(n, 1), lambda n: sliding(n, 37), irregular], ids=["1", "37", "any"]
 )

@@ -115,6 +115,7 @@ def assert_same(got, expected):
     np.testing.assert_allclose([g for g, _ in pairs], [e for _, e in pairs], rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("op", AGGREGATIONS, ids=lambda op: op.name)
 class TestAgainstRecalculation:
     @pytest.mark.parametrize("module", [sba, _sba_blocks])
@@ -195,6 +196,7 @@ def kept(request, monkeypatch):
     monkeypatch.setattr(sba, "MOST_ROWS", sba.MOST_ROWS if request.param else 0)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.usefixtures("kept")
 @pytest.mark.parametrize("op", COUNTED, ids=lambda op: op.name)
 class TestCounted:

@@ -62,6 +62,7 @@ EVERY_KIND = [
 ]  # fmt: skip
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("window", EVERY_KIND, ids=repr)
 @pytest.mark.parametrize(
     "aggregation", [sw.max(), sw.sum(), sw.count(), sw.median(), sw.count_distinct(), sw.mode()], ids=repr

@@ -129,6 +129,7 @@ def apply(swag, name, *arguments):
     return repr(getattr(swag, name)(*arguments))
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(("name", "aggregation", "options"), PAIRS)
 def test_a_round_trip_changes_no_later_result(name, aggregation, options):
     steps = list(operations(aggregation, options, seed=7))

@@ -4,6 +4,7 @@ A test of the full tier is marked `full`. Of a product of parameters, the marker
 quick tier. The number of random examples is that of hypothesis' profile, `quick` or `full`.
 """
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import combinations
 from typing import Any
@@ -35,10 +36,17 @@ def covering(cases: Sequence[Sequence[Hashable]], strength: int) -> set[int]:
     """
     held = [set(combinations(enumerate(case), min(strength, len(case)))) for case in cases]
     missing = set().union(*held)
-    chosen = set()
+    chosen: set[int] = set()
+    uses: Counter[tuple[int, Hashable]] = Counter()
+
+    def worth(i: int) -> tuple[int, int]:
+        """How much a case adds; of equal ones, how seldom its values occur yet."""
+        return len(held[i] & missing), -sum(uses[value] for value in enumerate(cases[i]))
+
     while missing:
-        best = max(range(len(cases)), key=lambda i: len(held[i] & missing))
+        best = max(range(len(cases)), key=worth)
         chosen.add(best)
+        uses.update(enumerate(cases[best]))
         missing -= held[best]
     return chosen
 

@@ -46,6 +46,7 @@ PAIRS = [
 ]
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize(("name", "algorithm", "window"), PAIRS)
 def test_every_algorithm(name, algorithm, window):
     make, recalculate = AGGREGATIONS[name]

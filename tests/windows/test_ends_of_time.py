@@ -38,6 +38,7 @@ def nanoseconds(time):
     return (time - epoch) // timedelta(microseconds=1) * 1000
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("time", TIMES, ids=repr)
 @pytest.mark.parametrize("window", [*SLIDES, *FRAMES], ids=repr)
 @pytest.mark.parametrize("max_delay", [None, "1d"])
