@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from support.tiers import in_full
 
 pytest.importorskip("pyspark")
 
@@ -73,7 +74,7 @@ def connect(_client: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     return _client
 
 
-@pytest.fixture(params=["spark", "connect"])
+@pytest.fixture(params=["spark", *in_full("connect")])
 def session(request: pytest.FixtureRequest) -> Any:
-    """Both modes, one after the other."""
+    """Both modes, one after the other; in the quick tier the classic one, except where a test is marked on_both."""
     return request.getfixturevalue(request.param)

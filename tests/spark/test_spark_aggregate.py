@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.tiers import on_both
 
 import slidewise as sw
 from slidewise.columns.aggregate import slide_expressions
@@ -240,6 +241,7 @@ def readings(session):
     ).withMetadata("key", {"note": "kept"})
 
 
+@on_both
 def test_hopping_windows_are_sparks_own(session):
     from pyspark.sql import functions as F  # noqa: N812
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from support.tiers import on_both
 
 import slidewise as sw
 from slidewise import spark as sws
@@ -141,6 +142,7 @@ def test_nothing_runs_before_an_action(spark):
 
 
 # ---- the user's own
+@on_both
 def test_aggregations_of_a_notebook_travel_by_value(session):
     class Range(sw.Aggregation):
         identity = (2**60, -(2**60))
