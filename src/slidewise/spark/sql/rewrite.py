@@ -97,7 +97,7 @@ class _Rewriter:
     # ---- one SELECT
     def _edits(self, block: Block, calls: Sequence[Call]) -> list[Edit]:
         """What takes the place of a SELECT. Whose a call is may turn out when the types of columns are known."""
-        from slidewise.spark.with_columns import column
+        from slidewise.spark.plan import column
 
         refused: dict[Call, InvalidInput] = {}
         while True:
@@ -141,7 +141,8 @@ class _Rewriter:
 
     def _not_ours(self, select: Select, rows: Any, names: Sequence[str]) -> dict[Call, InvalidInput]:
         """The calls that slidewise has no answer for, or one of another type than Spark's, and why."""
-        from slidewise.spark.with_columns import Schema, groups_of
+        from slidewise.spark.plan import group_expressions, plan_task
+        from slidewise.spark.schema import Schema
 
         schema = Schema(rows)
         refused: dict[Call, InvalidInput] = {}
@@ -149,8 +150,8 @@ class _Rewriter:
         for call, name in select.ours.items():
             try:
                 select.windows[name] = _fitted(select.windows[name], schema)
-                [group] = groups_of({name: select.windows[name]}, None, None)
-                _, [kind] = schema.task(group)
+                [group] = group_expressions({name: select.windows[name]}, None, None)
+                _, [kind] = plan_task(schema, group)
                 kinds[call] = self._finished_type(select, call, kind, rows)
             except InvalidInput as error:
                 refused[call] = self.source.error(call.span, str(error))
