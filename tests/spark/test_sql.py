@@ -593,6 +593,8 @@ REFUSED = [
     ("SELECT nunique(x) OVER (ORDER BY u RANGE string(x) PRECEDING) FROM t", "string(x)", "and this is of string"),
     ("SELECT concat(array(y), nunique(x) OVER ()) FROM t", "concat(array(y), nunique(x) OVER ())", "mismatch"),
     ("SELECT nunique(x) OVER () AS y1, nunique(y1) OVER () FROM t", "y1", "`y1` cannot be resolved"),
+    ("SELECT count(DISTINCT *) OVER () FROM t", "*", "name those that are to be counted"),
+    ("SELECT count(t.*) OVER (ORDER BY u GROUPS 1 PRECEDING) FROM t", "t.*", "name those that are to be counted"),
     ("SELECT max(x) OVER () m, median(m) OVER (ORDER BY u) FROM t", "m", "`m` cannot be resolved"),
     ("SELECT array_agg(x ORDER BY collate('a', 'UTF8_LCASE')) OVER () FROM t",
      "array_agg(x ORDER BY collate('a', 'UTF8_LCASE')) OVER ()", "collation"),

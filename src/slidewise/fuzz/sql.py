@@ -44,6 +44,8 @@ TABLE = """
 NUMBERS = ("i", "h", "x", "f", "c", "id", "i + h", "x * 2", "i % 3", "CASE WHEN b THEN i ELSE h END", "abs(i - 5)",
            "coalesce(x, 0)", "c + 1", "-h", "id DIV 3")  # fmt: skip
 ANY = (*NUMBERS, "s", "k", "b", "bin", "d", "ts", "tn", "iv", "co", "upper(k)", "s || k", "ym", "st", "ar", "nil")
+#: what can be summed: a text that is no number would fail the query, and those that share its job run once more
+SUMMED = (*NUMBERS, "s", "iv", "ym", "nil")
 CONDITIONS = ("b", "i > 3", "x IS NOT NULL", "s IN ('1', '2')", "k = 'a' OR h < 4", "NOT b", "f <= 0.5")
 KEYS = ("k", "b", "s", "i % 3", "h", "upper(k)", "d", "st", "ar", "co", "bin", "nil", "window(ts, '1 day')",
         "CASE WHEN b THEN k END")  # fmt: skip
@@ -61,9 +63,9 @@ ORDERS = {
     "tn": ("INTERVAL 5 HOURS", "INTERVAL 1 DAY"), "iv": ("INTERVAL 1 DAY",), "ym": ("INTERVAL 1 MONTH",),
     "-i": ("1", "2"), "k": (), "s": (), "b": (), "st": (), "co": (), "i, h": (), "x, s": (),
 }  # fmt: skip
-#: aggregates of which the order of rows makes no difference; {n} is a number, {a} anything
+#: aggregates of which the order of rows makes no difference; {n} is a number, {c} may become one, {a} is anything
 AGGREGATES = (
-    "sum({n})", "sum({a})", "avg({n})", "avg({a})", "count(*)", "count({a})", "count({a}, {a})", "min({a})", "max({a})",
+    "sum({n})", "sum({c})", "avg({n})", "avg({c})", "count(*)", "count({a})", "count({a}, {a})", "min({a})", "max({a})",
     "stddev({n})", "variance({n})", "var_pop({n})", "stddev_pop({n})", "skewness({n})", "kurtosis({n})",
     "corr({n}, {n})", "covar_samp({n}, {n})", "covar_pop({n}, {n})", "count_if({w})", "every({w})", "some({w})",
     "bool_or({w})", "bit_or(h)", "bit_and(i)", "max_by({a}, id)", "min_by({a}, -id)", "regr_slope({n}, {n})",
@@ -113,7 +115,7 @@ class Draw:
 
     def filled(self, template: str) -> str:
         """A template with expressions in it."""
-        for place, among in (("{n}", NUMBERS), ("{a}", ANY), ("{w}", CONDITIONS)):
+        for place, among in (("{n}", NUMBERS), ("{c}", SUMMED), ("{a}", ANY), ("{w}", CONDITIONS)):
             while place in template:
                 template = template.replace(place, self.choice(among), 1)
         return template

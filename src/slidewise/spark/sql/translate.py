@@ -177,6 +177,9 @@ def _bound_aggregation(source: Source, call: Call) -> Recipe | None:
 
 def _count(source: Source, call: Call) -> Recipe | None:
     arguments = call.arguments
+    star = next((a for a in arguments if source.word(a.end - 1) == "*"), None)
+    if star is not None and (call.distinct is not None or source.raw(star) != "*"):
+        raise source.error(star, "a star in count stands for all columns here: name those that are to be counted")
     if call.distinct is not None:
         if not arguments:
             return None
