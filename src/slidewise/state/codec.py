@@ -21,7 +21,8 @@ import operator
 import re
 import struct
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
@@ -77,12 +78,8 @@ def decode(data: bytes, revive: Callable[[Any], Any] | None = None) -> Any:
     {'n': 3, 'seen': {1, 2}, 'mean': nan}
     """
     reader = _Reader(data, revive)
-    try:
+    with damage():  # whatever a constructor has against its arguments
         value = reader.value(0)
-    except StateError:
-        raise
-    except Exception as error:  # whatever a constructor has against its arguments
-        raise damaged(error) from error
     if reader.left:
         raise StateError(f"saved state is damaged: {reader.left} bytes follow its end")
     return value
@@ -95,6 +92,17 @@ def damaged(why: object) -> StateError:
     except ValueError:  # Python writes no integer of more than 4300 digits
         text = ""
     return StateError(f"saved state is damaged: {text or type(why).__name__}. Use another copy")
+
+
+@contextmanager
+def damage() -> Iterator[None]:
+    """Whatever values of the right definition fail with, where they are not those that were saved, is a StateError."""
+    try:
+        yield
+    except StateError:
+        raise
+    except Exception as error:
+        raise damaged(error) from error
 
 
 def require_told_apart(values: Collection[Any]) -> None:
