@@ -292,7 +292,7 @@ def _array_parts(value: Any) -> tuple[Any, tuple[int, ...], bytes]:
         )
     if not value.dtype.itemsize and value.size > 1:
         raise StateError(f"cannot save an array of {value.dtype}, whose items have no bytes. Save its shape instead")
-    return dtype_to_descr(value.dtype), value.shape, value.tobytes()
+    return dtype_to_descr(value.dtype), value.shape, value.tobytes()[: value.nbytes]  # of "" NumPy gives 4 bytes
 
 
 def _array(parts: tuple[Any, tuple[int, ...], bytes]) -> np.ndarray:

@@ -233,7 +233,10 @@ class Swag:
     def _sound_times(self) -> bool:
         times = self._times
         return times is None or (
-            type(times) is deque and len(times) == len(self) and not any(b < a for a, b in itertools.pairwise(times))
+            type(times) is deque
+            and len(times) == len(self)
+            and all(t is not None and t == t for t in times)
+            and not any(b < a for a, b in itertools.pairwise(times))
         )
 
     def _definition(self) -> dict[str, str]:

@@ -41,6 +41,7 @@ class Timed:
         return times is None or (
             type(times) is list
             and len(times) >= len(self)
+            and all(t is not None and t == t for t in times)
             and not any(b < a for a, b in pairwise(times[len(times) - len(self) :]))
         )
 
