@@ -227,7 +227,9 @@ class Soundness:
         self.rows(rows)
         self.require(all(t is row.time or t == row.time for t, row in zip(engine.times, rows, strict=True)))
         self.require(engine.base >= 0, len({row.time is None for row in rows}) < 2)
-        places = [row.place for row in rows] if rows and rows[0].time is not None else [row.number for row in rows]
+        places: list[Any] = (
+            [row.place for row in rows] if rows and rows[0].time is not None else [row.number for row in rows]
+        )
         self.require(all(a < b for a, b in pairwise(places)))
         self.times(engine.groups)
         self.require(all(a < b for a, b in pairwise(engine.groups)))

@@ -112,10 +112,10 @@ class Held:
 
     def require_whole(self, time: str | None) -> None:
         """Refuse keys whose rows are not all there, or not only those, and rows without a time."""
-        require_numbers(self.keys, (HASH, BEFORE, KEPT, WAITING))
-        require_numbers(self.notes, {HASH, NOTE_TIME} & set(self.notes.column_names))
+        require_numbers(self.keys, HASH, BEFORE, KEPT, WAITING)
+        require_numbers(self.notes, HASH, NOTE_TIME)
         for name, table in ((KEPT, self.kept), (WAITING, self.waiting)):
-            require_numbers(table, {time} & set(table.column_names))
+            require_numbers(table, time)
             counts = self.counts(name).astype(np.int64)
             if counts.min(initial=0) < 0 or counts.sum() != len(table):
                 raise StateError("saved state is damaged: keys have other rows than those that are there")

@@ -49,10 +49,10 @@ def require_columns(table: pa.Table, schema: pa.Schema) -> pa.Table:
     return table.select(schema.names)
 
 
-def require_numbers(table: pa.Table, names: Iterable[str]) -> None:
-    """Refuse nulls in columns that never have any."""
+def require_numbers(table: pa.Table, *names: str | None) -> None:
+    """Refuse nulls in columns that never have any, where they are there."""
     for name in names:
-        if table[name].null_count:
+        if name in table.column_names and table[name].null_count:
             raise StateError("saved state is damaged: rows have no key, number or time")
 
 

@@ -146,11 +146,11 @@ class WaitingRoom:
         """The rows of an entry that still wait."""
         with codec.damage():
             keys, rows = map(read_stream, store.read_entry(entry.number))
-            require_numbers(rows, (_KEY,))
+            require_numbers(rows, _KEY)
             columns = dict(zip(rows.column_names, rows.columns, strict=True))
             columns |= {name: keys[name].take(rows[_KEY]) for name in self._keys}
             table = require_columns(pa.table(columns), self._schema)
-            require_numbers(table, (self._time, HASH))
+            require_numbers(table, self._time, HASH)
         waits = self._times(table) >= entry.first
         return table if waits.all() else table.filter(pa.array(waits))
 
