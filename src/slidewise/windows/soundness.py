@@ -19,6 +19,7 @@ from slidewise.templates.interpret import Swag
 from slidewise.windows import slides
 from slidewise.windows.agenda import Agenda
 from slidewise.windows.clock import ENDS, Clock
+from slidewise.windows.durations import CalendarDuration, Duration
 from slidewise.windows.holders import RangeHolder, RowHolder, RunningHolder, SliceHolder
 from slidewise.windows.kept import Kept
 from slidewise.windows.rows import Row
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from slidewise.windows.window import Window
 
 _NUMBERS = (int, float, Decimal, Fraction)
+#: a row's own offsets, beside numbers
+_LENGTHS = (Duration, CalendarDuration)
 #: numbers that the definition decides
 _DECIDED: dict[type, tuple[str, ...]] = {
     Hopping: ("size",), SlicedRows: ("k", "first", "last"), LastRows: ("n",), WithinDelta: ("size",),
@@ -70,6 +73,7 @@ class Soundness:
         self.times([order.newest] if order.newest is not None else [])
         self.entries(order.held, order.entries, lambda time, row: type(row) is Row and time == row.time)
         self.times(time for time, _, _ in order.held)
+        self.rows(row for _, _, row in order.held)
         self.require(type(agenda.deadlines) is dict, agenda.deadlines.keys() <= engines.keys())
         self.entries(agenda.heap, agenda.entries, lambda deadline, key: self.is_deadline(deadline))
         self.require(all(map(self.is_deadline, agenda.deadlines.values())))
@@ -95,6 +99,8 @@ class Soundness:
                 self.require(type(b) is list, [*map(id, a)] == [*map(id, b)])
             elif slot in _COUNTS:
                 self.require(b is None or type(b) is int)
+                if slot == "step" and b is not None:
+                    self.step(b)
             elif slot == "last":  # of a delta, the value of a row
                 self.require(b is None or type(b) is Row or (type(new) is slides.EveryDelta and type(b) in _NUMBERS))
             elif type(a) in _CHECKED:
@@ -103,6 +109,13 @@ class Soundness:
                 self.counts(b)
             elif a is not None and slot != "key":
                 self.require(type(a) is type(b))
+
+    def step(self, step: int) -> None:
+        """A step of the grid, whose end can be written."""
+        grid = self.plan.grid
+        self.require(grid is not None)
+        assert grid is not None
+        self.times([grid.at(step + 1)])
 
     def rows(self, rows: Iterable[Any]) -> None:
         for row in rows:
@@ -113,6 +126,8 @@ class Soundness:
             if row.time is not None:
                 self.times([row.time])
             self.require(row.x is None or type(row.x) in _NUMBERS)
+            self.require(*(v is None or type(v) in (bool, *_NUMBERS) for v in (row.size_value, row.slide_value)))
+            self.require(*(v is None or type(v) in (*_NUMBERS, *_LENGTHS) for v in (row.start, row.end)))
 
     def counts(self, *numbers: Any) -> None:
         self.require(*(type(n) is int and 0 <= n < 1 << 63 for n in numbers))
