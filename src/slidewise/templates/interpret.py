@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import itertools
 from collections import deque
 from collections.abc import Callable, Iterator
 from types import FunctionType, ModuleType
@@ -206,16 +207,37 @@ class Swag:
 
         Damaged bytes, and those of another definition or a newer version, are refused with a StateError.
         """
-        from slidewise.state import envelope
+        from slidewise.state import codec, envelope
 
         payload = envelope.unseal(data, "swag", self._definition())
         new = type(self)(**self._options)
-        try:
-            new._times, saved = payload
-            new._restore(saved)
-        except Exception as error:  # of the right definition, and yet not what _save() gave
-            raise StateError(f"saved state is damaged: {error!r}") from error
+        with codec.damage():
+            times, saved = payload
+            new._take_over(times, saved)
         return new
+
+    def _take_over(self, times: Any, saved: Any) -> None:
+        """The saved times and state, in a new structure; refused where no sequence of operations leads to such ones."""
+        self._times = times
+        self._restore(saved)
+        if not (self._sound() and self._sound_times()):
+            raise StateError(
+                f"saved state is damaged: its values are not those of a {self.entry.name}. Use another copy"
+            )
+
+    def _sound(self) -> bool:
+        """Whether the algorithm can go on from here; that its partials are right is not looked at. O(state)."""
+        sound: bool = self.functions["sound"](self)
+        return sound
+
+    def _sound_times(self) -> bool:
+        times = self._times
+        return times is None or (
+            type(times) is deque
+            and len(times) == len(self)
+            and all(t is not None and t == t for t in times)
+            and not any(b < a for a, b in itertools.pairwise(times))
+        )
 
     def _definition(self) -> dict[str, str]:
         from slidewise.state import definition

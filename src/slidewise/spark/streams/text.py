@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from slidewise.errors import StateError
+
 #: Text begins with the number of bytes, in so many digits.
 _DIGITS = 10
 _LOW, _HIGH = np.uint8(0x7F), np.uint8(0x80)
@@ -26,10 +28,13 @@ def to_text(data: bytes) -> str:
 
 
 def from_text(text: str) -> bytes:
-    """The bytes again."""
-    sizes = [int(text[:_DIGITS])]
+    """The bytes again; other text is refused."""
+    digits = text[:_DIGITS]
+    sizes = [int(digits) if digits.isascii() and digits.isdigit() else -1]
     while sizes[-1] > 7:
         sizes.append(-(-sizes[-1] // 8))
+    if sizes[0] < 0 or not text.isascii() or len(text) != _DIGITS + sum(sizes) + min(1, sizes[-1]):
+        raise StateError("saved state is damaged: its text is not as long as it says, or not ASCII. Use another copy")
     codes = np.frombuffer(text.encode("ascii"), np.uint8)
     end = len(codes)
     data = codes[end - min(1, sizes[-1]) :]
