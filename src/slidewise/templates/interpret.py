@@ -278,12 +278,14 @@ def state_fields(module: ModuleType) -> dict[str, Any]:
 def swag_class(entry: AlgorithmEntry, aggregation: Aggregation) -> type[Swag]:
     """The class of one algorithm for one aggregation: the template's clones as the methods' bodies."""
     cls = type(aggregation)
-    return _swag_class(entry, aggregation, (*(getattr(cls, name) for name in FUNCTIONS), cls.nulls, repr(cls.empty)))
+    return build_swag_class(
+        entry, aggregation, (*(getattr(cls, name) for name in FUNCTIONS), cls.nulls, repr(cls.empty))
+    )
 
 
 @functools.lru_cache(maxsize=512)
-def _swag_class(entry: AlgorithmEntry, aggregation: Aggregation, now: tuple[Any, ...]) -> type[Swag]:
-    """With what its class has now: in a notebook, a function of it may be replaced."""
+def build_swag_class(entry: AlgorithmEntry, aggregation: Aggregation, now: tuple[Any, ...]) -> type[Swag]:
+    """Build the class with what the aggregation's has `now`: in a notebook, a function of it may be replaced."""
     module = entry.module
     names = optional_names(aggregation)
     fields = state_fields(module)

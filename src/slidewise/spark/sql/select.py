@@ -48,7 +48,7 @@ class _Item:
     @property
     def marker(self) -> str:
         """The column that keeps the item's place in the inner SELECT; a star may bring columns of any other name."""
-        return f"{PREFIX}item_{self.span.first}{_MARK}"
+        return f"{PREFIX}item_{self.span.first}{MARK}"
 
 
 @dataclass(frozen=True)
