@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import warnings
 from collections.abc import Iterable
 from functools import cached_property
@@ -16,6 +15,7 @@ from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.sources import source
 from slidewise.errors import CompileFallback, InvalidInput
 from slidewise.spark.spark_operator import ANSI
+from slidewise.suggest import suggest
 from slidewise.windows.definitions import PunctuationWindow
 
 if TYPE_CHECKING:
@@ -42,9 +42,7 @@ class Schema:
         known = name if name in self._fields else self._folded.get(str(name).lower())
         if known is not None:
             return self._fields[known]
-        near = difflib.get_close_matches(str(name), self.names, 1)
-        hint = f" Did you mean {near[0]!r}?" if near else f" There are: {', '.join(self.names)}"
-        raise InvalidInput(f"there is no column {name!r}.{hint}")
+        raise InvalidInput(f"there is no column {name!r}. {suggest(name, self.names)}")
 
     def wraps(self, over: Over) -> bool:
         """Whether Spark's own operator would not notice that a sum is too large."""
