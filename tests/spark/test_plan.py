@@ -10,7 +10,8 @@ import slidewise as sw
 from slidewise import spark as sws
 from slidewise.spark import Window
 from slidewise.spark import functions as F  # noqa: N812
-from slidewise.spark.with_columns import Schema, groups_of
+from slidewise.spark.plan import group_expressions, plan_task
+from slidewise.spark.schema import Schema
 
 
 @pytest.fixture
@@ -78,5 +79,5 @@ def test_nothing_that_follows_drops_or_moves_the_sort_or_the_python_node(spark, 
 def test_the_order_travels_only_where_frames_look_at_it(spark, df):
     """By rows, Python gets the key and the column; by range, the order too."""
     for window, reads in ((sw.rows(3), ["k", "x"]), (sw.range_between(-3, 0), ["k", "t", "x"])):
-        group = groups_of({"r": sw.sum("x").over(window)}, "k", "t")[0]
-        assert Schema(df).task(group)[0].reads.names == reads
+        group = group_expressions({"r": sw.sum("x").over(window)}, "k", "t")[0]
+        assert plan_task(Schema(df), group)[0].reads.names == reads

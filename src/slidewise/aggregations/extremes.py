@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-def _larger(a, b):
+def larger(a, b):
     """The larger; the wording is the fastest measured (3.1 ns, others up to 6.7)."""
     return b if b > a or b != b else a
 
 
-def _smaller(a, b):
+def smaller(a, b):
     return b if b < a or a != a else a
 
 
@@ -68,7 +68,7 @@ class Max(OneColumn):
     def lift(x):
         return x
 
-    combine = _larger
+    combine = larger
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
         return self if numeric(columns, "biuf") else None
@@ -101,7 +101,7 @@ class Min(OneColumn):
     def lift(x):
         return x
 
-    combine = _smaller
+    combine = smaller
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
         return self if numeric(columns, "biuf") else None
@@ -232,7 +232,7 @@ class RelativeVariation(OneColumn):
         return (v, v)
 
     def combine(a, b):
-        return (_smaller(a[0], b[0]), _larger(a[1], b[1]))
+        return (smaller(a[0], b[0]), larger(a[1], b[1]))
 
     def lower(s):
         return (s[1] - s[0]) / s[1]
@@ -274,7 +274,7 @@ class M4(OneColumn):
             return b
         if b[0] == 0:
             return a
-        return (1, _smaller(a[1], b[1]), _larger(a[2], b[2]), a[3], b[4])
+        return (1, smaller(a[1], b[1]), larger(a[2], b[2]), a[3], b[4])
 
     def lower(s):
         return (s[1], s[2], s[3], s[4])

@@ -71,14 +71,6 @@ def lift_mean(x):
     return (1, x + 0)
 
 
-def combine_mean(a, b):
-    return (a[0] + b[0], a[1] + b[1])
-
-
-def inverse_mean(total, oldest):
-    return (total[0] - oldest[0], total[1] - oldest[1])
-
-
 def lower_mean(s):
     return mean(s[1], s[0])
 

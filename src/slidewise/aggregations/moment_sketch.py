@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from slidewise.aggregations.arguments import fraction as checked_fraction
 from slidewise.aggregations.arguments import given, whole
 from slidewise.aggregations.base import Aggregation
-from slidewise.aggregations.extremes import _larger, _smaller
+from slidewise.aggregations.extremes import larger, smaller
 from slidewise.aggregations.values import as_float, numeric
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _written_out(order: int) -> dict[str, Any]:
     source += ["def combine(a, b):"]
     source += [f"    return (a[0] + b[0], smaller(a[1], b[1]), larger(a[2], b[2]), {sums})"]
     source += ["def lower(s):", f"    return ({', '.join(f's[{2 + k}] / s[0]' for k in powers)})"]
-    names: dict[str, Any] = {"log": _log, "smaller": _smaller, "larger": _larger}
+    names: dict[str, Any] = {"log": _log, "smaller": smaller, "larger": larger}
     exec("\n".join(source), names)
     return {name: names[name] for name in ("lift", "combine", "lower")}
 

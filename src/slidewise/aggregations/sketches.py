@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import math
+import struct
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -16,7 +17,7 @@ from slidewise.aggregations.arguments import column_and_fraction, given, whole
 from slidewise.aggregations.arguments import fraction as checked_fraction
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.values import NAN, as_float, sketch_key
-from slidewise.errors import InvalidInput
+from slidewise.errors import InvalidInput, StateError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -92,11 +93,16 @@ class ApproxCountDistinct(_Sketch):
 
         self.lift, self.combine, self.lower = lift, combine, lower
 
+        def load(data: bytes) -> Any:
+            _require_hyperloglog(data, log_k)
+            sketch = _library().hll_sketch.deserialize(data)
+            lower(sketch)  # what it cannot count is refused now
+            return sketch
+
+        self.load = load
+
     def dump(s):
         return s.serialize_compact()
-
-    def load(data):
-        return _library().hll_sketch.deserialize(data)
 
 
 class CountMinSketch(_Sketch):
@@ -128,7 +134,20 @@ class CountMinSketch(_Sketch):
             sketch.update(sketch_key(x))
             return sketch
 
-        self.lift = lift
+        def dump(s: Any) -> bytes:
+            if seed != _COUNT_MIN_SEED:
+                raise StateError(
+                    f"cannot save a count_min_sketch of seed={seed}: DataSketches reads those of its own seed, "
+                    f"{_COUNT_MIN_SEED}, only. Leave seed= out where state is to be saved"
+                )
+            saved: bytes = s.serialize()
+            return saved
+
+        def load(data: bytes) -> Any:
+            _require_count_min(data, rows, buckets)
+            return _library().count_min_sketch.deserialize(data)
+
+        self.lift, self.dump, self.load = lift, dump, load
 
     def combine(a, b):
         merged = copy.copy(a)
@@ -137,12 +156,6 @@ class CountMinSketch(_Sketch):
 
     def lower(s, *x):
         return round(s.get_estimate(sketch_key(x[0])) if x else s.total_weight)
-
-    def dump(s):
-        return s.serialize()
-
-    def load(data):
-        return _library().count_min_sketch.deserialize(data)
 
 
 class ApproxPercentile(_Sketch):
@@ -181,7 +194,14 @@ class ApproxPercentile(_Sketch):
             rank = max(1, math.ceil((q if x is None else checked_fraction("approx_percentile", x)) * n))
             return NAN if rank > sketch.n else float(sketch.get_quantile(rank / sketch.n, True))
 
-        self.lift, self.lower = lift, lower
+        def load(data: tuple[bytes, int]) -> tuple[Any, int]:
+            saved, nans = data
+            if type(nans) is not int or not 0 <= nans < 1 << 63:
+                raise damaged_sketch("a KLL sketch")
+            _require_kll(saved, k)
+            return (_library().kll_doubles_sketch.deserialize(saved), nans)
+
+        self.lift, self.lower, self.load = lift, lower, load
 
     def combine(a, b):
         merged = copy.copy(a[0])
@@ -190,9 +210,6 @@ class ApproxPercentile(_Sketch):
 
     def dump(s):
         return (s[0].serialize(), s[1])
-
-    def load(data):
-        return (_library().kll_doubles_sketch.deserialize(data[0]), data[1])
 
 
 @cache
@@ -207,3 +224,89 @@ def _sketch_size(accuracy: int) -> int:
         else:
             small = middle + 1
     return small
+
+
+# ---- what is handed to the library: it trusts the lengths in its bytes, and reads and writes beyond them
+#: the seed with which the library reads count-min sketches
+_COUNT_MIN_SEED = 9001
+#: kinds of sketches in the library's bytes
+_HYPERLOGLOG, _KLL, _COUNT_MIN = 7, 15, 18
+#: how an HLL sketch is kept: as values in a list or in a set, or as registers of 8 bits
+_LIST, _SET, _REGISTERS = 8, 9, 10
+
+
+def damaged_sketch(what: str) -> StateError:
+    """The error for bytes that are not those of a sketch of this definition."""
+    return StateError(f"saved state is damaged: there are bytes that are not {what} of this size. Use another copy")
+
+
+def _require_hyperloglog(data: bytes, log_k: int) -> None:
+    """Refuse bytes that are no HLL sketch of 2^log_k registers of 8 bits, whole and no longer."""
+    if type(data) is bytes and len(data) >= 12:
+        ints, version, family, own_log_k, log_size, _, listed, kept = data[:8]
+        here = (ints, version, family, own_log_k)
+        if kept == _LIST and here == (2, 1, _HYPERLOGLOG, log_k):
+            sound = log_size <= 3 and listed <= 8 and len(data) == 8 + 4 * listed
+        elif kept == _SET and here == (3, 1, _HYPERLOGLOG, log_k):
+            number = int.from_bytes(data[8:12], "little")
+            # It grows when three quarters of it are in use, from 32 on.
+            sound = 5 <= log_size <= log_k and 1 << log_size <= max(32, 4 * number) and len(data) == 12 + 4 * number
+            sound = sound and 4 * number <= 3 << log_size
+        else:
+            sound = (*here, kept) == (10, 1, _HYPERLOGLOG, log_k, _REGISTERS) and len(data) == 40 + (1 << log_k)
+        if sound:
+            return
+    raise damaged_sketch("an HLL sketch")
+
+
+def _require_count_min(data: bytes, rows: int, buckets: int) -> None:
+    """Refuse bytes that are no count-min sketch of so many counts, each a number."""
+    if type(data) is bytes and len(data) == 24 + 8 * rows * buckets:
+        counts = struct.unpack_from(f"<{rows * buckets + 1}d", data, 16)
+        header = struct.unpack_from("<BBB5xIB", data)
+        if header == (2, 1, _COUNT_MIN, buckets, rows) and data[3] & 1 == 0 and all(0 <= x < math.inf for x in counts):
+            return
+    raise damaged_sketch("a count-min sketch")
+
+
+def _require_kll(data: bytes, k: int) -> None:
+    """Refuse bytes that are no KLL sketch of size k of some numbers: levels within each other, and no NaN."""
+    if type(data) is bytes and len(data) >= 8:
+        ints, version, family, flags, own_k, m = struct.unpack_from("<BBBBHB", data)
+        if (family, own_k, m) == (_KLL, k, 8):
+            kind = (ints, version, flags & 5)
+            empty, single = kind == (2, 1, 1) and len(data) == 8, kind == (2, 2, 4) and len(data) == 16
+            if empty or (single and _are_numbers(data, 8)) or (kind == (5, 1, 0) and _has_sound_levels(data, k)):
+                return
+    raise damaged_sketch("a KLL sketch")
+
+
+def _has_sound_levels(data: bytes, k: int) -> bool:
+    if len(data) < 20:
+        return False
+    n, least_k, levels = struct.unpack_from("<QHB", data, 8)
+    begin = 20 + 4 * levels
+    if not 1 <= levels <= 61 or least_k != k or len(data) < begin + 16 or (len(data) - begin) % 8:
+        return False
+    starts = struct.unpack_from(f"<{levels}I", data, 20)
+    # Items stand at the end of an array with room for all levels: the higher one is, the more.
+    room = sum(max(8, _level_size(k, depth)) for depth in range(levels))
+    sizes = [end - start for start, end in zip(starts, (*starts[1:], room), strict=True)]
+    return (
+        min(sizes) >= 0
+        and len(data) == begin + 16 + 8 * (room - starts[0])
+        and n == sum(size << level for level, size in enumerate(sizes))
+        and _are_numbers(data, begin)
+    )
+
+
+def _level_size(k: int, depth: int) -> int:
+    """The room of a level so many below the highest, each two thirds of the one above."""
+    if depth > 30:
+        return _level_size(_level_size(k, depth // 2), depth - depth // 2)
+    return (((2 * k) << depth) // 3**depth + 1) >> 1
+
+
+def _are_numbers(data: bytes, begin: int) -> bool:
+    values = struct.unpack_from(f"<{(len(data) - begin) // 8}d", data, begin)
+    return not any(map(math.isnan, values))

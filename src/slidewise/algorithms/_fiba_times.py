@@ -8,6 +8,9 @@ class Timed:
 
     __slots__ = ()
 
+    def _sound_times(self):
+        return self._times is None  # they are in the tree
+
     def insert(self, value, time=None):
         """Add a value at its time, after others of the same time; without a time, after all others.
 

@@ -78,9 +78,13 @@ def size(s):
     return s.end - s.front
 
 
+def sound(s):
+    fixed = s.most == s._options["capacity"] and s.ring == power_of_two(s.most)
+    return fixed and 0 <= s.front <= s.end <= s.front + s.most and len(s.tree) == 2 * s.ring
+
+
 def check(s, partials):
-    assert 0 <= s.end - s.front <= s.most <= s.ring == power_of_two(s.most)
-    assert len(s.tree) == 2 * s.ring
+    assert sound(s)
     width = 1
     while width <= s.ring:
         nodes = s.ring // width

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from slidewise.templates.checking import agree, fold
 from slidewise.templates.names import Queue, append, at, combine, drop, identity, put
+from slidewise.templates.storage import holds
 
 
 class State(NamedTuple):
@@ -86,11 +87,17 @@ def size(s):
     return s.end - s.front
 
 
+def sound(s):
+    return (
+        0 <= s.front <= s.l <= s.r <= s.a <= s.b <= s.end
+        and s.b - s.front >= s.end - s.b
+        and (s.front == s.b or s.r - s.l == s.a - s.r)
+        and all(holds(queue, s.front, s.end) for queue in (s.values, s.products))
+    )
+
+
 def check(s, partials):
-    assert s.front <= s.l <= s.r <= s.a <= s.b <= s.end
-    assert s.b - s.front >= s.end - s.b
-    if s.front != s.b:
-        assert s.r - s.l == s.a - s.r
+    assert sound(s)
     if partials is not None:
         for k, partial in enumerate(partials):
             i = s.front + k

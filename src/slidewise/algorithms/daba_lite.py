@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from slidewise.templates.checking import agree, fold
 from slidewise.templates.names import Partial, Queue, append, at, combine, drop, identity, put
+from slidewise.templates.storage import holds
 
 
 class State(NamedTuple):
@@ -96,10 +97,17 @@ def size(s):
     return s.end - s.front
 
 
+def sound(s):
+    return (
+        0 <= s.front <= s.l <= s.r <= s.a <= s.b <= s.end
+        and s.b - s.front >= s.end - s.b
+        and s.r - s.l == s.a - s.r
+        and holds(s.queue, s.front, s.end)
+    )
+
+
 def check(s, partials):
-    assert s.front <= s.l <= s.r <= s.a <= s.b <= s.end
-    assert s.b - s.front >= s.end - s.b
-    assert s.r - s.l == s.a - s.r
+    assert sound(s)
     shrinking = s.l != s.r
     if partials is not None:
         for i in range(s.front, s.end):

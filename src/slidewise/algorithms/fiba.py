@@ -19,6 +19,7 @@ Entries of equal time stay apart, in the order in which they came. Entry k of a 
 node * WIDTH + k of the flat arrays; the child before all entries is first[node].
 """
 
+from itertools import pairwise
 from typing import NamedTuple
 
 from slidewise.algorithms._fiba_times import Timed
@@ -719,7 +720,64 @@ def freshen(s, node):
 
 
 # ---- the invariant
+def sound(s):
+    """Whether the nodes are a tree of one depth with its entries in the order of time, and the rest is free."""
+    per_node = (s.parents, s.first, s.counts, s.kinds, s.stale, s.aggregates)
+    per_entry = (s.times, s.values, s.after)
+    if not (
+        s.used >= 1
+        and all(len(array) >= s.used for array in per_node)
+        and all(len(array) >= s.used * WIDTH for array in per_entry)
+        and len(s.suffixes) == WIDTH
+        and not {type(x) for array in (*per_node[:5], s.after) for x in array[: s.used * WIDTH]} - {int, type(None)}
+    ):
+        return False
+    nodes, leaves, depths, times = set(), [], set(), []
+    waiting = [(s.root, NONE, ROOT, 0)]  # nodes to visit, and (time,) of entries between them
+    while waiting:
+        found = waiting.pop()
+        if len(found) == 1:
+            times.append(found)
+            continue
+        node, parent, kind, depth = found
+        if not (type(node) is int and 0 <= node < s.used) or node in nodes or s.parents[node] != parent:
+            return False
+        base, n, inner = node * WIDTH, s.counts[node], s.first[node] != NONE
+        skip = s.skip if node == s.left else 0
+        least = ARITY - 1 if parent != NONE else 1 if inner else 0
+        if s.kinds[node] != kind or s.stale[node] != 0 or not (type(n) is int and least + skip <= n < WIDTH):
+            return False
+        nodes.add(node)
+        steps = []
+        for k in range(n + 1):
+            if inner:
+                at_left, at_right = k == 0 and kind in (ROOT, LEFT), k == n and kind in (ROOT, RIGHT)
+                steps.append((child(s, node, k), node, LEFT if at_left else RIGHT if at_right else INNER, depth + 1))
+            if skip <= k < n:
+                steps.append((s.times[base + k],))
+        waiting += reversed(steps)
+        if not inner:
+            leaves.append(node)
+            depths.add(depth)
+    free = s.free
+    while free != NONE:
+        if not (type(free) is int and 0 <= free < s.used) or free in nodes:
+            return False
+        nodes.add(free)
+        free = s.parents[free]
+    return (
+        len(nodes) == s.used
+        and len(depths) == 1
+        and (s.left, s.right) == (leaves[0], leaves[-1])
+        and s.skip >= 0
+        and (s.skip == 0 or s.left != s.root)
+        and s.held == len(times)
+        and not any(b[0] < a[0] for a, b in pairwise(times))
+    )
+
+
 def check(s, partials):
+    assert sound(s)
     if s.skip:
         assert s.left != s.root and s.counts[s.left] - s.skip >= ARITY - 1
         hidden = s.values[s.left * WIDTH : s.left * WIDTH + s.skip] + s.suffixes[: s.skip]

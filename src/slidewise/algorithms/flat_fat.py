@@ -194,9 +194,13 @@ def size(s):
     return s.end - s.front
 
 
+def sound(s):
+    fixed = s.capacity == power_of_two(s._options["capacity"])
+    return fixed and 0 <= s.front <= s.end <= s.front + s.capacity and len(s.tree) == 2 * s.capacity
+
+
 def check(s, partials):
-    assert 0 <= s.end - s.front <= s.capacity == power_of_two(s.capacity)
-    assert len(s.tree) == 2 * s.capacity
+    assert sound(s)
     for node in range(1, s.capacity):
         assert agree(s.tree[node], combine(s.tree[2 * node], s.tree[2 * node + 1]))
     for position in range(s.end, s.front + s.capacity):

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from slidewise.templates.checking import agree, fold
 from slidewise.templates.names import IntQueue, Queue, append, at, combine, drop, identity, put
+from slidewise.templates.storage import holds
 
 
 class State(NamedTuple):
@@ -92,14 +93,17 @@ def size(s):
     return s.end - s.front
 
 
+def sound(s):
+    if not (0 <= s.front <= s.end and s.fresh >= 0 and all(holds(q, s.front, s.end) for q in (s.queue, s.skip))):
+        return False
+    following = [at(s.skip, i) for i in range(s.front, s.end)]
+    return all(
+        type(k) is int and (i < k <= s.end if i < s.fresh else k == i + 1) for i, k in enumerate(following, s.front)
+    )
+
+
 def check(s, partials):
-    i = s.front
-    while i < s.end:
-        i = at(s.skip, i)
-    assert i == s.end
-    for i in range(s.front, s.end):
-        following = at(s.skip, i)
-        assert i < following <= s.end
-        assert i < s.fresh or following == i + 1
-        if partials is not None:
-            assert agree(at(s.queue, i), fold(combine, partials[i - s.front : following - s.front]))
+    assert sound(s)
+    if partials is not None:
+        for i in range(s.front, s.end):
+            assert agree(at(s.queue, i), fold(combine, partials[i - s.front : at(s.skip, i) - s.front]))

@@ -16,7 +16,7 @@ from collections import deque
 from typing import Any, NamedTuple
 
 from slidewise.aggregations.values import hashable
-from slidewise.algorithms.raw_values import OfRawValues
+from slidewise.algorithms.raw_values import OfCountedValues
 from slidewise.errors import InvalidInput
 
 #: the paper's choice (section 6.4)
@@ -77,7 +77,7 @@ class State(NamedTuple):
     table: DistinctCounter
 
 
-MIXINS = (OfRawValues,)
+MIXINS = (OfCountedValues,)
 
 
 def setup(s, tau=TAU):

@@ -16,8 +16,8 @@ from collections import deque
 from typing import Any, NamedTuple
 
 from slidewise.algorithms.incremental_count_distinct import TAU, checked_tau
-from slidewise.algorithms.raw_values import OfRawValues, require_comparable, to_key, to_value
-from slidewise.errors import InvalidInput
+from slidewise.algorithms.raw_values import OfCountedValues, require_comparable, to_key, to_value
+from slidewise.errors import InvalidInput, StateError
 
 
 class Tournament:
@@ -169,10 +169,23 @@ class Rescanned:
         return counts, to_value(self.value), self.count, self.valid, self.flushes, self.rescans
 
     def relive(self, history):
-        """Take over a history, for a window of the same values."""
+        """Take over a history, for a window of the same values; one of others is refused."""
+        from slidewise.serialization.codec import require_told_apart  # loads on first use
+
         counts, value, self.count, self.valid, self.flushes, self.rescans = history
+        require_told_apart([value for value, _ in counts])
+        there = self.counts
         self.counts = {to_key(value): count for value, count in counts}
         self.value = to_key(value)
+        most = max(there.values(), default=0)
+        numbers = (self.count, self.flushes, self.rescans, *self.counts.values())
+        if not (
+            {type(n) for n in numbers} == {int}
+            and type(self.valid) is bool
+            and {v: n for v, n in self.counts.items() if n} == there
+            and (self.count == most == there.get(self.value, 0) if self.valid else self.count >= most)
+        ):
+            raise StateError("saved state is damaged: the counts of its values are not those of its window")
 
     def check(self, values):
         found = {}
@@ -200,7 +213,7 @@ class State(NamedTuple):
     table: Tournament | Rescanned
 
 
-class WithHistory(OfRawValues):
+class WithHistory(OfCountedValues):
     """The paper's answers depend on how the window came about, which is saved with it."""
 
     __slots__ = ()
@@ -215,7 +228,7 @@ class WithHistory(OfRawValues):
             self.table.relive(history)
 
 
-MIXINS = (WithHistory, OfRawValues)
+MIXINS = (WithHistory, OfCountedValues)
 
 
 def setup(s, variant="tournament", tau=TAU):

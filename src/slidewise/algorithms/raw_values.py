@@ -4,7 +4,7 @@ A null is queued, and so counted by len(), but never handed to a structure. NaN 
 which `<` puts above everything and which equals itself: no structure needs a rule for NaN.
 """
 
-from slidewise.aggregations.values import NAN, plain
+from slidewise.aggregations.values import NAN, hashable, plain
 from slidewise.errors import InvalidInput
 
 
@@ -92,8 +92,23 @@ class OfRawValues:
         for value in plain:
             self.functions["insert"](self, to_key(value))
 
+    def _sound(self):
+        return True  # however the values were chosen, they were inserted one by one
+
     def check(self, values=None):
         """Verify the structure's invariant and that it holds just the window; for tests."""
         if values is not None:
             assert list(self.queue) == [to_key(v) for v in values]
         self.functions["check"](self, [key for key in self.queue if key is not None])
+
+
+class OfCountedValues(OfRawValues):
+    """As OfRawValues, for structures that have a table of the values."""
+
+    __slots__ = ()
+
+    def _restore(self, plain):
+        from slidewise.serialization.codec import require_told_apart  # loads on first use
+
+        require_told_apart([hashable(value) for value in plain])
+        super()._restore(plain)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from slidewise.templates.checking import agree
 from slidewise.templates.names import Queue, append, at, combine, drop, identity
+from slidewise.templates.storage import holds
 
 
 class State(NamedTuple):
@@ -43,8 +44,12 @@ def size(s):
     return s.end - s.front
 
 
+def sound(s):
+    return 0 <= s.front <= s.end and holds(s.queue, s.front, s.end)
+
+
 def check(s, partials):
-    assert s.front <= s.end
+    assert sound(s)
     if partials is not None:
         for i, partial in enumerate(partials, s.front):
             assert agree(at(s.queue, i), partial)

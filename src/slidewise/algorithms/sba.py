@@ -179,8 +179,14 @@ def size(s):
     return s.inserted - s.evicted
 
 
+def sound(s):
+    new = type(s)(**s._options)
+    fixed = (s.range, s.slide, s.chunk, len(s.slices)) == (new.range, new.slide, new.chunk, len(new.slices))
+    return fixed and 0 <= s.evicted <= s.inserted <= s.evicted + s.range + s.slide
+
+
 def check(s, partials):
-    assert 0 <= s.evicted <= s.inserted <= s.evicted + s.range + s.slide
+    assert sound(s)
     first, last = s.evicted // s.slide, -(-s.inserted // s.slide)  # the slices held: first to last - 1
     newest = s.inserted // s.slide // s.chunk * s.chunk  # the first slice of the newest chunk
     assert last - first <= len(s.slices)

@@ -13,6 +13,7 @@ combine and 1 inverse per slide, with the drift of every inverse that is not exa
 `counted` tells how many values are not the identity, so that a window of nulls has no sum.
 """
 
+from itertools import pairwise
 from typing import NamedTuple
 
 from slidewise.templates.checking import agree, fold
@@ -30,6 +31,7 @@ from slidewise.templates.names import (
     same,
     selective,
 )
+from slidewise.templates.storage import holds
 
 
 class State(NamedTuple):
@@ -103,16 +105,31 @@ def size(s):
     return s.end - s.front
 
 
-def check(s, partials):
-    assert 0 <= s.tail - s.head <= s.end - s.front
+def sound(s):
+    if not (
+        len(s.total) == 1
+        and 0 <= s.front <= s.end
+        and 0 <= s.head <= s.tail
+        and s.tail - s.head <= s.end - s.front
+        and all(holds(queue, s.head, s.tail) for queue in (s.queue, s.positions))
+    ):
+        return False
     held = [at(s.positions, j) for j in range(s.head, s.tail)]
-    assert held == sorted(set(held))
-    assert all(s.front <= i < s.end for i in held)
+    if {type(i) for i in held} - {int}:
+        return False
     if not selective:
-        assert held == list(range(s.front, s.end))
-    elif s.front != s.end:
-        assert held[-1] == s.end - 1
+        counted = sum(not same(at(s.queue, j), identity) for j in range(s.head, s.tail))
+        whole = len(held) == s.end - s.front and held == list(range(s.front, s.end))
+        return whole and s.counted == counted and same(s.total[0], identity) == (counted == 0)
+    return all(i < k for i, k in pairwise(held)) and (
+        s.front <= held[0] and held[-1] == s.end - 1 if held else s.front == s.end
+    )
+
+
+def check(s, partials):
+    assert sound(s)
     if partials is not None:
+        held = [at(s.positions, j) for j in range(s.head, s.tail)]
         since = s.front
         for j, i in enumerate(held, s.head):
             expected = fold(combine, partials[since - s.front :]) if selective else partials[i - s.front]

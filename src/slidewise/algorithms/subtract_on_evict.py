@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from slidewise.templates.checking import agree, fold
 from slidewise.templates.names import Partial, Queue, append, at, combine, drop, identity, inverse, same
+from slidewise.templates.storage import holds
 
 
 class State(NamedTuple):
@@ -54,9 +55,15 @@ def size(s):
     return s.end - s.front
 
 
+def sound(s):
+    if not (0 <= s.front <= s.end and holds(s.queue, s.front, s.end)):
+        return False
+    counted = sum(not same(at(s.queue, i), identity) for i in range(s.front, s.end))
+    return s.counted == counted and same(s.total, identity) == (counted == 0)
+
+
 def check(s, partials):
-    assert s.front <= s.end
-    assert 0 <= s.counted <= s.end - s.front
+    assert sound(s)
     if partials is not None:
         for i, partial in enumerate(partials, s.front):
             assert agree(at(s.queue, i), partial)

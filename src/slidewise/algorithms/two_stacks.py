@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from slidewise.templates.checking import agree, fold
 from slidewise.templates.names import Queue, append, at, combine, drop, identity, put
+from slidewise.templates.storage import holds
 
 
 class State(NamedTuple):
@@ -65,8 +66,13 @@ def size(s):
     return s.end - s.front
 
 
+def sound(s):
+    in_order = 0 <= s.front <= s.boundary <= s.end
+    return in_order and all(holds(queue, s.front, s.end) for queue in (s.values, s.products))
+
+
 def check(s, partials):
-    assert s.front <= s.boundary <= s.end
+    assert sound(s)
     if partials is not None:
         middle = s.boundary - s.front
         for i, partial in enumerate(partials):

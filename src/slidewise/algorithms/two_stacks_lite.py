@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from slidewise.templates.checking import agree, fold
 from slidewise.templates.names import Partial, Queue, append, at, combine, drop, identity, put
+from slidewise.templates.storage import holds
 
 
 class State(NamedTuple):
@@ -55,8 +56,12 @@ def size(s):
     return s.end - s.front
 
 
+def sound(s):
+    return 0 <= s.front <= s.boundary <= s.end and holds(s.queue, s.front, s.end)
+
+
 def check(s, partials):
-    assert s.front <= s.boundary <= s.end
+    assert sound(s)
     if partials is not None:
         middle = s.boundary - s.front
         for i, partial in enumerate(partials):

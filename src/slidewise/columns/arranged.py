@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import weakref
 from functools import cached_property
 from typing import Any
@@ -18,6 +17,7 @@ from slidewise.columns.frames.from_window import Arranged, frames_of
 from slidewise.columns.sorting import Arrangement, OrderColumn, arrange, sortable
 from slidewise.columns.sources import Source
 from slidewise.errors import InvalidInput
+from slidewise.suggest import suggest
 from slidewise.windows.definitions import Between, DeltaWindow, PunctuationWindow, RowsWindow, WindowDefinition
 
 #: what tells a column as numbers from all others: its name and its encoding. Never where it lies: memory is used again.
@@ -68,9 +68,7 @@ class Data:
         """The name of a column that there is; others are refused with the nearest one."""
         if name in self.source.names:
             return name
-        near = difflib.get_close_matches(str(name), [str(n) for n in self.source.names], 1)
-        hint = f" Did you mean {near[0]!r}?" if near else f" There are: {', '.join(map(str, self.source.names))}"
-        raise InvalidInput(f"there is no column {name!r}.{hint}")
+        raise InvalidInput(f"there is no column {name!r}. {suggest(name, self.source.names)}")
 
     # ---- arranged columns
     def arranged(self, name: str) -> pa.Array:

@@ -362,3 +362,8 @@ def _converted(array: pa.Array, kind: pa.DataType) -> pa.Array:
         inside = _converted(array.flatten(), kind.value_type)
         return made.from_arrays(pa.array(offsets, width), inside, type=kind, mask=array.is_null())
     return array.cast(kind)
+
+
+def cast_to(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """A column as the type that was promised."""
+    return column if column.type == kind else column.cast(kind)

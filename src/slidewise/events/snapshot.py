@@ -18,6 +18,7 @@ from slidewise.events.engines import hopping, result_slots, retained, sliding, t
 from slidewise.events.plan import Plan
 from slidewise.events.result import Result
 from slidewise.events.row_reader import Row
+from slidewise.events.soundness import require_sound
 from slidewise.events.watermark import BEGIN, Mark
 from slidewise.serialization import codec, envelope
 from slidewise.templates.canonical_form import canonical_text, define_swag
@@ -63,7 +64,7 @@ def load(window: Window, data: bytes) -> None:
     """Take over a state, in a new window. O(state)."""
     payload = envelope.unseal(data, "window", _definition(window), Objects(window._plan).revive)
     order = window._order
-    try:
+    with codec.damage():  # of the right definition, and yet not what save() gave
         clocks, ordered, window._agenda, window._engines, window._last, flags = payload
         for name, clock in _clocks(window._plan).items():
             clock.kind, clock.zone = clocks[name]
@@ -72,8 +73,7 @@ def load(window: Window, data: bytes) -> None:
         order.mark = BEGIN if mark == BEGIN else Mark(*mark)
         window._timed, window._flushed, *owed = flags
         window._owed = [(due, Result(*parts)) for due, parts in owed]
-    except Exception as error:  # of the right definition, and yet not what save() gave
-        raise StateError(f"saved state is damaged: {error!r}") from error
+        require_sound(window)
 
 
 def _owed(window: Window) -> list[tuple[Any, tuple[Any, ...]]]:
@@ -191,8 +191,7 @@ class Objects:
         if name == "structure":
             measure, times, state = values
             x: Any = self.measures[measure].structure()
-            x._times = times
-            x._restore(state)
+            x._take_over(times, state)
         elif name in _LENGTHS:
             x = _LENGTHS[name][0](values)
         else:

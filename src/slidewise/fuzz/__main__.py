@@ -16,6 +16,7 @@ from typing import Any, Protocol, cast
 TARGETS = {
     "columns": "slidewise.fuzz.columns",
     "sql": "slidewise.fuzz.sql",
+    "state": "slidewise.fuzz.state",
 }
 
 

@@ -10,6 +10,7 @@ import argparse
 import json
 import math
 import random
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -43,9 +44,17 @@ TABLE = """
 NUMBERS = ("i", "h", "x", "f", "c", "id", "i + h", "x * 2", "i % 3", "CASE WHEN b THEN i ELSE h END", "abs(i - 5)",
            "coalesce(x, 0)", "c + 1", "-h", "id DIV 3")  # fmt: skip
 ANY = (*NUMBERS, "s", "k", "b", "bin", "d", "ts", "tn", "iv", "co", "upper(k)", "s || k", "ym", "st", "ar", "nil")
+#: what can be summed: a text that is no number would fail the query, and those that share its job run once more
+SUMMED = (*NUMBERS, "s", "iv", "ym", "nil")
 CONDITIONS = ("b", "i > 3", "x IS NOT NULL", "s IN ('1', '2')", "k = 'a' OR h < 4", "NOT b", "f <= 0.5")
 KEYS = ("k", "b", "s", "i % 3", "h", "upper(k)", "d", "st", "ar", "co", "bin", "nil", "window(ts, '1 day')",
         "CASE WHEN b THEN k END")  # fmt: skip
+#: conditions with queries of their own
+IN_QUERIES = (
+    "id IN (SELECT max(id) OVER (PARTITION BY k) FROM fuzz)",
+    "EXISTS (SELECT 1 FROM (SELECT h, max(i) OVER (PARTITION BY k) AS m FROM fuzz) AS g WHERE g.m > fuzz.i)",
+    "i > (SELECT avg(m) FROM (SELECT sum(i) OVER (ORDER BY id ROWS 1 PRECEDING) AS m FROM fuzz))",
+)
 #: orders and the offsets that go with them
 ORDERS = {
     "i": ("1", "2", "3L", "1.5", "'2'"), "h": ("1", "4"), "id": ("2", "5"), "x": ("0.5", "1", "'1.5'"),
@@ -54,9 +63,9 @@ ORDERS = {
     "tn": ("INTERVAL 5 HOURS", "INTERVAL 1 DAY"), "iv": ("INTERVAL 1 DAY",), "ym": ("INTERVAL 1 MONTH",),
     "-i": ("1", "2"), "k": (), "s": (), "b": (), "st": (), "co": (), "i, h": (), "x, s": (),
 }  # fmt: skip
-#: aggregates of which the order of rows makes no difference; {n} is a number, {a} anything
+#: aggregates of which the order of rows makes no difference; {n} is a number, {c} may become one, {a} is anything
 AGGREGATES = (
-    "sum({n})", "sum({a})", "avg({n})", "avg({a})", "count(*)", "count({a})", "count({a}, {a})", "min({a})", "max({a})",
+    "sum({n})", "sum({c})", "avg({n})", "avg({c})", "count(*)", "count({a})", "count({a}, {a})", "min({a})", "max({a})",
     "stddev({n})", "variance({n})", "var_pop({n})", "stddev_pop({n})", "skewness({n})", "kurtosis({n})",
     "corr({n}, {n})", "covar_samp({n}, {n})", "covar_pop({n}, {n})", "count_if({w})", "every({w})", "some({w})",
     "bool_or({w})", "bit_or(h)", "bit_and(i)", "max_by({a}, id)", "min_by({a}, -id)", "regr_slope({n}, {n})",
@@ -76,7 +85,18 @@ WHOLE = (
 )  # fmt: skip
 NO_FRAME = ("row_number", "rank", "dense_rank", "lag", "lead", "ntile", "percent_rank", "cume_dist")
 AROUND = ("{}", "{}", "{}", "({}, id)", "CAST({} AS STRING)", "coalesce({}, NULL)", "CASE WHEN b THEN {} END",
-          "{} IS NULL", "array({})", "CASE WHEN i > 3 THEN 12 / i ELSE 0 END, {}")  # fmt: skip
+          "{} IS NULL", "array({})", "CASE WHEN i > 3 THEN 12 / i ELSE 0 END, {}", "struct(fuzz.k, {}, k)",
+          "i IN (SELECT h FROM fuzz) AND {} IS NOT NULL", "(SELECT max(i) FROM fuzz), {}",
+          "(SELECT max(g.i) FROM fuzz AS g WHERE g.h = fuzz.h), {}")  # fmt: skip
+#: what a SELECT reads; each has the columns of fuzz, by that name
+TABLES = (
+    "fuzz", "fuzz", "fuzz", "fuzz LEFT JOIN (SELECT id AS other, x AS z FROM fuzz WHERE b) ON h = other",
+    "fuzz JOIN (SELECT DISTINCT h AS other FROM fuzz) AS o ON o.other = i",
+    "fuzz LATERAL VIEW explode(array(1)) AS one",
+    "(SELECT * FROM fuzz WHERE h > 1) AS fuzz", "(SELECT * FROM fuzz ORDER BY id LIMIT 20) AS fuzz",
+)  # fmt: skip
+#: the ends of queries whose first column is unique: their rows are compared in order
+SORTED = re.compile(r"ORDER BY (ALL|id|1)( ASC| DESC)?( NULLS (FIRST|LAST))?( LIMIT \d+)?( OFFSET \d+)?$")
 
 
 # ---- queries
@@ -95,7 +115,7 @@ class Draw:
 
     def filled(self, template: str) -> str:
         """A template with expressions in it."""
-        for place, among in (("{n}", NUMBERS), ("{a}", ANY), ("{w}", CONDITIONS)):
+        for place, among in (("{n}", NUMBERS), ("{c}", SUMMED), ("{a}", ANY), ("{w}", CONDITIONS)):
             while place in template:
                 template = template.replace(place, self.choice(among), 1)
         return template
@@ -121,7 +141,11 @@ class Draw:
         ]
         first = self.rng.randrange(5)
         last = self.rng.randrange(max(first, 1), 6)
-        frame = self.choice(("", "ROWS 2 PRECEDING", f"ROWS BETWEEN {bounds[first]} AND {bounds[last]}"))
+        crossing = self.choice(
+            ("1 FOLLOWING AND CURRENT ROW", "CURRENT ROW AND 1 PRECEDING", "-1 FOLLOWING AND 0 FOLLOWING")
+        )
+        between = f"{bounds[first]} AND {bounds[last]}" if self.chance(0.9) else crossing
+        frame = self.choice(("", "ROWS 2 PRECEDING", f"ROWS BETWEEN {between}"))
         return f"{self.partition()} ORDER BY {before}id{self.choice(('', ' DESC'))} {frame}"
 
     def range_window(self) -> str:
@@ -171,12 +195,15 @@ class Draw:
         listed = ", ".join(f"{name} AS ({spec})" for name, spec in self.named.items())
         return f"WINDOW {listed}" if listed else ""
 
-    def select(self, table: str = "fuzz") -> str:
-        """A SELECT of the columns of the table, and some with windows."""
-        items = [self.choice(("id", "id, k", "*", "id, upper(k) AS up", "fuzz.id AS id" if table == "fuzz" else "id"))]
+    def select(self) -> str:
+        """A SELECT of the columns of a table, and some with windows."""
+        table = self.choice(TABLES)
+        items = [self.choice(("id", "id, k", "*", "id, upper(k) AS up", "fuzz.id AS id"))]
         self.named = {}
         items += [self.item(k) for k in range(self.choice((1, 2, 3, 5)))]
-        where = self.choice(("", "", f"WHERE {self.choice(CONDITIONS)}"))
+        if self.chance(0.1):
+            items.append(f"{self.call()} AS own, own IS NULL AS later")
+        where = self.choice(("", "", f"WHERE {self.choice((*CONDITIONS, *IN_QUERIES))}"))
         qualify = f"QUALIFY {self.call()} IS NOT NULL" if self.chance(0.1) else ""
         if self.chance(0.05):
             return f"FROM {table} SELECT {', '.join(items)} {where} {qualify} {self.clause()}"
@@ -192,17 +219,49 @@ class Draw:
         having = self.choice(("", "HAVING count(*) > 1"))
         by = self.choice((keys, keys, f"ROLLUP ({keys})", f"CUBE ({keys})", "ALL"))
         over = f"OVER (ORDER BY {keys}, {inner}, count(*) {frame})"
-        return f"SELECT {keys}, {inner} AS g, {outer}({inner}) {over} AS m{more} FROM fuzz GROUP BY {by} {having}"
+        made = self.choice(("", "", "", ", explode(array(1, 2)) AS e", ", posexplode(collect_set(b))"))
+        return f"SELECT {keys}, {inner} AS g, {outer}({inner}) {over} AS m{more}{made} FROM fuzz GROUP BY {by} {having}"
+
+    def sorting(self) -> str:
+        """How a query ends whose first column is unique."""
+        limit = self.choice(("", f" LIMIT {self.rng.randrange(1, 9)}", " LIMIT 7 OFFSET 3"))
+        by = self.choice(("ALL", "ALL DESC", "ALL ASC", "ALL NULLS LAST", "ALL DESC NULLS LAST", "id", "id DESC", "1"))
+        return f"ORDER BY {by}{limit}"
+
+    def joined(self) -> str:
+        """Queries with windows, joined by a set operation."""
+        operation = self.choice(("UNION ALL", "UNION", "EXCEPT", "INTERSECT", "MINUS ALL"))
+        functions = self.choice(("sum(i)", "count(*)", "max(h)")), self.choice(("sum(h)", "count(i)", "min(i)"))
+        first, second = (f"SELECT id, {f} OVER ({self.rows_window()}) AS c FROM fuzz" for f in functions)
+        return f"{first} {operation} {second}"
+
+    def unusual(self) -> str:
+        """What is left to Spark in part, or has a shape of its own."""
+        call = f"{self.filled(self.choice(AGGREGATES))} OVER ({self.range_window()})"
+        ordered = f"{self.filled(self.choice(AGGREGATES))} OVER ({self.rows_window()})"
+        return str(self.choice((
+            f"FROM fuzz |> EXTEND {call} AS piped |> WHERE id > 3",
+            f"SELECT id, {ordered} AS c FROM fuzz |> WHERE id > 3 |> SELECT id, c, max(id) OVER () AS m",
+            f"SELECT id, i, explode(array(1, 2)) AS e, {call} AS c FROM fuzz",
+            f"SELECT * FROM (SELECT id, {self.filled(self.choice(AGGREGATES))} OVER w AS c FROM fuzz) "
+            f"WINDOW w AS ({self.range_window()})",
+            f"SELECT id, l.* FROM fuzz, LATERAL (SELECT {ordered} AS c FROM fuzz AS g WHERE g.h = fuzz.h) AS l",
+            f"SELECT id, sum(i) OVER IDENTIFIER('v') AS c, {call} AS d FROM fuzz WINDOW v AS ({self.rows_window()})",
+            "SELECT window(ts, '6 hours') AS w, count(*) AS n, sum(count(*)) OVER (ORDER BY min(id) ROWS 1 PRECEDING) "
+            "AS m FROM fuzz GROUP BY window(ts, '6 hours')",
+            f"SELECT id, max(c) OVER (ORDER BY id ROWS 2 PRECEDING) AS m FROM (SELECT id, sum(i) OVER "
+            f"({self.range_window()}) AS c FROM fuzz) ORDER BY sum(c) OVER (ORDER BY id), id",
+        )))  # fmt: skip
 
     def query(self) -> str:
         """Any query."""
-        shape = self.rng.randrange(12)
+        shape = self.rng.randrange(14)
         if shape <= 4:
             return self.select()
         if shape == 5:
             return self.grouped()
         if shape == 6:
-            return f"{self.select()} ORDER BY id LIMIT {self.rng.randrange(1, 9)}"
+            return f"{self.select()} {self.sorting()}"
         if shape == 7:
             return f"WITH t AS ({self.select()}) SELECT *, sum(id) OVER (ORDER BY id ROWS 2 PRECEDING) AS again FROM t"
         if shape == 8:
@@ -212,9 +271,8 @@ class Draw:
             key, function = self.choice(("k", "b", "h")), self.choice(("max", "sum", "count"))
             return f"SELECT DISTINCT {key}, {function}(i) OVER (PARTITION BY {key}) AS m FROM fuzz"
         if shape == 10:
-            return f"{self.select('(SELECT * FROM fuzz WHERE h > 1) AS t')} ORDER BY ALL"
-        call = f"{self.filled(self.choice(AGGREGATES))} OVER ({self.range_window()})"
-        return f"FROM fuzz |> EXTEND {call} AS piped |> WHERE id > 3"
+            return self.joined()
+        return self.unusual()
 
 
 def query_of(seed: int, number: int) -> str:
@@ -300,9 +358,23 @@ def differences(spark: Any, queries: dict[int, str]) -> dict[int, str | None]:
             continue
         if ours.columns != theirs.columns or not same_type(ours.schema, theirs.schema):
             wrong[number] = f"{ours.schema.simpleString()}, and in Spark {theirs.schema.simpleString()}"
+        elif SORTED.search(query):
+            wrong[number] = _in_order(ours, theirs)
         else:
             both[number] = ours, theirs
     return wrong | _compared(both)
+
+
+def _in_order(ours: Any, theirs: Any) -> str | None:
+    """The differences between rows in their order."""
+    try:
+        expected = collected({0: theirs}, in_order=True)[0]
+    except Exception:  # Spark fails, and so it says nothing
+        return None
+    try:
+        return _difference(collected({0: ours}, in_order=True)[0], expected)
+    except Exception as error:
+        return f"fails, and Spark does not: {str(error).strip().splitlines()[-1]}"
 
 
 def _compared(both: dict[int, tuple[Any, Any]]) -> dict[int, str | None]:
@@ -322,11 +394,13 @@ def _compared(both: dict[int, tuple[Any, Any]]) -> dict[int, str | None]:
     return {number: _difference(found[number], expected[number]) for number in both}
 
 
-def collected(frames: dict[int, Any]) -> dict[int, list[Any]]:
-    """The rows of many DataFrames, sorted."""
+def collected(frames: dict[int, Any], *, in_order: bool = False) -> dict[int, list[Any]]:
+    """The rows of many DataFrames, sorted; or as they are, which is that of each only where it is alone."""
     from functools import reduce
 
     from pyspark.sql import functions as F  # noqa: N812
+
+    from slidewise.spark.sql.rewrite import quiet
 
     out: dict[int, list[Any]] = {number: [] for number in frames}
     if frames:
@@ -336,9 +410,11 @@ def collected(frames: dict[int, Any]) -> dict[int, list[Any]]:
             )
             for number, frame in frames.items()
         ]
-        for number, row in reduce(lambda a, b: a.union(b), labelled).collect():
+        with quiet():
+            rows = reduce(lambda a, b: a.union(b), labelled).collect()
+        for number, row in rows:
             out[number].append(list(json.loads(row).values()))
-    return {number: sorted(rows, key=_sorting) for number, rows in out.items()}
+    return out if in_order else {number: sorted(rows, key=_sorting) for number, rows in out.items()}
 
 
 def _sorting(value: Any) -> str:
@@ -347,6 +423,8 @@ def _sorting(value: Any) -> str:
 
 
 def _rounded(value: Any) -> Any:
+    if isinstance(value, str) and _FLOAT.fullmatch(value):
+        return _rounded(float(value))
     if isinstance(value, float):
         return f"{value:.5g}" if abs(value) > 1e-9 else "0"
     if isinstance(value, dict):
@@ -363,10 +441,16 @@ def _difference(found: list[Any], expected: list[Any]) -> str | None:
     return None
 
 
+#: a float as text
+_FLOAT = re.compile(r"-?\d+\.\d+(E-?\d+)?")
+
+
 def _alike(a: Any, b: Any) -> bool:
     if isinstance(a, float) or isinstance(b, float):
         both = isinstance(a, int | float) and isinstance(b, int | float)
         return both and math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9)
+    if isinstance(a, str) and isinstance(b, str) and a != b:
+        return bool(_FLOAT.fullmatch(a) and _FLOAT.fullmatch(b)) and _alike(float(a), float(b))
     if isinstance(a, dict) and isinstance(b, dict):
         return a.keys() == b.keys() and all(_alike(a[name], b[name]) for name in a)
     if isinstance(a, list) and isinstance(b, list):

@@ -5,12 +5,11 @@ A pair is legal when what the algorithm needs is among what the aggregation prov
 
 from __future__ import annotations
 
-import difflib
-
 from slidewise.aggregations.base import Aggregation
 from slidewise.errors import IllegalPair, InvalidInput
 from slidewise.registry.algorithms import ALGORITHMS, COLUMN_KERNELS
 from slidewise.registry.entries import AlgorithmEntry
+from slidewise.suggest import suggest
 
 _BY_NAME = {entry.name: entry for entry in (*ALGORITHMS, *COLUMN_KERNELS)}
 
@@ -18,9 +17,7 @@ _BY_NAME = {entry.name: entry for entry in (*ALGORITHMS, *COLUMN_KERNELS)}
 def algorithm(name: str) -> AlgorithmEntry:
     """The entry of one algorithm."""
     if name not in _BY_NAME:
-        close = difflib.get_close_matches(str(name), _BY_NAME, 1)
-        hint = f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(_BY_NAME)}"
-        raise InvalidInput(f"there is no algorithm {name!r}. {hint}")
+        raise InvalidInput(f"there is no algorithm {name!r}. {suggest(name, _BY_NAME)}")
     return _BY_NAME[name]
 
 

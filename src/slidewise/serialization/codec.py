@@ -10,16 +10,19 @@ written column by column. (Texts go the other way: msgpack reads 100,000 in 0.00
 
 A value is one byte that tells its type, then its content. Types are matched exactly: a subclass could carry
 more than its base. Reading trusts nothing: every length is compared with the bytes that are left before
-anything is allocated, and no byte of the input names something to import or to call.
+anything is allocated, no byte of the input names something to import or to call, and what a few bytes could make
+large or slow (rows within rows, keys of one hash, arrays of nothing, fractions that must be reduced) has a bound.
 """
 
 from __future__ import annotations
 
 import math
 import operator
+import re
 import struct
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
@@ -36,11 +39,25 @@ if TYPE_CHECKING:
 MAX_DEPTH = 100
 #: Sequences shorter than this are written item by item.
 BULK = 8
+#: Tuples within tuples are written column by column down to this level. A byte makes no more tuples than that.
+LEVELS = 4
+#: Values that a hash must tell apart: on average so many may share one. A dict compares a key with all of its hash.
+SHARED = 16
+#: Numerators and denominators have no more bits: to reduce a fraction takes time with their square, 1 ms so.
+FRACTION_BITS = 1 << 14
 
 _SINGLE = {None: b"N", True: b"T", False: b"F"}
 _SMALL = range(-64, 64)  # one byte each: 0x80 to 0xff
 _WIDTHS = {"b": 1, "h": 2, "i": 4, "q": 8}  # of integers in bulk
 _NAN = struct.pack("<d", math.nan)
+#: Types whose hashes nobody can choose: of texts and bytes they are random, and 34 floats at most share one.
+_SPREAD = {str, bytes, float, bool, type(None)}
+#: Integers below it are their own hashes.
+_MODULUS = 2**61 - 1
+#: NumPy's own limit
+_MOST_DIMENSIONS = 64
+#: Items of arrays as NumPy writes them. NumPy reads more than that: names of types, and lists of types in a text.
+_ITEM = re.compile(r"[<>|][biufcmMSUV]\d{0,9}(\[\d{0,9}[a-zA-Z]{1,2}\])?")
 
 
 def encode(value: Any, reduce: Callable[[Any], Any] | None = None) -> bytes:
@@ -61,20 +78,84 @@ def decode(data: bytes, revive: Callable[[Any], Any] | None = None) -> Any:
     {'n': 3, 'seen': {1, 2}, 'mean': nan}
     """
     reader = _Reader(data, revive)
-    try:
+    with damage():  # whatever a constructor has against its arguments
         value = reader.value(0)
-    except StateError:
-        raise
-    except Exception as error:  # whatever a constructor has against its arguments
-        raise StateError(f"saved state is damaged: {error}") from error
     if reader.left:
         raise StateError(f"saved state is damaged: {reader.left} bytes follow its end")
     return value
 
 
+def damaged(why: object) -> StateError:
+    """The error for bytes that are not what was written; an exception may quote a value of any length, or fail to."""
+    try:
+        text = f"{why}"[:200]
+    except ValueError:  # Python writes no integer of more than 4300 digits
+        text = ""
+    return StateError(f"saved state is damaged: {text or type(why).__name__}. Use another copy")
+
+
+@contextmanager
+def damage() -> Iterator[None]:
+    """Whatever values of the right definition fail with, where they are not those that were saved, is a StateError."""
+    try:
+        yield
+    except StateError:
+        raise
+    except Exception as error:
+        raise damaged(error) from error
+
+
+def require_told_apart(values: Collection[Any]) -> None:
+    """Refuse values that a dict or a set would take quadratic time for: far too many different ones of one hash.
+
+    Equal values are one. O(n): each is compared with the few before it that share its hash.
+    """
+    kinds = set(map(type, values))
+    if kinds <= _SPREAD or (
+        kinds <= {int, *_SPREAD} and all(type(v) is not int or -_MODULUS < v < _MODULUS for v in values)
+    ):
+        return
+    found: dict[int, list[Any]] = {}
+    shared, most = 0, SHARED * (len(values) + SHARED)
+    for value in values:
+        same = found.setdefault(hash(value), [])
+        if not any(value is other or value == other for other in same):
+            shared += len(same)
+            same.append(value)
+        if shared > most:
+            raise StateError(
+                "saved state is refused: its keys, or the values of a set, have been chosen so that too many of them "
+                "share a hash, and to load them would take very long"
+            )
+
+
 # ---- types that are written as a simpler value: type -> tag, to the simpler one, and back
-def _whole_fraction(parts: tuple[int, int]) -> Fraction:
-    return Fraction(*map(operator.index, parts))  # of a text it would compute powers of any size
+def _ratio(fraction: Fraction) -> tuple[int, int]:
+    if max(map(int.bit_length, fraction.as_integer_ratio())) > FRACTION_BITS:
+        raise StateError(f"cannot save a fraction whose parts have more than {FRACTION_BITS} bits. Round it first")
+    return fraction.as_integer_ratio()
+
+
+def _fraction(parts: tuple[int, int]) -> Fraction:
+    numerator, denominator = map(operator.index, parts)  # of a text it would compute powers of any size
+    if max(numerator.bit_length(), denominator.bit_length()) > FRACTION_BITS:
+        raise StateError(f"saved state is damaged: a fraction has parts of more than {FRACTION_BITS} bits")
+    return Fraction(numerator, denominator)
+
+
+def _decimal(text: str) -> Decimal:
+    return Decimal(_of_type(text, str))
+
+
+def _set(values: list[Any]) -> set[Any]:
+    require_told_apart(values)
+    return set(values)
+
+
+def _of_type(value: Any, kind: type) -> Any:
+    if type(value) is not kind:
+        raise StateError(f"saved state is damaged: {kind.__name__} was expected, and {type(value).__name__} found")
+    return value
 
 
 def _moment(t: datetime | time) -> tuple[Any, ...]:
@@ -84,13 +165,13 @@ def _moment(t: datetime | time) -> tuple[Any, ...]:
 _REDUCED: dict[type, tuple[bytes, Callable[[Any], Any], Callable[[Any], Any]]] = {
     tuple: (b"(", lambda v: v, tuple),
     list: (b"[", lambda v: v, lambda v: v),
-    set: (b"<", list, set),
-    frozenset: (b">", list, frozenset),
+    set: (b"<", list, _set),
+    frozenset: (b">", list, lambda v: frozenset(_set(v))),
     deque: (b"q", lambda v: [v.maxlen, *v], lambda v: deque(v[1:], maxlen=v[0])),
     complex: (b"c", lambda v: (v.real, v.imag), lambda v: complex(*v)),
-    Decimal: (b"x", str, Decimal),
-    Fraction: (b"/", Fraction.as_integer_ratio, _whole_fraction),
-    UUID: (b"u", lambda v: v.bytes, lambda v: UUID(bytes=v)),
+    Decimal: (b"x", str, _decimal),
+    Fraction: (b"/", _ratio, _fraction),
+    UUID: (b"u", lambda v: v.bytes, lambda v: UUID(bytes=_of_type(v, bytes))),
     date: (b"D", date.toordinal, date.fromordinal),
     time: (b"t", _moment, lambda v: time(*v[:5], fold=v[5])),
     datetime: (
@@ -100,7 +181,7 @@ _REDUCED: dict[type, tuple[bytes, Callable[[Any], Any], Callable[[Any], Any]]] =
     ),
     timedelta: (b"p", lambda v: (v.days, v.seconds, v.microseconds), lambda v: timedelta(*v)),
     timezone: (b"z", lambda v: v.__getinitargs__(), lambda v: timezone(*v)),
-    ZoneInfo: (b"Z", lambda v: v.key, ZoneInfo),
+    ZoneInfo: (b"Z", lambda v: v.key, lambda v: ZoneInfo(_of_type(v, str))),
 }
 _SEQUENCES = b"([<>q"
 
@@ -165,7 +246,7 @@ class _Writer:
         self.size(len(raw))
         self.out += raw
 
-    def items(self, items: Sequence[Any], depth: int) -> None:
+    def items(self, items: Sequence[Any], depth: int, levels: int = LEVELS) -> None:
         """Items of one type in bulk: numbers as in memory, tuples of one length column by column."""
         self.size(len(items))
         if len(items) >= BULK:
@@ -174,11 +255,11 @@ class _Writer:
             if code:
                 self.out += code.encode() + struct.pack(f"<{len(items)}{code}", *items)
                 return
-            if kinds == {tuple} and len(set(map(len, items))) == 1 and items[0]:
+            if levels and kinds == {tuple} and len(set(map(len, items))) == 1 and items[0]:
                 self.out += b"("
                 self.size(len(items[0]))
                 for column in zip(*items, strict=True):
-                    self.items(column, deeper(depth))
+                    self.items(column, deeper(depth), levels - 1)
                 return
             self.out += b"*"
         for item in items:
@@ -209,7 +290,9 @@ def _array_parts(value: Any) -> tuple[Any, tuple[int, ...], bytes]:
             f"cannot save an array of {value.dtype}, whose items are Python objects. "
             "Define dump(partial) and load(plain) on the aggregation, and turn the array into a list"
         )
-    return dtype_to_descr(value.dtype), value.shape, value.tobytes()
+    if not value.dtype.itemsize and value.size > 1:
+        raise StateError(f"cannot save an array of {value.dtype}, whose items have no bytes. Save its shape instead")
+    return dtype_to_descr(value.dtype), value.shape, value.tobytes()[: value.nbytes]  # of "" NumPy gives 4 bytes
 
 
 def _array(parts: tuple[Any, tuple[int, ...], bytes]) -> np.ndarray:
@@ -217,10 +300,24 @@ def _array(parts: tuple[Any, tuple[int, ...], bytes]) -> np.ndarray:
     from numpy.lib.format import descr_to_dtype
 
     descr, shape, raw = parts
-    dtype = descr_to_dtype(descr)
-    if dtype.hasobject or math.prod(shape) * dtype.itemsize != len(raw):
+    if len(shape) > _MOST_DIMENSIONS or {type(n) for n in shape} - {int}:
+        raise StateError("saved state is damaged: there is no such shape of an array")
+    _require_items(descr)
+    dtype, items = descr_to_dtype(descr), math.prod(shape)
+    if dtype.hasobject or items * dtype.itemsize != len(raw) or (not dtype.itemsize and items > 1):
         raise StateError("saved state is damaged: an array is of another size than its shape says")
     return np.ndarray(shape, dtype, raw).copy()
+
+
+def _require_items(descr: Any) -> None:
+    """Refuse what NumPy does not write as the type of an array's items, before it is asked to read it."""
+    if isinstance(descr, list):  # fields: name (perhaps with a title), type and perhaps shape
+        for _, kind, *_ in descr:
+            _require_items(kind)
+    elif isinstance(descr, tuple):  # a type and a shape
+        _require_items(descr[0])
+    elif not isinstance(descr, str) or not _ITEM.fullmatch(descr):
+        raise StateError("saved state is damaged: there are no such items of an array")
 
 
 # ---- reading
@@ -233,6 +330,8 @@ class _Reader:
 
     def __init__(self, data: bytes, revive: Callable[[Any], Any] | None) -> None:
         self.data, self.position, self.revive = data, 0, revive
+        #: how many more tuples may be made of columns: of what was written, a byte makes LEVELS at most
+        self.rows = LEVELS * len(data)
 
     @property
     def left(self) -> int:
@@ -270,7 +369,9 @@ class _Reader:
         if tag == b"b":
             return self.take(self.size())
         if tag == b"{":
-            return dict(zip(self.items(deeper(depth)), self.items(deeper(depth)), strict=True))
+            keys, values = self.items(deeper(depth)), self.items(deeper(depth))
+            require_told_apart(keys)
+            return dict(zip(keys, values, strict=True))
         if tag in _FROM_SIMPLER:
             return _FROM_SIMPLER[tag]((self.items if tag in _SEQUENCES else self.value)(deeper(depth)))
         if tag in (b"a", b"v"):
@@ -289,6 +390,9 @@ class _Reader:
             if code == "d" or code in _WIDTHS:
                 return self.numbers(code, n)
             if code == "(":
+                self.rows -= n
+                if self.rows < 0:
+                    raise StateError("saved state is damaged: rows within rows, more than its bytes can hold")
                 columns = [self.items(deeper(depth)) for _ in range(self.size())]
                 if {len(c) for c in columns} != {n}:
                     raise StateError("saved state is damaged: rows of different lengths")

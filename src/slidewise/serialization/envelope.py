@@ -19,14 +19,18 @@ from slidewise.serialization.definition import Definition, differences, fingerpr
 
 MAGIC = b"slidewis"
 VERSION = 1
-_CHECKSUM = 16
+CHECKSUM = 16
 
 
 def seal(kind: str, definition: Definition, payload: Any, reduce: Callable[[Any], Any] | None = None) -> bytes:
     """Plain values as the saved state of a definition; `reduce` as in codec.encode."""
-    body = codec.encode((kind, fingerprint(definition), definition, codec.encode(payload, reduce)))
-    sealed = MAGIC + bytes([VERSION]) + body
-    return sealed + _checksum(sealed)
+    return sealed((kind, fingerprint(definition), definition, codec.encode(payload, reduce)))
+
+
+def sealed(parts: tuple[str, bytes, Definition, bytes]) -> bytes:
+    """The kind, the fingerprint, the definition and the encoded values of a state, with their checksum."""
+    data = MAGIC + bytes([VERSION]) + codec.encode(parts)
+    return data + _checksum(data)
 
 
 def unseal(data: bytes, kind: str, definition: Definition, revive: Callable[[Any], Any] | None = None) -> Any:
@@ -50,7 +54,7 @@ def opened(data: bytes, kind: str) -> tuple[Definition, bytes]:
             f"this is not a state of slidewise: it begins with {data[:8]!r}. from_bytes takes what to_bytes() gave"
         )
     start = len(MAGIC) + 1
-    if len(data) < start + _CHECKSUM:
+    if len(data) < start + CHECKSUM:
         raise StateError(f"saved state is truncated: {len(data)} bytes are left of it. Save it again")
     version = data[start - 1]
     if version > VERSION:
@@ -58,9 +62,9 @@ def opened(data: bytes, kind: str) -> tuple[Definition, bytes]:
             f"this state has format {version}, and this slidewise reads up to {VERSION}. "
             "Load it with the version that saved it, or a newer one"
         )
-    if _checksum(memoryview(data)[:-_CHECKSUM]) != data[-_CHECKSUM:]:
+    if _checksum(memoryview(data)[:-CHECKSUM]) != data[-CHECKSUM:]:
         raise StateError("saved state is damaged or truncated: its checksum is not that of its bytes. Use another copy")
-    saved_kind, _, saved, payload = _body(data[start:-_CHECKSUM])
+    saved_kind, _, saved, payload = _body(data[start:-CHECKSUM])
     if saved_kind != kind:
         raise StateError(f"this is the state of a {saved_kind}, and a {kind} cannot load it")
     return saved, payload
@@ -78,4 +82,4 @@ def _body(data: bytes) -> tuple[str, bytes, Definition, bytes]:
 
 
 def _checksum(data: bytes | memoryview) -> bytes:
-    return hashlib.blake2b(data, digest_size=_CHECKSUM).digest()
+    return hashlib.blake2b(data, digest_size=CHECKSUM).digest()

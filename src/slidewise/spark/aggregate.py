@@ -16,8 +16,9 @@ from slidewise.columns.with_columns import names, ordering
 from slidewise.errors import CompileFallback
 from slidewise.spark.executor.slide_task import SlidesTask
 from slidewise.spark.names import require_distinct
+from slidewise.spark.plan import Group, column, repartition_by_keys, sort_by_order
 from slidewise.spark.requirements import is_stream, require_batch, require_packages
-from slidewise.spark.with_columns import Group, Schema, column, in_order, partitioned
+from slidewise.spark.schema import Schema
 from slidewise.windows.definitions import WindowDefinition
 
 
@@ -48,7 +49,7 @@ def aggregate(
       rows of a key.
     """
     require_packages()
-    from slidewise.spark.schema import arrow_type
+    from slidewise.spark.arrow_types import arrow_type
     from slidewise.spark.streams.query import OPTIONS, stream_aggregate
 
     given: dict[str, Any] = {**dict(aggregations or {}), **columns}
@@ -61,18 +62,18 @@ def aggregate(
     group = Group(tuple(names(partition_by, "partition_by")), tuple(ordering(order_by)), expressions)
     schema = Schema(df)
     reads = schema.arrow(schema.reads(group))
-    output = _output(schema, reads, group)
+    output = slides_output(schema, reads, group)
     kinds = tuple(arrow_type(field.dataType, schema.zone, field.name) for field in output)
     overs = tuple(expressions.values())
     task = SlidesTask(reads, group.partition_by, group.order_by, overs, kinds, names=tuple(output.names))
     by = group.partition_by, group.order_by
-    rows = partitioned(df.select(*(column(name) for name in reads.names)), *by)
+    rows = repartition_by_keys(df.select(*(column(name) for name in reads.names)), *by)
     # Under plain names: mapInArrow cannot find columns whose names have dots.
-    plain = in_order(rows, *by).toDF(*map(str, range(len(reads))))
+    plain = sort_by_order(rows, *by).toDF(*map(str, range(len(reads))))
     return plain.mapInArrow(_function(schema.spark, task), output)
 
 
-def _output(schema: Schema, reads: pa.Schema, group: Group) -> Any:
+def slides_output(schema: Schema, reads: pa.Schema, group: Group) -> Any:
     """The columns that go out: those that the slides of no rows have."""
     from pyspark.sql.types import StructField, StructType
 

@@ -11,12 +11,13 @@ from slidewise.display import Table
 from slidewise.planner.choose import choose, situation_of
 from slidewise.planner.sharing import read_off
 from slidewise.spark.executor.carry import carries_partial, carries_row
+from slidewise.spark.plan import Group, group_expressions, halo_for, plan_task
 from slidewise.spark.requirements import is_stream, require_batch
+from slidewise.spark.schema import Schema
 from slidewise.spark.spark_operator import Verdict, verdict
 from slidewise.spark.streams.explain import explained
 from slidewise.spark.streams.query import OPTIONS, rows_call, slides_call
 from slidewise.spark.window import SpecifiedOver
-from slidewise.spark.with_columns import Group, Schema, groups_of, halo_for
 
 #: of a call, besides its columns
 ARGUMENTS = ("partition_by", "order_by", "algorithm", "engine", "hot_keys", "window", *OPTIONS)
@@ -65,7 +66,7 @@ def _explain_batch(
 ) -> Table:
     schema = Schema(df)
     lines = []
-    groups = groups_of(columns, partition_by, order_by, algorithm)
+    groups = group_expressions(columns, partition_by, order_by, algorithm)
     for group in groups:
         decided = verdict(group.expressions.values(), engine, schema.wraps)
         spread = decided.engine == "slidewise" and halo_for(df, group, hot_keys) is not None
@@ -111,6 +112,6 @@ def _held(over: Over, group: Group, schema: Schema) -> str:
         return "the rows of a key"
     if not over.window.running:
         return "the rows of a window, several times"
-    task, _ = schema.task(group)
+    task, _ = plan_task(schema, group)
     kinds = {field.name: field.type for field in task.reads}
     return "one partial" if carries_row(over) or carries_partial(over, kinds) else "the rows of a key"

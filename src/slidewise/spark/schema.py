@@ -1,80 +1,85 @@
-"""Spark's types as Arrow's, as columns travel to Python, and back."""
+"""Schema: the columns of a DataFrame, as they travel to Python, and the types of results."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql import types as T  # noqa: N812 (the name PySpark's own documentation uses)
 
-from slidewise.errors import InvalidInput
+from slidewise.aggregations.over import Over
+from slidewise.columns.arranged import Data
+from slidewise.columns.evaluate import Evaluation
+from slidewise.columns.sources import source
+from slidewise.errors import CompileFallback, InvalidInput
+from slidewise.spark.spark_operator import ANSI
+from slidewise.suggest import suggest
+from slidewise.windows.definitions import PunctuationWindow
 
-_PLAIN: dict[type[T.DataType], pa.DataType] = {
-    T.BooleanType: pa.bool_(),
-    T.ByteType: pa.int8(),
-    T.ShortType: pa.int16(),
-    T.IntegerType: pa.int32(),
-    T.LongType: pa.int64(),
-    T.FloatType: pa.float32(),
-    T.DoubleType: pa.float64(),
-    T.StringType: pa.string(),
-    T.BinaryType: pa.binary(),
-    T.DateType: pa.date32(),
-    T.TimestampNTZType: pa.timestamp("us"),
-    T.DayTimeIntervalType: pa.duration("us"),
-    T.NullType: pa.null(),
-}
+if TYPE_CHECKING:
+    from slidewise.spark.plan import Group
 
 
-def arrow_type(kind: T.DataType, zone: str, name: str) -> pa.DataType:
-    """The type of a column in Python; `zone` is the session's time zone, and `name` is for the error."""
-    if getattr(kind, "collation", "UTF8_BINARY") != "UTF8_BINARY":
-        raise InvalidInput(
-            f"the column {name!r} has the collation {kind.collation}, by which Python cannot compare. "
-            f"Use collate({name}, 'UTF8_BINARY'), or lower({name}) where case does not matter"
-        )
-    if type(kind) in _PLAIN:
-        return _PLAIN[type(kind)]
-    if isinstance(kind, T.TimestampType):
-        return pa.timestamp("us", zone)
-    if isinstance(kind, T.DecimalType):
-        return pa.decimal128(kind.precision, kind.scale)
-    if isinstance(kind, T.ArrayType):
-        return pa.list_(pa.field("element", arrow_type(kind.elementType, zone, name), kind.containsNull))
-    if isinstance(kind, T.MapType):
-        value = pa.field("value", arrow_type(kind.valueType, zone, name), kind.valueContainsNull)
-        return pa.map_(pa.field("key", arrow_type(kind.keyType, zone, name), False), value)
-    if isinstance(kind, T.StructType):
-        return pa.struct([pa.field(f.name, arrow_type(f.dataType, zone, name), f.nullable) for f in kind])
-    if isinstance(kind, T.VariantType):
-        return pa.struct([pa.field("value", pa.binary(), False), pa.field("metadata", pa.binary(), False)])
-    if type(kind).__name__ == "TimeType":  # since Spark 4.1
-        return pa.time64("ns")
-    raise InvalidInput(
-        f"the column {name!r} is of Spark's {kind.simpleString()}, which does not travel to Python by Arrow. "
-        "Cast it first: an interval of years and months to a number of months, for example"
-    )
+class Schema:
+    """The columns of a DataFrame, as they travel to Python."""
+
+    def __init__(self, df: Any) -> None:
+        self.spark = df.sparkSession
+        self.names: list[str] = df.columns
+        self._fields = {f.name: f for f in df.schema.fields}
+        self.heeds_capitals: bool = self.spark.conf.get("spark.sql.caseSensitive") == "true"
+        self._folded = {} if self.heeds_capitals else {name.lower(): name for name in self.names}
+        self.zone: str = self.spark.conf.get("spark.sql.session.timeZone")
+
+    @cached_property
+    def _ansi(self) -> bool:
+        return bool(self.spark.conf.get(ANSI) == "true")  # over Connect, asking takes a while
+
+    def field(self, name: str) -> Any:
+        """A column by name, as Spark would find it."""
+        known = name if name in self._fields else self._folded.get(str(name).lower())
+        if known is not None:
+            return self._fields[known]
+        raise InvalidInput(f"there is no column {name!r}. {suggest(name, self.names)}")
+
+    def wraps(self, over: Over) -> bool:
+        """Whether Spark's own operator would not notice that a sum is too large."""
+        aggregation = over.aggregation
+        if aggregation.name != "sum" or self._ansi:
+            return False
+        return self.field(aggregation.columns[0]).dataType.typeName() in ("byte", "short", "integer", "long")
+
+    def arrow(self, names: Iterable[str]) -> pa.Schema:
+        """Columns as they travel."""
+        from slidewise.spark.arrow_types import arrow_type
+
+        return pa.schema([(name, arrow_type(self.field(name).dataType, self.zone, name)) for name in names])
+
+    def kinds(self, results: Iterable[pa.DataType], reads: pa.Schema) -> list[Any]:
+        """The types of results in Spark; what is of the type of a column is of its very type there."""
+        from slidewise.spark.arrow_types import spark_type
+
+        known = {field.type: self.field(field.name).dataType for field in reversed(list(reads))}
+        return [spark_type(kind, known) for kind in results]
+
+    def reads(self, group: Group) -> list[str]:
+        """The columns that executors need, and no others; Python must get at least one to count rows by."""
+        named = [*group.partition_by, *(by.name for by in group.order_by)]
+        for over in group.expressions.values():
+            named += [*over.aggregation.columns, *over.window.columns]
+            named += [over.aggregation.where] if over.aggregation.where is not None else []
+            windows = (over.window, over.window.every)
+            if any(isinstance(w, PunctuationWindow) and callable(w.predicate) for w in windows):
+                named += self.names  # the function sees whole rows
+        return list(dict.fromkeys(named)) or self.names[:1]
 
 
-def spark_type(kind: pa.DataType, known: Mapping[pa.DataType, T.DataType]) -> T.DataType:
-    """The type of a result in Spark; what is of a column's type has the very type that the column has there."""
-    if kind in known:
-        return known[kind]
-    plain = next((spark for spark, arrow in _PLAIN.items() if arrow == kind), None)
-    if plain is not None:
-        return plain()
-    if pa.types.is_timestamp(kind):
-        return T.TimestampNTZType() if kind.tz is None else T.TimestampType()
-    if pa.types.is_decimal(kind):
-        return T.DecimalType(kind.precision, kind.scale)
-    if pa.types.is_large_string(kind):
-        return T.StringType()
-    if pa.types.is_large_binary(kind):
-        return T.BinaryType()
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return T.ArrayType(spark_type(kind.value_type, known), True)
-    if pa.types.is_struct(kind):
-        return T.StructType([T.StructField(f.name, spark_type(f.type, known), True) for f in kind])
-    if pa.types.is_unsigned_integer(kind):
-        return T.DecimalType(20, 0) if kind.bit_width == 64 else T.LongType()
-    raise InvalidInput(f"a result of type {kind} has no type in Spark")
+def result_types(schema: pa.Schema, group: Group) -> list[pa.DataType]:
+    """The types of results, by computing those of no rows."""
+    rows = Data(source(schema.empty_table()), list(group.partition_by), list(group.order_by))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CompileFallback)  # the executors say so, where it matters
+        made = Evaluation(rows, group.expressions.values(), 1).columns(group.expressions)
+    return [made[name].type for name in group.expressions]

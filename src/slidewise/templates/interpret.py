@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import itertools
 from collections import deque
 from collections.abc import Callable, Iterator
 from types import FunctionType, ModuleType
@@ -206,16 +207,37 @@ class Swag:
 
         Damaged bytes, and those of another definition or a newer version, are refused with a StateError.
         """
-        from slidewise.serialization import envelope
+        from slidewise.serialization import codec, envelope
 
         payload = envelope.unseal(data, "swag", self._definition())
         new = type(self)(**self._options)
-        try:
-            new._times, saved = payload
-            new._restore(saved)
-        except Exception as error:  # of the right definition, and yet not what _save() gave
-            raise StateError(f"saved state is damaged: {error!r}") from error
+        with codec.damage():
+            times, saved = payload
+            new._take_over(times, saved)
         return new
+
+    def _take_over(self, times: Any, saved: Any) -> None:
+        """The saved times and state, in a new structure; refused where no sequence of operations leads to such ones."""
+        self._times = times
+        self._restore(saved)
+        if not (self._sound() and self._sound_times()):
+            raise StateError(
+                f"saved state is damaged: its values are not those of a {self.entry.name}. Use another copy"
+            )
+
+    def _sound(self) -> bool:
+        """Whether the algorithm can go on from here; that its partials are right is not looked at. O(state)."""
+        sound: bool = self.functions["sound"](self)
+        return sound
+
+    def _sound_times(self) -> bool:
+        times = self._times
+        return times is None or (
+            type(times) is deque
+            and len(times) == len(self)
+            and all(t is not None and t == t for t in times)
+            and not any(b < a for a, b in itertools.pairwise(times))
+        )
 
     def _definition(self) -> dict[str, str]:
         from slidewise.templates.canonical_form import define_swag
@@ -256,12 +278,14 @@ def state_fields(module: ModuleType) -> dict[str, Any]:
 def swag_class(entry: AlgorithmEntry, aggregation: Aggregation) -> type[Swag]:
     """The class of one algorithm for one aggregation: the template's clones as the methods' bodies."""
     cls = type(aggregation)
-    return _swag_class(entry, aggregation, (*(getattr(cls, name) for name in FUNCTIONS), cls.nulls, repr(cls.empty)))
+    return build_swag_class(
+        entry, aggregation, (*(getattr(cls, name) for name in FUNCTIONS), cls.nulls, repr(cls.empty))
+    )
 
 
 @functools.lru_cache(maxsize=512)
-def _swag_class(entry: AlgorithmEntry, aggregation: Aggregation, now: tuple[Any, ...]) -> type[Swag]:
-    """With what its class has now: in a notebook, a function of it may be replaced."""
+def build_swag_class(entry: AlgorithmEntry, aggregation: Aggregation, now: tuple[Any, ...]) -> type[Swag]:
+    """Build the class with what the aggregation's has `now`: in a notebook, a function of it may be replaced."""
     module = entry.module
     names = optional_names(aggregation)
     fields = state_fields(module)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from slidewise.aggregations.base import Aggregation
 from slidewise.errors import StateError
 from slidewise.templates import storage
-from slidewise.templates.names import Array, IntQueue, Partial, Queue
+from slidewise.templates.names import Array, IntArray, IntQueue, Partial, Queue
 
 if TYPE_CHECKING:
     from slidewise.templates.interpret import Swag
@@ -24,6 +24,8 @@ def restore(swag: Swag, plain: dict[str, Any]) -> None:
     """Set every field of a new structure. O(state)."""
     load = _optional(swag.aggregation.load, Aggregation.load)
     for name, kind in swag.fields.items():
+        if kind is int and (type(plain[name]) is not int or abs(plain[name]) >= 1 << 63):
+            raise StateError("saved state is damaged: a position or a number is no integer of 64 bits")
         setattr(swag, name, _live(plain[name], kind, load))
 
 
@@ -48,13 +50,21 @@ def _live(plain: Any, kind: Any, load: Callable[[Any], Any]) -> Any:
     if kind is Partial:
         return load(plain)
     if kind is Array:
-        return [load(p) for p in plain]
+        return [load(p) for p in _list(plain)]
+    if kind is IntArray:
+        return list(_list(plain))  # its own: a state can name one list twice
     if kind is Queue or kind is IntQueue:
-        if len(plain) > 2:  # elements are neighbours, but for the step from the last position to the first
+        if len(_list(plain)) > 2:  # elements are neighbours, but for the step from the last position to the first
             raise StateError("saved state is damaged: a queue in pieces")
         pages = storage.new_pages()
         for start, values in plain:
-            for i, p in enumerate(values, start):
+            for i, p in enumerate(_list(values), start):
                 storage.append(pages, i, load(p) if kind is Queue else p)
         return pages
+    return plain
+
+
+def _list(plain: Any) -> list[Any]:
+    if type(plain) is not list:
+        raise StateError(f"saved state is damaged: a list was expected, and {type(plain).__name__} found")
     return plain

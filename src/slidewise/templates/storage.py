@@ -53,6 +53,14 @@ def drop(pages: Pages, i: int) -> None:
         middle[i >> 10 & LAST][i & LAST] = None
 
 
+def holds(pages: Pages, start: int, stop: int) -> bool:
+    """Whether positions start to stop - 1 have pages. O(pages that are there)."""
+    if not 0 <= stop - start <= 1 << 3 * BITS:
+        return False
+    numbers = range(start >> BITS, (stop - 1 >> BITS) + 1) if start < stop else ()
+    return all((middle := pages[n >> BITS & LAST]) is not None and middle[n & LAST] is not None for n in numbers)
+
+
 def elements(pages: Pages) -> dict[int, Any]:
     """The elements that are set, by position modulo 2^30."""
     return {

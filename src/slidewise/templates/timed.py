@@ -8,6 +8,7 @@ amortised and a list, which bisect searches in O(log n), can be a queue.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from itertools import pairwise
 from typing import Any
 
 from slidewise.errors import InvalidInput
@@ -34,6 +35,15 @@ class Timed:
         else:
             partial = self._range(*self._between(start, end))
         return self.functions["lower"](partial, *argument)
+
+    def _sound_times(self: Any) -> bool:
+        times = self._times
+        return times is None or (
+            type(times) is list
+            and len(times) >= len(self)
+            and all(t is not None and t == t for t in times)
+            and not any(b < a for a, b in pairwise(times[len(times) - len(self) :]))
+        )
 
     @property
     def oldest(self: Any) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from slidewise.columns.frames.bounds import Frames, Scattered
-from slidewise.columns.frames.from_window import _float_step, _step, how_to_parse
+from slidewise.columns.frames.from_window import float_step, how_to_parse, step_in_units
 from slidewise.columns.sorting import OrderColumn, doubles, plain, sortable, unscaled
 from slidewise.errors import InvalidInput
 from slidewise.windows.definitions import DeltaWindow
@@ -41,7 +41,7 @@ def axis(column: pa.Array, name: str) -> np.ndarray:
 
 def units(length: Any, kind: pa.DataType, name: str) -> Any:
     """A length in the unit of a column."""
-    return _float_step(length, kind, name) if pa.types.is_floating(kind) else _step(length, kind, name)
+    return float_step(length, kind, name) if pa.types.is_floating(kind) else step_in_units(length, kind, name)
 
 
 def measured(column: pa.Array, size: Any, name: str) -> tuple[np.ndarray, Any]:

@@ -192,7 +192,7 @@ def _searched(bound: Any, rows: Arranged, null: np.ndarray | None, beyond: bool)
     if null is not None:  # they stand at one end of their key, outside of the search
         count = np.diff(np.concatenate(([0], np.cumsum(null)))[rows.offsets])
         low, high = (low + count, high) if rows.order[0].nulls_lead else (low, high - count)
-    targets, below, above = _targets(bound, rows)
+    targets, below, above = targets_of(bound, rows)
     out = np.zeros(rows.count, np.int64)
     kernels.search(low, high, rows.sortable[-1], targets, beyond, out)
     for mask, edge in ((below, low), (above, high)):
@@ -204,7 +204,7 @@ def _searched(bound: Any, rows: Arranged, null: np.ndarray | None, beyond: bool)
 _Targets = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def _targets(bound: Any, rows: Arranged) -> _Targets:
+def targets_of(bound: Any, rows: Arranged) -> _Targets:
     """Each row's own order plus the bound, as sortable integers, and which lie below and above all that there are."""
     by, kind = rows.order[0], rows.kind
     assert kind is not None
@@ -214,11 +214,15 @@ def _targets(bound: Any, rows: Arranged) -> _Targets:
         values = plain(rows.column(by.name))
         moved, below, above = _by_months(values, -offset.months if by.descending else offset.months, by.name)
     elif pa.types.is_floating(kind):
-        step = _float_step(offset, kind, by.name)
+        step = float_step(offset, kind, by.name)
         values = plain(rows.column(by.name))
         moved, below, above = sortable_floats(_floats_plus(values, -step if by.descending else step)), _NEVER, _NEVER
     else:
-        step = _column_step(offset, kind, by.name) if isinstance(offset, pa.Array) else _step(offset, kind, by.name)
+        step = (
+            _column_step(offset, kind, by.name)
+            if isinstance(offset, pa.Array)
+            else step_in_units(offset, kind, by.name)
+        )
         return _saturating_add(rows.sortable[-1], step)
     return (~moved, above, below) if by.descending else (moved, below, above)
 
@@ -255,7 +259,7 @@ def _unit(kind: pa.DataType) -> int | None:
     return _NANOSECONDS[kind.unit] if pa.types.is_temporal(kind) else None
 
 
-def _step(length: Any, kind: pa.DataType, name: str) -> int:
+def step_in_units(length: Any, kind: pa.DataType, name: str) -> int:
     """A length in units of the order column."""
     unit = _unit(kind)
     if isinstance(length, Duration):
@@ -303,7 +307,7 @@ def _column_step(offset: pa.Array, kind: pa.DataType, name: str) -> np.ndarray:
     raise InvalidInput(f"a bound of type {offset.type} cannot be added to the order column {name!r} of type {kind}")
 
 
-def _float_step(offset: Any, kind: pa.DataType, name: str) -> Any:
+def float_step(offset: Any, kind: pa.DataType, name: str) -> Any:
     if isinstance(offset, Duration):
         raise _not_of_times(offset, kind, name)
     if not isinstance(offset, pa.Array):

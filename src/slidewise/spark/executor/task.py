@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from slidewise.aggregations.over import Over
+from slidewise.columns.arrays import cast_to
 from slidewise.columns.sorting import OrderColumn
 from slidewise.spark.executor.carry import Carried, RunningEvaluation, carries_partial, carries_row
 from slidewise.spark.executor.chunk import Chunk, key_offsets
@@ -92,7 +93,7 @@ class Worker:
         rows = size = 0
         for arrays in batches:
             batch = pa.table(
-                [_of_type(a, f.type) for a, f in zip(arrays, self.task.reads, strict=True)], self.task.reads
+                [cast_to(a, f.type) for a, f in zip(arrays, self.task.reads, strict=True)], self.task.reads
             )
             if self._halo is not None:
                 self._halo.see(batch)
@@ -148,7 +149,7 @@ class Worker:
         for begin in range(first, last, BATCH_ROWS):
             size = min(BATCH_ROWS, last - begin)
             parts = [
-                _of_type(column.slice(begin, size), kind) for column, kind in zip(columns, self.task.kinds, strict=True)
+                cast_to(column.slice(begin, size), kind) for column, kind in zip(columns, self.task.kinds, strict=True)
             ]
             yield pa.StructArray.from_arrays(parts, names)
 
@@ -163,7 +164,3 @@ class Worker:
         before = first - begin + (chunk.before if begin == 0 else 0)
         kept = pa.concat_tables([table.take(pa.array(rows)), table[first:]]) if len(rows) else table[first:]
         self._tail = Tail(kept, final - first + len(rows), len(rows), before - len(rows))
-
-
-def _of_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    return column if column.type == kind else column.cast(kind)

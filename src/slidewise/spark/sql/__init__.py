@@ -51,21 +51,27 @@ def sql(spark: Any, query: str, args: dict[str, Any] | list[Any] | None = None, 
         plain = text if views or frames else text.replace("{{", "{").replace("}}", "}")
         return spark.sql(plain, args, **views, **frames)
 
+    def as_it_stands() -> Any:
+        return analysed(spark.sql(query, args, **views))
+
     named = args if isinstance(args, dict) else None
-    why: tuple[InvalidInput, ...] = ()
     try:
         source = Source(query, named, formatted=bool(views))
         made = rewritten(source, run, with_columns)
-        why = made.left
-        if made.changed:
-            try:
-                with quiet():
-                    return analysed(run(made.text, made.frames))
-            except AnalysisException as error:
-                why = (*why, refusal(source, Span(0, len(source.tokens)), error))
     except InvalidInput as error:
-        why = (*why, error)
-    return _by_spark(lambda: analysed(spark.sql(query, args, **views)), why)
+        return _by_spark(as_it_stands, (error,))
+    if made.streaming is not None:
+        raise made.streaming
+    why = made.left
+    if made.changed:
+        try:
+            with quiet():
+                return analysed(run(made.text, made.frames))
+        except InvalidInput as error:
+            why = (*why, error)
+        except AnalysisException as error:
+            why = (*why, refusal(source, Span(0, len(source.tokens)), error))
+    return _by_spark(as_it_stands, why)
 
 
 def _by_spark(run: Callable[[], Any], why: tuple[InvalidInput, ...]) -> Any:
@@ -89,4 +95,6 @@ def _by_spark(run: Callable[[], Any], why: tuple[InvalidInput, ...]) -> Any:
 
 
 def _condition(error: BaseException) -> Any:
-    return error.getCondition() if hasattr(error, "getCondition") else type(error)
+    """What is wrong, by Spark's word for it, without the details behind the dot."""
+    condition = error.getCondition() if hasattr(error, "getCondition") else None
+    return type(error) if condition is None else condition.split(".")[0]

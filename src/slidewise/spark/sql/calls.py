@@ -77,10 +77,6 @@ class Call:
     within: tuple[Ordered, ...] = ()
     nulls: str | None = None
 
-    @property
-    def name_span(self) -> Span:
-        return Span(self.span.first, self.span.first + 1)
-
 
 # ---- calls
 def find_calls(source: Source) -> list[Call]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from slidewise.spark.sql.query_text import Source, Span
@@ -42,10 +43,11 @@ def parsed(source: Source, span: Span, hidden: Sequence[tuple[int, int]] = ()) -
     text = source.query[start:end]
     for first, last in hidden:
         text = text[: first - start] + "_" * (last - first) + text[last - start :]
-    try:
-        tree = sqlglot.parse_one(_SELECT + text, dialect="spark")
-    except SqlglotError:
-        return None
+    tree = None
+    for dialect in ("spark", "databricks"):  # the latter reads fields of variants, v:a.b
+        with suppress(SqlglotError):
+            tree = sqlglot.parse_one(_SELECT + text, dialect=dialect)
+            break
     if not isinstance(tree, exp.Select) or len(tree.selects) != 1:
         return None
     columns = []
@@ -139,6 +141,13 @@ def is_aggregate(name: str) -> bool:
 def is_generator(name: str) -> bool:
     """Whether a function makes several rows of one."""
     return name in _GENERATORS
+
+
+def is_constant(source: Source, span: Span) -> bool:
+    """Whether an expression is sure to be the same for all rows: it names no column, and no other query."""
+    read = parsed(source, span)
+    queries = any(source.word(i) == "SELECT" for i in range(*span))
+    return read is not None and not read.columns and not queries and is_stable(source, span)
 
 
 def is_stable(source: Source, span: Span) -> bool:

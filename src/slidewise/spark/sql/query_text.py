@@ -16,6 +16,9 @@ from slidewise.spark.requirements import MissingRequirement
 ORGANISING = ("ORDER BY", "SORT BY", "DISTRIBUTE BY", "CLUSTER BY", "LIMIT", "OFFSET")
 #: the words that clauses of a SELECT begin with
 CLAUSES = ("FROM", "WHERE", "GROUP BY", "HAVING", "WINDOW", "QUALIFY", *ORGANISING)
+#: A character that shows nothing, not even in a repr (the combining grapheme joiner). What is computed for a window is
+#: named by the user's own words, so that every message speaks of them, and by this: no column of the user's has it.
+MARK = "\u034f"
 _OPENING = {"(": ")", "[": "]", "{": "}"}
 _QUOTED = ("STRING", "IDENTIFIER", "RAW_STRING", "NATIONAL_STRING", "HEX_STRING", "BYTE_STRING", "HINT")
 
@@ -35,6 +38,14 @@ class Span(NamedTuple):
 
     first: int
     end: int
+
+
+@dataclass(frozen=True)
+class Derived:
+    """An expression made of parts of the query, by which messages call it."""
+
+    text: str
+    parts: tuple[Span, ...]
 
 
 @dataclass(frozen=True)
@@ -115,6 +126,20 @@ class Source:
             i = self.after(i)
         return [*parts, Span(first, span.end)] if span.end > span.first else []
 
+    def place(self, text: str, span: Span) -> Span | None:
+        """Where a text stands, but for space, capitals and backticks; as an alias only where it is nothing else."""
+        try:
+            wanted = [_bare(text[token.start : token.end]) for token in _tokens(text)]
+        except InvalidInput:
+            return None
+        given = [_bare(self.raw(Span(i, i + 1))) for i in range(*span)]
+        width = len(wanted)
+        found = [span.first + k for k in range(len(given) - width + 1) if given[k : k + width] == wanted]
+        if not wanted or not found:
+            return None
+        first = min(found, key=lambda i: (self.word(i - 1) in ("AS", ")"), i))
+        return Span(first, first + width)
+
     # ---- texts
     def offsets(self, span: Span) -> tuple[int, int]:
         """Where tokens begin and end in the text."""
@@ -151,15 +176,24 @@ class Source:
         return text if self.formatted else text.replace("{", "{{").replace("}", "}}")
 
     # ---- errors
+    def placed(self, error: InvalidInput, span: Span) -> InvalidInput:
+        """The error with the place of a span, or as it is where it has a place already."""
+        return error if "\nline " in str(error) else self.error(span, str(error))
+
     def error(self, span: Span, message: str) -> InvalidInput:
         """An error that shows where in the query it is."""
         start, end = self.offsets(Span(span.first, max(span.end, span.first + 1)))
+        message = message.replace(MARK, "")
         before = self.query[:start]
         line = before.count("\n") + 1
         column = start - (before.rfind("\n") + 1)
         shown = self.query.splitlines()[line - 1]
         width = max(1, min(end - start, len(shown) - column))
         return InvalidInput(f"{message}\nline {line}, column {column + 1}:\n{shown}\n{' ' * column}{'^' * width}")
+
+
+def _bare(text: str) -> str:
+    return text.strip("`").casefold()
 
 
 def _tokens(query: str) -> list[Token]:

@@ -14,10 +14,11 @@ from typing import Any
 
 from slidewise.errors import InvalidInput
 from slidewise.spark.sql.blocks import Block, Scope, visit_blocks
-from slidewise.spark.sql.calls import Call, Spec, find_calls, named_windows
+from slidewise.spark.sql.calls import Call, Frame, Spec, find_calls, named_windows
+from slidewise.spark.sql.expressions import is_constant
 from slidewise.spark.sql.query_text import Edit, Source, Span
 from slidewise.spark.sql.select import PREFIX, Below, Select, by_user, quoted
-from slidewise.spark.sql.translate import aggregation
+from slidewise.spark.sql.translate import aggregation, constant, null_offset, wrong_offset
 from slidewise.spark.window import SpecifiedOver
 from slidewise.windows.definitions import Between
 from slidewise.windows.durations import Duration
@@ -42,6 +43,8 @@ class Rewritten:
     changed: bool
     #: why parts of it were left to Spark that it may not know
     left: tuple[InvalidInput, ...]
+    #: why a window over a stream cannot be taken, which Spark refuses only when the stream starts
+    streaming: InvalidInput | None
 
 
 def rewritten(source: Source, run: Run, compute: Compute) -> Rewritten:
@@ -52,7 +55,8 @@ def rewritten(source: Source, run: Run, compute: Compute) -> Rewritten:
     for block in blocks:
         rewriter.rewrite(block)
     rewriter.leave_the_rest()
-    return Rewritten(source.between(0, len(source.query)), rewriter.frames, bool(source.edits), tuple(rewriter.left))
+    text = source.between(0, len(source.query))
+    return Rewritten(text, rewriter.frames, bool(source.edits), tuple(rewriter.left), rewriter.streaming)
 
 
 class _Rewriter:
@@ -61,6 +65,7 @@ class _Rewriter:
         self.calls = find_calls(source)
         self.frames: dict[str, Any] = {}
         self.left: list[InvalidInput] = []
+        self.streaming: InvalidInput | None = None
 
     def rewrite(self, block: Block) -> None:
         """One SELECT; those inside it are done."""
@@ -97,7 +102,7 @@ class _Rewriter:
     # ---- one SELECT
     def _edits(self, block: Block, calls: Sequence[Call]) -> list[Edit]:
         """What takes the place of a SELECT. Whose a call is may turn out when the types of columns are known."""
-        from slidewise.spark.with_columns import column
+        from slidewise.spark.plan import column
 
         refused: dict[Call, InvalidInput] = {}
         while True:
@@ -141,19 +146,21 @@ class _Rewriter:
 
     def _not_ours(self, select: Select, rows: Any, names: Sequence[str]) -> dict[Call, InvalidInput]:
         """The calls that slidewise has no answer for, or one of another type than Spark's, and why."""
-        from slidewise.spark.with_columns import Schema, groups_of
+        from slidewise.spark.plan import group_expressions, plan_task
+        from slidewise.spark.schema import Schema
 
         schema = Schema(rows)
         refused: dict[Call, InvalidInput] = {}
         kinds: dict[Call, Any] = {}
         for call, name in select.ours.items():
             try:
+                self._check_offsets(select, call)
                 select.windows[name] = _fitted(select.windows[name], schema)
-                [group] = groups_of({name: select.windows[name]}, None, None)
-                _, [kind] = schema.task(group)
+                [group] = group_expressions({name: select.windows[name]}, None, None)
+                _, [kind] = plan_task(schema, group)
                 kinds[call] = self._finished_type(select, call, kind, rows)
             except InvalidInput as error:
-                refused[call] = self.source.error(call.span, str(error))
+                refused[call] = self.source.placed(error, call.span)
         calls = list(select.ours)
         theirs = self._types(select, calls, items=True)
         if theirs is not None:
@@ -170,6 +177,23 @@ class _Rewriter:
                     f"{field.dataType.simpleString()} in Spark",
                 )
         return refused
+
+    def _check_offsets(self, select: Select, call: Call) -> None:
+        """Refuse bounds of which it is known before any row is read that they are null, or nothing to count by."""
+        given = select.frame(call)
+        for bound in (given.start, given.end) if given is not None else ():
+            if given is not None and bound.offset is not None and constant(self.source, bound.offset) is None:
+                self._check_offset(select, given, bound.offset)
+
+    def _check_offset(self, select: Select, given: Frame, offset: Span) -> None:
+        text = self.source.text(offset)
+        kind = self._run(select.block, select.of_row(text)).schema[0].dataType.simpleString()
+        whole = kind in ("tinyint", "smallint", "int", "bigint")
+        null = is_constant(self.source, offset) and self._run(select.block, f"SELECT ({text}) IS NULL").first()[0]
+        if kind == "void" or null:
+            raise null_offset(self.source, offset)
+        if kind.startswith("string") or (given.unit != "RANGE" and not whole):
+            raise wrong_offset(self.source, given, offset, kind)
 
     def _finished_type(self, select: Select, call: Call, kind: Any, rows: Any) -> Any:
         """The type of what the outer SELECT makes of a column, which has one in Spark by now."""
@@ -196,17 +220,18 @@ class _Rewriter:
         return Edit(*self.source.offsets(select.block.span), select.outer(below, f"{{{name}}}"))
 
     def _computed(self, select: Select, rows: Any) -> Any:
+        from pyspark.errors import AnalysisException
+
         try:
             return self.compute(rows, select.windows)
         except InvalidInput as error:
             place = next(iter(select.ours)).span
             if rows.isStreaming:
-                raise self.source.error(
-                    place,
-                    "this window reads a stream. SQL has no words for what a stream needs, such as how late a row may "
-                    "be: give the DataFrame of the stream to slidewise.spark.with_columns, which takes them",
-                ) from None
+                self.streaming = self.source.error(place, _about_stream(rows))
+                raise self.streaming from None
             raise self.source.error(place, str(error)) from None
+        except AnalysisException as error:  # of a window that is Spark's operator in the end
+            raise refusal(self.source, select.block.span, error) from error
 
     # ---- Spark
     def _run(self, block: Block, text: str) -> Any:
@@ -235,6 +260,16 @@ def _fitted(made: SpecifiedOver, schema: Any) -> SpecifiedOver:
     return replace(made, over=replace(made.over, window=replace(window, start=start, end=end)))
 
 
+def _about_stream(rows: Any) -> str:
+    """What to do about a window over a stream."""
+    told = any("spark.watermarkDelayMs" in field.metadata for field in rows.schema)
+    watermark = "" if told else 'declare its watermark, as in df.withWatermark("ts", "10 minutes"); or '
+    return (
+        "this window reads a stream, and SQL has no words for what a stream needs, such as how late a row may be: "
+        f"{watermark}give the DataFrame of the stream to slidewise.spark.with_columns, which takes them"
+    )
+
+
 # ---- Spark's refusals
 def analysed(frame: Any) -> Any:
     """The DataFrame, once Spark has looked at it: over Connect it does not before it is asked."""
@@ -244,7 +279,7 @@ def analysed(frame: Any) -> Any:
 
 def refusal(source: Source, where: Span, error: Exception) -> InvalidInput:
     """What Spark says about a part of the query, and the place."""
-    said = str(error).strip().split("SQLSTATE:")[0].split(";\n")[0].strip()
+    said = by_user(str(error).strip().split("SQLSTATE:")[0].split(";\n")[0].strip())
     made = source.error(_place(source, where, error), said or type(error).__name__)
     made.__cause__ = error
     return made
@@ -255,11 +290,9 @@ def _place(source: Source, where: Span, error: Exception) -> Span:
     contexts = error.getQueryContext() if hasattr(error, "getQueryContext") else None
     for context in contexts or []:
         if context.contextType().name == "SQL":
-            words = by_user(context.fragment()).lower()
-            at = source.query.lower().find(words, *source.offsets(where)) if words else -1
-            inside = [i for i in range(*where) if at <= source.tokens[i].start < at + len(words)]
-            if at >= 0 and inside:
-                return Span(inside[0], inside[-1] + 1)
+            found = source.place(by_user(context.fragment()), where)
+            if found is not None:
+                return found
     return where
 
 

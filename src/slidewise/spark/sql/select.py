@@ -16,18 +16,16 @@ from dataclasses import dataclass, replace
 from slidewise.columns.sorting import OrderColumn
 from slidewise.errors import InvalidInput
 from slidewise.spark.sql.blocks import Block, begins_query
-from slidewise.spark.sql.calls import Call, Spec, named_windows, resolved
+from slidewise.spark.sql.calls import Call, Frame, Spec, named_windows, resolved
 from slidewise.spark.sql.expressions import ColumnUse, is_aggregate, is_generator, is_stable, parsed
-from slidewise.spark.sql.query_text import Edit, Source, Span
+from slidewise.spark.sql.query_text import MARK, Derived, Edit, Source, Span
 from slidewise.spark.sql.translate import aggregation, beyond_spark, finished, frame, without_frame
 from slidewise.spark.window import SpecifiedOver
 
 #: how the names begin that are made here
 PREFIX = "__slidewise_"
-#: A character that shows nothing, not even in a repr (the combining grapheme joiner). What is computed for a window is
-#: named by the user's own words, so that every message speaks of them, and by this: no column of the user's has it.
-_MARK = "\u034f"
 _SORTING = ("ORDER BY", "SORT BY", "DISTRIBUTE BY", "CLUSTER BY")
+_TIME_WINDOWS = ("WINDOW", "SESSION_WINDOW")
 #: words before a bracket that are no functions
 _NO_FUNCTION = {
     "AND", "OR", "NOT", "IN", "BETWEEN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "ANY", "ALL", "CASE", "WHEN", "THEN",
@@ -50,7 +48,7 @@ class _Item:
     @property
     def marker(self) -> str:
         """The column that keeps the item's place in the inner SELECT; a star may bring columns of any other name."""
-        return f"{PREFIX}item_{self.span.first}{_MARK}"
+        return f"{PREFIX}item_{self.span.first}{MARK}"
 
 
 @dataclass(frozen=True)
@@ -282,6 +280,8 @@ class Select:
     def _read_clauses(self) -> tuple[str, str]:
         """QUALIFY and what comes after it, for the outer SELECT."""
         qualify = self.block.body("QUALIFY")
+        if qualify is not None:
+            self._refuse_time_windows(qualify)
         condition = "" if qualify is None else f"WHERE {self._around(qualify, self._by_alias)}"
         after = []
         for clause in self.block.clauses:
@@ -292,6 +292,17 @@ class Select:
             elif clause in ("LIMIT", "OFFSET"):
                 after.append(self._clause(clause))
         return condition, " ".join(after)
+
+    def _refuse_time_windows(self, qualify: Span) -> None:
+        """A window(ts, '1 day') in QUALIFY becomes a column of what a star stands for: that is known to Spark only."""
+        source = self.source
+        made = (i for i in range(*qualify) if source.word(i) in _TIME_WINDOWS and source.word(i + 1) == "(")
+        at = next(made, None)
+        if at is not None and any(self._star(item) is not None for item in self._items):
+            raise source.error(
+                Span(at, source.after(at + 1)),
+                f"{source.name(at)}(...) in QUALIFY beside a star: make it an item, and use its alias here",
+            )
 
     def _by_alias(self, column: ColumnUse) -> str | None:
         """In QUALIFY, an item by its alias."""
@@ -367,8 +378,27 @@ class Select:
         if read is None:
             raise source.error(span, "what stands around the window here cannot be read. Write it in a SELECT around")
         for column in read.columns:
-            edits.append(Edit(column.start, column.end, known(column) or self._read(self._tokens(column))))
+            edits.append(Edit(column.start, column.end, known(column) or self._field(self._tokens(column))))
         return source.text(span, edits)
+
+    def _field(self, column: Span) -> str:
+        """A column as the outer SELECT names it, with its own name where it lends that to the field of a struct."""
+        read, own = self._read(column), quoted(self._own_name(column))
+        return f"{read} AS {own}" if read != own and self._is_field(column) else read
+
+    def _is_field(self, span: Span) -> bool:
+        """Whether a part is the field of a struct: struct(t.x, ...), or (t.x, ...)."""
+        source = self.source
+        if source.word(span.first - 1) not in ("(", ",") or source.word(span.end) not in (",", ")"):
+            return False
+        opened = max((i for i, end in source.partner.items() if i < span.first and end >= span.end), default=0)
+        alone = source.word(opened - 1) in ("SELECT", ",", "(") and len(source.split(_inside(source, opened))) > 1
+        return source.word(opened) == "(" and (alone or source.word(opened - 1) == "STRUCT")
+
+    def _own_name(self, column: Span) -> str:
+        """The name of a column, as it is written, without what qualifies it."""
+        last = self.source.raw(Span(column.end - 1, column.end))
+        return last[1:-1].replace("``", "`") if last.startswith("`") else last
 
     def _computed_below(self, i: int, end: int) -> Span | None:
         """A function without a window of slidewise's that begins here and that the inner SELECT computes."""
@@ -398,22 +428,23 @@ class Select:
         return Span(inside[0], inside[-1] + 1)
 
     # ---- the inner SELECT
-    def _hoist(self, expression: Span | str) -> str:
+    def _hoist(self, expression: Span | Derived) -> str:
         """The column that an expression becomes in the inner SELECT."""
         source = self.source
-        text = expression if isinstance(expression, str) else self._text(expression)
-        key = text if isinstance(expression, str) else source.key(expression)
-        if isinstance(expression, Span) and not is_stable(source, expression):
-            key += _MARK * (len(self._hoisted) + 1)
+        parts = expression.parts if isinstance(expression, Derived) else (expression,)
+        text = expression.text if isinstance(expression, Derived) else self._text(expression)
+        key = text if isinstance(expression, Derived) else source.key(expression)
+        if not all(is_stable(source, part) for part in parts):
+            key += MARK * (len(self._hoisted) + 1)
         if key not in self._hoisted:
             column = None
-            if isinstance(expression, Span) and self._last_name(expression) is not None:
+            if not isinstance(expression, Derived) and self._last_name(expression) is not None:
                 qualifier = ".".join(source.name(i) for i in range(expression.first, expression.end - 2, 2))
                 column = (qualifier, source.name(expression.end - 1))
             alias = f"{PREFIX}value_{len(self._hoisted)}"
-            words = expression if isinstance(expression, str) else source.raw(expression)
-            # A column without a qualifier keeps its name, which becomes that of a field in struct(x).
-            own = words.strip("`").replace("``", "`") if column is not None and not column[0] else ""
+            words = ", ".join(source.raw(part) for part in parts)
+            # A column keeps its name, without what qualifies it: that becomes the name of a field in struct(t.x).
+            own = "" if column is None else self._own_name(parts[0])
             self._hoisted[key] = _Hoisted(key, alias, self._unused(words, own), text, column)
         return self._hoisted[key].name
 
@@ -425,9 +456,9 @@ class Select:
 
     def _unused(self, words: str, own: str = "") -> str:
         """A name by the user's words that nothing has yet: Spark may heed capitals or not."""
-        name = own or " ".join(words.split()) + _MARK
+        name = own or MARK + " ".join(words.split()) + MARK
         while name.casefold() in self._names:
-            name += _MARK
+            name += MARK
         self._names.add(name.casefold())
         return name
 
@@ -447,6 +478,14 @@ class Select:
 
     def _below_windows(self) -> str:
         return " ".join(self._clause(clause) for clause in ("FROM", "WHERE", "GROUP BY", "HAVING"))
+
+    def of_row(self, text: str) -> str:
+        """The text of a SELECT of one expression where the inner SELECT has its own."""
+        return f"SELECT {text} {self._below_windows()}"
+
+    def frame(self, call: Call) -> Frame | None:
+        """The frame of a call's window, where it has one."""
+        return self._specs[call].frame
 
     def by_spark(self, calls: Sequence[Call], *, items: bool) -> str:
         """The text by which Spark tells the types of calls, and with all items before them their names."""
@@ -551,6 +590,11 @@ class Select:
         )
 
 
+def _inside(source: Source, opened: int) -> Span:
+    """What stands in a bracket."""
+    return Span(opened + 1, source.partner[opened])
+
+
 def quoted(name: str) -> str:
     """A name in backticks, for a text that is formatted."""
     return "`" + name.replace("`", "``").replace("{", "{{").replace("}", "}}") + "`"
@@ -566,5 +610,8 @@ def by_user(text: str) -> str:
 
     What Spark complains of may end inside of a bracket.
     """
-    words = re.sub(rf"(?:coalesce\()?`((?:[^`]|``)*?){_MARK}+`\)?", lambda found: found[1].replace("``", "`"), text)
+    words = re.sub(
+        rf"(?:coalesce\()?`{MARK}?((?:[^`]|``)*?){MARK}+`\)?", lambda found: found[1].replace("``", "`"), text
+    )
+    words = re.sub(rf"coalesce\({MARK}(.*?){MARK}+\)", r"\1", words)
     return words.replace("{{", "{").replace("}}", "}")

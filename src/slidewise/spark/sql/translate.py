@@ -17,14 +17,16 @@ from slidewise.aggregations.bloom_filter import BloomFilter
 from slidewise.aggregations.moment_sketch import MomentSketch
 from slidewise.errors import InvalidInput
 from slidewise.spark.sql.calls import Bound, Call, Frame, Ordered, Spec
-from slidewise.spark.sql.query_text import Source, Span
+from slidewise.spark.sql.query_text import Derived, Source, Span
 from slidewise.windows.definitions import Between, col, groups_between, range_between, rows_between
 from slidewise.windows.durations import CalendarDuration, Duration, duration
 from slidewise.windows.reach import UNBOUNDED, crosses
 
-#: the name of the column that an expression becomes: a part of the query, or text made from it
-Column = Callable[[Span | str], str]
+#: the name of the column that an expression becomes
+Column = Callable[[Span | Derived], str]
 Make = Callable[..., Aggregation]
+#: what makes an aggregation, its columns, and its parameters
+Recipe = tuple[Make, list[Span | Derived], dict[str, Any]]
 
 _ONE_COLUMN: dict[str, Make] = {
     "any": agg.bool_or,
@@ -134,7 +136,7 @@ def aggregation(source: Source, call: Call, column: Column) -> Aggregation | Non
         raise source.error(call.span, str(error)) from None
 
 
-def _bound_aggregation(source: Source, call: Call) -> tuple[Make, list[Span | str], dict[str, Any]] | None:
+def _bound_aggregation(source: Source, call: Call) -> Recipe | None:
     """What makes the aggregation, its columns, and its parameters; None for a form that only Spark may know."""
     name, arguments = call.name, list(call.arguments)
     parameters: dict[str, Any] = {}
@@ -151,13 +153,14 @@ def _bound_aggregation(source: Source, call: Call) -> tuple[Make, list[Span | st
     if name == "count":
         return _count(source, call)
     if name == "count_if" and len(arguments) == 1:
-        return agg.count, [f"CASE WHEN {source.text(arguments[0])} THEN 1 END"], parameters
+        condition = f"coalesce({source.text(arguments[0])}, false)"  # of NULL, too, which is of no type
+        return agg.count, [Derived(f"CASE WHEN {condition} THEN 1 END", call.arguments)], parameters
     if name == "mode" and len(arguments) == 2 and isinstance(literal(source, arguments[1]), bool):
         return agg.mode, [arguments[0]], parameters
     if name in ("regr_avgx", "regr_avgy") and len(arguments) == 2:  # as Spark: avg has more types
         y, x = (f"({source.text(a)})" for a in arguments)
         mean, other = (x, y) if name == "regr_avgx" else (y, x)
-        return agg.avg, [f"CASE WHEN {other} IS NOT NULL THEN {mean} END"], parameters
+        return agg.avg, [Derived(f"CASE WHEN {other} IS NOT NULL THEN {mean} END", call.arguments)], parameters
     if name in _ONE_COLUMN and len(arguments) == 1:
         return _ONE_COLUMN[name], [*arguments], parameters
     if name in _TWO_COLUMNS and len(arguments) == 2:
@@ -173,8 +176,11 @@ def _bound_aggregation(source: Source, call: Call) -> tuple[Make, list[Span | st
     return None
 
 
-def _count(source: Source, call: Call) -> tuple[Make, list[Span | str], dict[str, Any]] | None:
+def _count(source: Source, call: Call) -> Recipe | None:
     arguments = call.arguments
+    star = next((a for a in arguments if source.word(a.end - 1) == "*"), None)
+    if star is not None and (call.distinct is not None or source.raw(star) != "*"):
+        raise source.error(star, "a star in count stands for all columns here: name those that are to be counted")
     if call.distinct is not None:
         if not arguments:
             return None
@@ -182,7 +188,7 @@ def _count(source: Source, call: Call) -> tuple[Make, list[Span | str], dict[str
             texts = [f"({source.text(a)})" for a in arguments]
             complete = " AND ".join(f"{text} IS NOT NULL" for text in texts)
             fields = ", ".join(f"{text} AS c{k}" for k, text in enumerate(texts))
-            return agg.count_distinct, [f"CASE WHEN {complete} THEN struct({fields}) END"], {}
+            return agg.count_distinct, [Derived(f"CASE WHEN {complete} THEN struct({fields}) END", arguments)], {}
         return agg.count_distinct, [arguments[0]], {}
     if len(arguments) == 1:
         one = arguments[0]
@@ -190,11 +196,11 @@ def _count(source: Source, call: Call) -> tuple[Make, list[Span | str], dict[str
         return agg.count, [] if constant else [one], {}
     if arguments:
         complete = " AND ".join(f"({source.text(a)}) IS NOT NULL" for a in arguments)
-        return agg.count, [f"CASE WHEN {complete} THEN 1 END"], {}
+        return agg.count, [Derived(f"CASE WHEN {complete} THEN 1 END", arguments)], {}
     return None
 
 
-def _position(source: Source, call: Call) -> tuple[Make, list[Span | str], dict[str, Any]] | None:
+def _position(source: Source, call: Call) -> Recipe | None:
     arguments = call.arguments
     nth = call.name == "nth_value"
     fixed = 2 if nth else 1
@@ -210,7 +216,7 @@ def _position(source: Source, call: Call) -> tuple[Make, list[Span | str], dict[
     return (agg.nth_value, [arguments[0]], {"n": n, **parameters}) if n is not None else None
 
 
-def _collected(source: Source, call: Call) -> tuple[Make, list[Span | str], dict[str, Any]] | None:
+def _collected(source: Source, call: Call) -> Recipe | None:
     """All values of a frame, each once or in an order of their own; `finished` brings them into it."""
     name, arguments = call.name, call.arguments
     joins = name in _JOINING
@@ -222,12 +228,9 @@ def _collected(source: Source, call: Call) -> tuple[Make, list[Span | str], dict
         return None
     if not _is_distinct(call):
         value = f"({source.text(arguments[0])})"
-        order = (f"({source.text(by.expression)}) AS o{k}" for k, by in enumerate(call.within))
-        return (
-            agg.collect_list,
-            [f"CASE WHEN {value} IS NOT NULL THEN struct({value} AS v, {', '.join(order)}) END"],
-            {},
-        )
+        order = ", ".join(f"({source.text(by.expression)}) AS o{k}" for k, by in enumerate(call.within))
+        text = f"CASE WHEN {value} IS NOT NULL THEN struct({value} AS v, {order}) END"
+        return agg.collect_list, [Derived(text, (arguments[0], *(by.expression for by in call.within)))], {}
     if call.within and [source.key(by.expression) for by in call.within] != [source.key(arguments[0])]:
         raise source.error(
             call.within[0].expression,
@@ -278,7 +281,7 @@ def _comparison(keys: list[tuple[str, str]], order: tuple[Ordered, ...]) -> str:
     return text
 
 
-def _within_group(source: Source, call: Call) -> tuple[Make, list[Span | str], dict[str, Any]] | None:
+def _within_group(source: Source, call: Call) -> Recipe | None:
     """percentile_cont(q) WITHIN GROUP (ORDER BY x), percentile_disc, and mode()."""
     if len(call.within) != 1 or call.nulls is not None:
         return None
@@ -355,9 +358,7 @@ def frame(source: Source, spec: Spec, column: Column) -> Between:
             return replace(turned, start=turned.end, end=turned.start)
         return between(start, end, exclude=given.exclude)  # type: ignore[arg-type]
     except InvalidInput as error:
-        if "\n" in str(error):  # it has its place already
-            raise
-        raise source.error(given.span, str(error)) from None
+        raise source.placed(error, given.span) from None
 
 
 def without_frame(call: Call, spec: Spec) -> Spec:
@@ -387,14 +388,25 @@ def _offset(source: Source, given: Frame, bound: Bound, column: Column) -> Any:
         return 0
     value = constant(source, bound.offset)
     if value is None and source.word(bound.offset.first) == "NULL":
-        raise source.error(bound.offset, "a bound of a frame is NULL, and no row is so far away")
+        raise null_offset(source, bound.offset)
     if value is None:
         text = source.text(bound.offset)
-        return col(column(bound.offset if bound.following else f"-({text})"))
+        return col(column(bound.offset if bound.following else Derived(f"-({text})", (bound.offset,))))
     if isinstance(value, str | bool) or (given.unit != "RANGE" and not isinstance(value, int)):
-        wanted = "a number or an INTERVAL" if given.unit == "RANGE" else f"a whole number of {given.unit.lower()}"
-        raise source.error(bound.offset, f"an offset of {given.unit} is {wanted}")
+        raise wrong_offset(source, given, bound.offset)
     return value if bound.following else -value
+
+
+def null_offset(source: Source, offset: Span) -> InvalidInput:
+    """The error for a bound that is null."""
+    return source.error(offset, "a bound of a frame is NULL, and no row is so far away")
+
+
+def wrong_offset(source: Source, given: Frame, offset: Span, kind: str = "") -> InvalidInput:
+    """The error for a bound that is nothing to count by, of a kind."""
+    wanted = "a number or an INTERVAL" if given.unit == "RANGE" else f"a whole number of {given.unit.lower()}"
+    found = f", and this is of {kind}" if kind else ""
+    return source.error(offset, f"an offset of {given.unit} is {wanted}{found}")
 
 
 def constant(source: Source, span: Span) -> int | float | str | bool | Duration | CalendarDuration | None:

@@ -189,7 +189,7 @@ def _metas(spark: Any, path: str, operator: int) -> list[bytes]:
 def _bytes(text: str, path: str) -> bytes:
     try:
         return from_text(text)
-    except ValueError as error:
+    except StateError as error:
         raise StateError(f"the checkpoint {path} has state that is damaged, or not of slidewise: {error}") from error
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from slidewise.columns.arranged import Data
 from slidewise.columns.frames.bounds import Scattered
 from slidewise.columns.frames.deltas import measured
-from slidewise.columns.frames.from_window import _step, _targets
+from slidewise.columns.frames.from_window import step_in_units, targets_of
 from slidewise.columns.sorting import Arrangement, OrderColumn
 from slidewise.columns.sources import source
 from slidewise.spark.streams.stream_task import NEVER
@@ -64,7 +64,7 @@ class Arrived(Data):
 
     def targets(self, bound: Any) -> np.ndarray:
         """The time of every arranged row, plus a bound of its frame."""
-        moved, below, above = _targets(bound, self._arranged())
+        moved, below, above = targets_of(bound, self._arranged())
         limits = np.iinfo(np.int64)
         return np.where(above, limits.max, np.where(below, limits.min, moved))
 
@@ -138,7 +138,7 @@ def _back(bound: Any, kind: pa.DataType, name: str) -> int:
     """A bound of a frame by range in the unit of the times, or a little before it."""
     if isinstance(bound, CalendarDuration):
         return min(0, bound.months) * _MONTH - _DAY
-    return 0 if sign(bound) == 0 else _step(bound, kind, name)
+    return 0 if sign(bound) == 0 else step_in_units(bound, kind, name)
 
 
 def _held(window: DeltaWindow, rows: Arrived, first: np.ndarray) -> np.ndarray:

@@ -17,7 +17,9 @@ import pyarrow as pa
 from slidewise.columns.arrays import in_one_piece
 from slidewise.columns.sorting import key_codes
 from slidewise.errors import StateError
+from slidewise.serialization import codec
 from slidewise.spark.streams.stream_task import HASH, KEY_NUMBER, NEVER, StreamTask
+from slidewise.spark.streams.tables import read_stream, require_columns, require_numbers
 
 #: An entry of fewer bytes takes up the rows that come after it.
 SMALL = 1 << 16
@@ -56,6 +58,10 @@ class WaitingRoom:
 
     def __init__(self, task: StreamTask, saved: Iterable[tuple[int, int, int, int]]) -> None:
         self._entries = [Entry(*each) for each in saved]
+        require_times(*(astuple(entry) for entry in self._entries))
+        numbers = {entry.number for entry in self._entries}
+        if len(numbers) != len(self._entries) or any(number >= 0 for number in numbers):
+            raise StateError("saved state is damaged: rows that wait are named twice, or as keys are")
         self._schema = task.rows.append(pa.field(HASH, pa.int64()))
         self._keys = [*task.partition_by, HASH]
         self._time = task.time
@@ -136,13 +142,13 @@ class WaitingRoom:
 
     def _read(self, store: Entries, entry: Entry) -> pa.Table:
         """The rows of an entry that still wait."""
-        try:
-            keys, rows = (pa.ipc.open_stream(data).read_all() for data in store.read_entry(entry.number))
+        with codec.damage():
+            keys, rows = map(read_stream, store.read_entry(entry.number))
+            require_numbers(rows, KEY_NUMBER)
             columns = dict(zip(rows.column_names, rows.columns, strict=True))
             columns |= {name: keys[name].take(rows[KEY_NUMBER]) for name in self._keys}
-            table = pa.table([columns[name] for name in self._schema.names], schema=self._schema)
-        except (KeyError, TypeError, ValueError, pa.ArrowException) as error:
-            raise StateError(f"saved state is damaged: {error}") from error
+            table = require_columns(pa.table(columns), self._schema)
+            require_numbers(table, self._time, HASH)
         waits = self._times(table) >= entry.first
         return table if waits.all() else table.filter(pa.array(waits))
 
@@ -152,6 +158,12 @@ class WaitingRoom:
 
     def _first(self, rows: pa.Table) -> int:
         return int(self._times(rows).min())
+
+
+def require_times(*numbers: Iterable[int]) -> None:
+    """Refuse times, and other numbers, that are not integers of 64 bits."""
+    if any(type(n) is not int or not -NEVER <= n <= NEVER for each in numbers for n in each):
+        raise StateError("saved state is damaged: a time or a number is no integer of 64 bits")
 
 
 def _serialized(table: pa.Table) -> bytes:

@@ -15,7 +15,9 @@ from slidewise.aggregations.over import Over
 from slidewise.columns.with_columns import names, ordering
 from slidewise.errors import InvalidInput
 from slidewise.spark.names import require_distinct, unused_prefix
+from slidewise.spark.plan import Group, column, group_expressions
 from slidewise.spark.requirements import require_packages
+from slidewise.spark.schema import Schema, result_types
 from slidewise.spark.session import PARTITIONS, PROVIDER, ROCKSDB
 from slidewise.spark.spark_operator import quoted
 from slidewise.spark.streams.checkpoint import remember, require_compatible
@@ -32,7 +34,6 @@ from slidewise.spark.streams.stream_task import (
     depends_on_zone,
 )
 from slidewise.spark.streams.wire import BLOB, BUCKET, Packing, bucket_labels
-from slidewise.spark.with_columns import Group, Schema, _result_types, column, groups_of
 from slidewise.windows.durations import Duration, length
 
 WATERMARK = "spark.watermarkDelayMs"
@@ -114,7 +115,7 @@ def rows_call(df: Any, given: dict[str, Any], partition_by: Any, order_by: Any, 
     """A call of with_columns."""
     from pyspark.sql.types import IntegerType
 
-    groups = groups_of(given, partition_by, order_by, algorithm)
+    groups = group_expressions(given, partition_by, order_by, algorithm)
     if len(groups) > 1:
         raise InvalidInput(
             "with_columns: a call on a stream has one partitioning and one order, and its expressions bring "
@@ -126,7 +127,7 @@ def rows_call(df: Any, given: dict[str, Any], partition_by: Any, order_by: Any, 
     new = [name for name in group.expressions if name not in schema.names]
     require_distinct([*schema.names, *new], schema.heeds_capitals, "with_columns")
     rows = _as_kept(schema.arrow(schema.names))
-    kinds = _result_types(rows, group)
+    kinds = result_types(rows, group)
     reads = tuple(schema.field(name).name for name in schema.reads(group))
     task = StreamTask(rows, group.partition_by, group.order_by, group.expressions, tuple(kinds), reads, **told)
     check_names(task)
@@ -142,8 +143,8 @@ def slides_call(df: Any, expressions: dict[str, Over], partition_by: Any, order_
     """A call of aggregate."""
     from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
-    from slidewise.spark.aggregate import _output as slides_output
-    from slidewise.spark.schema import arrow_type
+    from slidewise.spark.aggregate import slides_output
+    from slidewise.spark.arrow_types import arrow_type
 
     chosen = Options(**options)
     group = Group(tuple(names(partition_by, "partition_by")), tuple(ordering(order_by)), expressions)

@@ -13,6 +13,7 @@ they are, and written in the form of today.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -24,8 +25,9 @@ from slidewise.errors import StateError
 from slidewise.serialization import codec, envelope
 from slidewise.serialization.definition import differences, fingerprint
 from slidewise.spark.streams.compatibility import measure_extents, require_sound
-from slidewise.spark.streams.pending_rows import WaitingRoom
-from slidewise.spark.streams.stream_task import BEFORE, HASH, KEPT, NEVER, WAITING, StreamTask
+from slidewise.spark.streams.pending_rows import WaitingRoom, require_times
+from slidewise.spark.streams.stream_task import BEFORE, HASH, KEPT, NEVER, NOTE_TIME, WAITING, StreamTask
+from slidewise.spark.streams.tables import read_batch, require_columns, require_numbers
 
 #: A piece of more bytes is split, unless it is of one hash: where at least half of its keys have changed, and where
 #: fewer have. 1,000 keys of 1,000 rows, all of which change: 0.3 ms of CPU time for each piece.
@@ -106,6 +108,18 @@ class Held:
         hashes = np.concatenate([t[HASH].to_numpy() for t in (self.keys, self.notes)])
         return bool((hashes != hashes[0]).any())
 
+    def require_whole(self, time: str | None) -> None:
+        """Refuse keys whose rows are not all there, or not only those, and rows without a time."""
+        require_numbers(self.keys, HASH, BEFORE, KEPT, WAITING)
+        require_numbers(self.notes, HASH, NOTE_TIME)
+        for name, table in ((KEPT, self.kept), (WAITING, self.waiting)):
+            require_numbers(table, time)
+            counts = self.counts(name).astype(np.int64)
+            if counts.min(initial=0) < 0 or counts.sum() != len(table):
+                raise StateError("saved state is damaged: keys have other rows than those that are there")
+        if len(self.keys) and not 0 <= self.counts(BEFORE).min() <= self.counts(BEFORE).max() < NEVER:
+            raise StateError("saved state is damaged: a number of rows that are gone is none")
+
     def counts(self, name: str) -> np.ndarray:
         """How many rows each key has in a table."""
         return self.keys[name].to_numpy()
@@ -178,14 +192,15 @@ class Bucket:
 
     def _load(self, data: bytes) -> None:
         saved, encoded = envelope.opened(data, "stream")
-        try:
+        with codec.damage():
             self.mark, leaves, due, there, *more = codec.decode(encoded)
+            _require_tree(leaves, there)
+            require_times(due, () if self.mark is None else (self.mark,))
             self.due, self._is_there = dict(zip(leaves, due, strict=True)), set(there)
             reach, layouts = more[0] if more else ({}, {})
             self._room = WaitingRoom(self._task, more[1] if len(more) > 1 else [])
             layouts = {name: pa.ipc.read_schema(pa.py_buffer(schema)) for name, schema in layouts.items()}
-        except (TypeError, ValueError, pa.ArrowException) as error:
-            raise StateError(f"saved state is damaged: {error}") from error
+            reach = {kind: (operator.index(back), operator.index(ahead)) for kind, (back, ahead) in reach.items()}
         name = fingerprint(saved).hex()
         if name != self._short[FINGERPRINT]:
             require_sound(self._task, saved, layouts.get(name), reach)
@@ -279,16 +294,15 @@ class Bucket:
         if piece not in self._is_there:
             return self.empty
         saved, schemas = self._opened(piece, "stream piece")
-        try:
+        with codec.damage():
             parts = dict(zip(self._saved, saved, strict=True))
-            batches = {
-                name: pa.ipc.read_record_batch(pa.py_buffer(parts[name]), schema)
+            tables = {
+                name: require_columns(read_batch(parts[name], schema), getattr(self.empty, name).schema)
                 for name, schema in zip(self._saved, schemas, strict=False)
             }
-        except (TypeError, ValueError, pa.ArrowException) as error:
-            raise StateError(f"saved state is damaged: {error}") from error
-        tables = {name: pa.Table.from_batches([batch]) for name, batch in batches.items()}
-        return replace(self.empty, **{n: t.select(getattr(self.empty, n).column_names) for n, t in tables.items()})
+            held = replace(self.empty, **tables)
+            held.require_whole(self._task.time)
+        return held
 
     def _opened(self, number: int, kind: str) -> tuple[Any, list[pa.Schema]]:
         """What a value of the state has, and the columns of tables in it."""
@@ -329,6 +343,20 @@ class Bucket:
         parts = held.by(lambda hashes: (hashes >> depth) & 1)
         for side in (0, 1):
             self.write((2 << depth) | (side << depth) | low, parts.get(side, self.empty), halvings)
+
+
+def _require_tree(leaves: list[int], there: list[int]) -> None:
+    """Refuse leaves in which a hash has no place, or more than one."""
+    known = set(leaves)
+    depths = [leaf.bit_length() - 1 for leaf in leaves if type(leaf) is int and 1 <= leaf < 2 << _DEEPEST]
+    above = {
+        1 << depth | (leaf & ((1 << depth) - 1))
+        for leaf, deepest in zip(leaves, depths, strict=True)
+        for depth in range(deepest)
+    }
+    whole = sum(1 << (_DEEPEST - depth) for depth in depths) == 1 << _DEEPEST
+    if not whole or len(known) != len(leaves) or known & above or not known.issuperset(there):
+        raise StateError("saved state is damaged: its pieces do not hold each key once")
 
 
 def _serialized(table: pa.Table) -> bytes:

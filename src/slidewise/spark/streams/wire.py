@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from slidewise.errors import StateError
 from slidewise.spark.names import unused_prefix
 
 #: the columns of packed rows
@@ -157,10 +158,13 @@ def to_text(data: bytes) -> str:
 
 
 def from_text(text: str) -> bytes:
-    """The bytes again."""
-    sizes = [int(text[:_DIGITS])]
+    """The bytes again; other text is refused."""
+    digits = text[:_DIGITS]
+    sizes = [int(digits) if digits.isascii() and digits.isdigit() else -1]
     while sizes[-1] > 7:
         sizes.append(-(-sizes[-1] // 8))
+    if sizes[0] < 0 or not text.isascii() or len(text) != _DIGITS + sum(sizes) + min(1, sizes[-1]):
+        raise StateError("saved state is damaged: its text is not as long as it says, or not ASCII. Use another copy")
     codes = np.frombuffer(text.encode("ascii"), np.uint8)
     end = len(codes)
     data = codes[end - min(1, sizes[-1]) :]
