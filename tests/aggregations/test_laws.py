@@ -6,6 +6,7 @@ import pickle
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.aggregations import Vwap
 from support.tiers import examples
 
 import slidewise as sw
@@ -149,19 +150,6 @@ def test_it_is_an_assertion_error():
 
 
 def test_rows_of_several_values():
-    class Vwap(sw.Aggregation):
-        identity = (0.0, 0.0)
-        commutative = True
-
-        def lift(price, size):
-            return (price * size, size)
-
-        def combine(a, b):
-            return (a[0] + b[0], a[1] + b[1])
-
-        def lower(s):
-            return s[0] / s[1]
-
     report = check_aggregation(Vwap, [(10.0, 1), (20.0, 3), (None, 1)])
     assert report.held["commutativity"] > 0
 

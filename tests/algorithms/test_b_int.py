@@ -4,7 +4,8 @@ import math
 import random
 
 import pytest
-from trees import CASES, IDS, Concat, Counted, agree, counted, fifo_steps, recalculate
+from support.aggregations import Concat
+from trees import CASES, IDS, Counted, agree, counted, fifo_steps, recalculate
 
 import slidewise as sw
 

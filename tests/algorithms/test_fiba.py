@@ -10,6 +10,7 @@ import weakref
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.aggregations import Concat, Highest, Total
 from support.tiers import examples
 
 import slidewise as sw
@@ -17,25 +18,6 @@ from slidewise.algorithms import fiba
 from slidewise.errors import InvalidInput
 from slidewise.registry import algorithm
 from slidewise.templates.interpret import build_swag_class
-
-
-class Concat(sw.Aggregation):
-    """Not commutative: finds operands in the wrong order."""
-
-    def combine(a, b):
-        return a + b
-
-
-class Total(sw.Aggregation):
-    identity = 0
-
-    def combine(a, b):
-        return a + b
-
-
-class Highest(sw.Aggregation):
-    def combine(a, b):
-        return b if b > a else a
 
 
 class Ends(sw.Aggregation):

@@ -5,7 +5,8 @@ import random
 
 import numpy as np
 import pytest
-from trees import CASES, IDS, Concat, Counted, Spread, agree, counted, fifo_steps, recalculate
+from support.aggregations import Concat, Deviation
+from trees import CASES, IDS, Counted, agree, counted, fifo_steps, recalculate
 
 import slidewise as sw
 from slidewise.aggregations.trial import partial_dtype, result_dtype
@@ -165,7 +166,7 @@ def test_evicted_values_are_let_go():
 X = np.random.default_rng(3).integers(-50, 50, 300).astype(float)
 
 
-@pytest.mark.parametrize("aggregation", [sw.sum(), sw.max(), Spread()], ids=["sum", "max", "spread"])
+@pytest.mark.parametrize("aggregation", [sw.sum(), sw.max(), Deviation()], ids=["sum", "max", "spread"])
 def test_frames_that_move_back_compiled(aggregation):
     rng = np.random.default_rng(5)
     start = rng.integers(0, len(X), 400)
@@ -207,7 +208,7 @@ def test_operands_keep_their_order_compiled():
 
 
 @pytest.mark.parametrize("algorithm", ["flat_fat", "reactive", "b_int"])
-@pytest.mark.parametrize("aggregation", [sw.sum(), sw.max(), Spread(), Join()], ids=["sum", "max", "spread", "join"])
+@pytest.mark.parametrize("aggregation", [sw.sum(), sw.max(), Deviation(), Join()], ids=["sum", "max", "spread", "join"])
 def test_a_fifo_window_compiled(algorithm, aggregation):
     """Frames that grow, shrink, jump and are empty, through the driver of every FIFO algorithm."""
     x = np.abs(X) % 7

@@ -1,8 +1,8 @@
 """The second thread of PBA: who combines what, waiting, failures, and its end. Answers are tested in
 test_sba.py."""
 
+import functools
 import gc
-import math
 import subprocess
 import sys
 import threading
@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 import pytest
+from support.aggregations import Concat, Deviation, Ends, Total
 
 import slidewise as sw
 from slidewise.aggregations.base import Aggregation
@@ -17,13 +18,6 @@ from slidewise.aggregations.trial import partial_dtype, result_dtype
 from slidewise.algorithms import pba, sba
 from slidewise.algorithms.sba import optimal_chunk_size
 from slidewise.templates import compile as compiling
-
-
-class Concat(Aggregation):
-    identity = ""
-
-    def combine(a, b):
-        return a + b
 
 
 def threads():
@@ -203,51 +197,6 @@ def test_a_failure_of_the_second_thread_reaches_the_caller():
 
 
 # ---- over columns
-class Total(Aggregation):
-    identity = 0
-
-    def combine(a, b):
-        return a + b
-
-
-class Deviation(Aggregation):
-    """A partial of several fields, and a result that is not always defined."""
-
-    identity = (0, 0.0, 0.0)
-
-    def lift(x):
-        return (1, float(x), 0.0)
-
-    def combine(a, b):
-        n = a[0] + b[0]
-        if n == 0:
-            return a
-        d = b[1] - a[1]
-        w = b[0] / n
-        return (n, a[1] + d * w, a[2] + b[2] + d * d * a[0] * w)
-
-    def lower(s):
-        return math.sqrt(s[2] / (s[0] - 1))
-
-    def defined(s):
-        return s[0] > 1
-
-
-class Ends(Aggregation):
-    """First and last value: wrong if operands come in the wrong order."""
-
-    identity = (-1, -1)
-
-    def lift(x):
-        return (x, x)
-
-    def combine(a, b):
-        return (a[0] if a[0] >= 0 else b[0], b[1] if b[1] >= 0 else a[1])
-
-    def lower(s):
-        return s[0] * 1_000_000 + s[1]
-
-
 def by_sba(op, x, n):
     partial = partial_dtype(op, (x,))
     out, valid = arrays(op, x)
@@ -289,7 +238,8 @@ def test_columns_by_recalculation():
     for n in (1, 7, 100):
         got, valid = by_pba(Ends(), x, n)
         assert valid.all()
-        assert got.tolist() == [int(x[max(0, i - n + 1)]) * 1_000_000 + int(x[i]) for i in range(500)]
+        frames = ([Ends.lift(int(v)) for v in x[max(0, i - n + 1) : i + 1]] for i in range(500))
+        assert got.tolist() == [Ends.lower(functools.reduce(Ends.combine, frame)) for frame in frames]
 
 
 def test_a_failing_kernel_reaches_the_caller(monkeypatch):

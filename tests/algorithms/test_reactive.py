@@ -4,7 +4,8 @@ import math
 import random
 
 import pytest
-from trees import CASES, IDS, Concat, Counted, CountedSum, Spread, agree, counted, fifo_steps, recalculate
+from support.aggregations import Concat, Deviation
+from trees import CASES, IDS, Counted, CountedSum, agree, counted, fifo_steps, recalculate
 
 import slidewise as sw
 
@@ -313,6 +314,6 @@ def test_evicted_values_are_let_go():
 
 
 def test_spread_is_null_of_one_value():
-    s = sw.swag("reactive", Spread())
+    s = sw.swag("reactive", Deviation())
     s.insert(1.0)
     assert s.query() is None

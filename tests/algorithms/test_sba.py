@@ -6,20 +6,12 @@ import random
 import weakref
 
 import pytest
+from support.aggregations import Concat
 
 import slidewise as sw
 from slidewise.aggregations.base import Aggregation
 from slidewise.algorithms.sba import optimal_chunk_size, optimal_chunk_size_time
 from slidewise.errors import InvalidInput
-
-
-class Concat(Aggregation):
-    """Wrong whenever operands come in the wrong order."""
-
-    identity = ""
-
-    def combine(a, b):
-        return a + b
 
 
 class Counted(Aggregation):

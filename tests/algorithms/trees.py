@@ -5,38 +5,9 @@ import math
 import random
 import statistics
 
+from support.aggregations import Concat, Deviation
+
 import slidewise as sw
-
-
-class Concat(sw.Aggregation):
-    """Not commutative: finds operands in the wrong order."""
-
-    def combine(a, b):
-        return a + b
-
-
-class Spread(sw.Aggregation):
-    """(n, mean, M2): partials that are tuples, and a result that needs two values."""
-
-    identity = (0, 0.0, 0.0)
-    commutative = True
-
-    def lift(x):
-        return (1, float(x), 0.0)
-
-    def combine(a, b):
-        n = a[0] + b[0]
-        if n == 0:
-            return a
-        delta = b[1] - a[1]
-        share = b[0] / n
-        return (n, a[1] + delta * share, a[2] + b[2] + delta * delta * a[0] * share)
-
-    def lower(p):
-        return math.sqrt(p[2] / (p[0] - 1))
-
-    def defined(p):
-        return p[0] > 1
 
 
 class Counted(sw.Aggregation):
@@ -70,7 +41,7 @@ def recalculate(aggregation, values):
     values = [v for v in values if v is not None]
     if not values:
         return None
-    if isinstance(aggregation, Spread):
+    if isinstance(aggregation, Deviation):
         return statistics.stdev(values) if len(values) > 1 else None
     return functools.reduce(aggregation.combine, [aggregation.lift(v) for v in values])
 
@@ -84,7 +55,7 @@ def letter(rng):
 
 
 #: aggregation, and a random value for it
-CASES = [(sw.sum(), number), (sw.max(), number), (Concat(), letter), (Spread(), number)]
+CASES = [(sw.sum(), number), (sw.max(), number), (Concat(), letter), (Deviation(), number)]
 IDS = ["sum", "max", "concat", "spread"]
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.aggregations import Vwap
 
 import slidewise as sw
 from slidewise.registry import legal_algorithms
@@ -98,19 +99,6 @@ def test_every_and_min_rows():
 
 
 def test_several_columns_and_types():
-    class Vwap(sw.Aggregation):
-        identity = (0.0, 0.0)
-        commutative = True
-
-        def lift(price, size):
-            return (price * size, size)
-
-        def combine(a, b):
-            return (a[0] + b[0], a[1] + b[1])
-
-        def lower(s):
-            return s[0] / s[1]
-
     price, size = np.array([10.0, 20.0, 30.0]), np.array([1, 3, 1])
     assert sw.rolling((price, size), Vwap(), sw.rows(2)).tolist() == [10.0, 17.5, 22.5]
     assert sw.rolling((price, size), sw.max_by(), sw.rows(2)).tolist() == [10.0, 20.0, 20.0]

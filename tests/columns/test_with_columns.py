@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.aggregations import Vwap
 
 import slidewise as sw
 
@@ -83,23 +84,6 @@ WINDOWS = [
     pytest.param(sw.rows_between(-2, 2, exclude="current row"), marks=pytest.mark.soak),
     sw.delta("km", 3),
 ]
-
-
-class Vwap(sw.Aggregation):
-    identity = (0.0, 0.0)
-    commutative = True
-
-    def lift(price, size):
-        return (price * size, size * 1.0)
-
-    def combine(a, b):
-        return (a[0] + b[0], a[1] + b[1])
-
-    def lower(s):
-        return s[0] / s[1]
-
-    def defined(s):
-        return s[1] != 0.0
 
 
 class Joined(sw.Aggregation):

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from support.aggregations import Ends, Total
 
-from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.trial import partial_dtype, result_dtype
 from slidewise.algorithms import fiba
 from slidewise.templates import compile as compiling
@@ -13,32 +13,6 @@ from slidewise.templates import fifo
 from slidewise.templates.bind import functions_of
 from slidewise.templates.digest import digest
 from slidewise.templates.names import close_state, evict, open_state, query, zipped
-
-
-class Total(Aggregation):
-    identity = 0
-
-    def combine(a, b):
-        return a + b
-
-
-class Ends(Aggregation):
-    """The number of values, the oldest and the youngest: wrong if operands come in the wrong order."""
-
-    identity = (0, 0.0, 0.0)
-
-    def lift(x):
-        return (1, float(x), float(x))
-
-    def combine(a, b):
-        if a[0] == 0:
-            return b
-        if b[0] == 0:
-            return a
-        return (a[0] + b[0], a[1], b[2])
-
-    def lower(s):
-        return s[0] * 1e6 + s[1] * 1e3 + s[2]
 
 
 def insert_timed(s, time, v):

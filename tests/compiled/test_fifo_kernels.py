@@ -15,6 +15,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
+from support.aggregations import Deviation, Highest
 
 import slidewise as sw
 from slidewise.aggregations.trial import partial_dtype, result_dtype
@@ -50,14 +51,6 @@ class Total(sw.Aggregation):
         return total - oldest
 
 
-class Largest(sw.Aggregation):
-    selective = True
-    identity = -math.inf
-
-    def combine(a, b):
-        return b if b > a or b != b else a
-
-
 class Latest(sw.Aggregation):
     """Not commutative, and of two columns: the weight of the youngest row whose value is positive."""
 
@@ -74,27 +67,6 @@ class Latest(sw.Aggregation):
 
     def defined(s):
         return s[0]
-
-
-class Moments(sw.Aggregation):
-    identity = (0, 0.0, 0.0)
-
-    def lift(x):
-        return (1, float(x), 0.0)
-
-    def combine(a, b):
-        n = a[0] + b[0]
-        if n == 0:
-            return a
-        d = b[1] - a[1]
-        w = b[0] / n
-        return (n, a[1] + d * w, a[2] + b[2] + d * d * a[0] * w)
-
-    def lower(s):
-        return s[2] / (s[0] - 1)
-
-    def defined(s):
-        return s[0] > 1
 
 
 def run(name, op, columns, start, end, longest=None):
@@ -147,7 +119,7 @@ def test_kernels_agree_with_recalculation(name, frames):
     x = np.random.default_rng(1).normal(size=n)
     weight = np.arange(n, dtype=float)
     start, end = frames(n)
-    for op, columns in ((Total(), (x,)), (Largest(), (x,)), (Latest(), (x, weight)), (Moments(), (x,))):
+    for op, columns in ((Total(), (x,)), (Highest(), (x,)), (Latest(), (x, weight)), (Deviation(), (x,))):
         if not missing(algorithm(name), op):
             assert_close(run(name, op, columns, start, end), expected(op, columns, start, end))
 

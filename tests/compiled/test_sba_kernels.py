@@ -5,72 +5,12 @@ import math
 import numba
 import numpy as np
 import pytest
+from support.aggregations import Deviation, Ends, Highest, Total
 
 import slidewise as sw
-from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.trial import partial_dtype, result_dtype
 from slidewise.algorithms import _sba_blocks, sba
 from slidewise.templates import compile as compiling
-
-
-class Total(Aggregation):
-    identity = 0
-
-    def combine(a, b):
-        return a + b
-
-
-class Highest(Aggregation):
-    """NaN is greater than every number."""
-
-    identity = -math.inf
-
-    def combine(a, b):
-        return b if b > a or b != b else a
-
-
-class Deviation(Aggregation):
-    """A partial of several fields, and a result that is not always defined."""
-
-    identity = (0, 0.0, 0.0)
-
-    def lift(x):
-        return (1, float(x), 0.0)
-
-    def combine(a, b):
-        n = a[0] + b[0]
-        if n == 0:
-            return a
-        d = b[1] - a[1]
-        w = b[0] / n
-        return (n, a[1] + d * w, a[2] + b[2] + d * d * a[0] * w)
-
-    def lower(s):
-        return math.sqrt(s[2] / (s[0] - 1))
-
-    def defined(s):
-        return s[0] > 1
-
-
-class Ends(Aggregation):
-    """Oldest and youngest value, number of values and of descents: wrong if operands come in the wrong
-    order."""
-
-    identity = (0, 0, 0, -1)  # the last field is -1 for nothing
-
-    def lift(x):
-        return (x, x, 1, 0)
-
-    def combine(a, b):
-        if a[3] < 0:
-            return b
-        if b[3] < 0:
-            return a
-        return (a[0], b[1], a[2] + b[2], a[3] + b[3] + (1 if a[1] > b[0] else 0))
-
-    def lower(s):
-        return s[0] * 1_000_003 + s[1] * 10_007 + s[2] * 101 + s[3]
-
 
 RANGES_AND_SLIDES = [(n, s) for n in (1, 2, 3, 7, 10, 12, 40, 200) for s in (1, 2, 3, 4, 7) if s <= n]
 AGGREGATIONS = [Total(), Highest(), Deviation(), Ends()]

@@ -9,6 +9,7 @@ from collections import deque
 from datetime import datetime, timedelta
 
 import pytest
+from support.aggregations import Listed
 
 import slidewise as sw
 from slidewise.errors import StateError
@@ -16,18 +17,6 @@ from slidewise.registry import missing
 from slidewise.registry.algorithms import ALGORITHMS
 from slidewise.serialization import envelope
 from slidewise.templates import storage
-
-
-class Concat(sw.Aggregation):
-    """Not commutative: a partial out of its place shows."""
-
-    size_preserving = False
-
-    def lift(x):
-        return str(x)
-
-    def combine(a, b):
-        return a + b
 
 
 class Segments(sw.Aggregation):
@@ -63,7 +52,7 @@ AGGREGATIONS = [
     sw.sum(), sw.max(), sw.min(), sw.count(), sw.stddev(), sw.avg(), sw.max_by(), sw.first(),
     sw.nth_value(n=3), sw.collect_list(), sw.collect_set(), sw.string_agg(delimiter="-"), sw.bloom_filter(),
     sw.moment_sketch(), sw.approx_count_distinct(), sw.count_min_sketch(), sw.median(), sw.percentile(0.9),
-    sw.count_distinct(), sw.mode(), Concat(), Segments(),
+    sw.count_distinct(), sw.mode(), Listed(), Segments(),
 ]  # fmt: skip
 OPTIONS = {
     "flat_fat": [{"capacity": 64}],

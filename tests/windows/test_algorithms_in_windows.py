@@ -5,7 +5,8 @@ import statistics
 from random import Random
 
 import pytest
-from window_streams import Concat, random_rows
+from support.aggregations import Listed
+from window_streams import random_rows
 
 import slidewise as sw
 from slidewise.events.measure import chosen
@@ -104,6 +105,6 @@ def test_frames_are_those_of_sqlite(clause, exclude):
     query = f"select v, group_concat(v) over (order by t {clause} {excluded}) from r order by v"
     expected = {v: sorted(map(int, (text or "").split(","))) if text else [] for v, text in db.execute(query)}
     db.close()
-    w = sw.Window(Concat("v"), SQL[clause](exclude))
+    w = sw.Window(Listed("v"), SQL[clause](exclude))
     results = [r for row in stream for r in w.push(row, time=row["t"])] + w.flush()
     assert {stream[r.row - 1]["v"]: sorted(r.value) for r in results} == expected

@@ -6,15 +6,16 @@ import pytest
 import window_oracle as oracle
 from hypothesis import given
 from hypothesis import strategies as st
+from support.aggregations import Listed
 from support.tiers import examples
-from window_streams import SIZES, SLIDES, Concat, by_key, label, numbers_of, random_rows, rows, window_of
+from window_streams import SIZES, SLIDES, by_key, label, numbers_of, random_rows, rows, window_of
 
 import slidewise as sw
 
 
 def collected(window, stream, **options):
     """The (label, frame) pairs of each key, in the order in which they came out."""
-    w = sw.Window(Concat("v"), window, partition_by="key", **options)
+    w = sw.Window(Listed("v"), window, partition_by="key", **options)
     out = [result for row in stream for result in w.push(row, time=row["t"])] + w.flush()
     numbers, found = numbers_of(stream), {key: [] for key in by_key(stream)}
     for result in out:

@@ -6,8 +6,9 @@ import pytest
 import window_oracle as oracle
 from hypothesis import given
 from hypothesis import strategies as st
+from support.aggregations import Listed
 from support.tiers import examples
-from window_streams import SIZES, SLIDES, Concat, by_key, label, numbers_of, random_rows, window_of
+from window_streams import SIZES, SLIDES, by_key, label, numbers_of, random_rows, window_of
 
 import slidewise as sw
 
@@ -41,7 +42,7 @@ def expected(stream, size, slide):
 @given(st.sampled_from(list(SIZES)), st.sampled_from(list(SLIDES)), streams, seeds, st.sampled_from([1, 3, 20]))
 def test_max_delay_holds_rows_back_and_releases_them_in_time_order(size, slide, stream, seed, delay):
     arriving = disordered(stream, delay, seed)
-    w = sw.Window(Concat("v"), window_of(size, slide), partition_by="key", max_delay=delay)
+    w = sw.Window(Listed("v"), window_of(size, slide), partition_by="key", max_delay=delay)
     ordered = in_order(arriving)
     found = {key: [] for key in by_key(stream)}
     for result in run(w, arriving):
@@ -68,7 +69,7 @@ def not_dropped(arriving, delay, keep=None):
 def test_late_rows_are_dropped_and_counted(size, slide, stream, seed, delay):
     arriving = disordered(stream, 8, seed)
     taken, dropped = not_dropped(arriving, delay)
-    w = sw.Window(Concat("v"), window_of(size, slide), partition_by="key", max_delay=delay, late="drop")
+    w = sw.Window(Listed("v"), window_of(size, slide), partition_by="key", max_delay=delay, late="drop")
     ordered = in_order(taken)
     found = {key: [] for key in by_key(taken)}
     for result in run(w, arriving):
@@ -101,7 +102,7 @@ def test_the_last_revision_of_each_result_is_the_batch_result(algorithm, size, s
     arriving = disordered(stream, 12, seed)
     taken, dropped = not_dropped(arriving, delay, keep=10**9 if keep is None else keep)
     options = {"max_delay": delay, "late": "revise", "keep": keep, "algorithm": algorithm}
-    w = sw.Window(Concat("v"), window_of(size, slide), partition_by="key", **options)
+    w = sw.Window(Listed("v"), window_of(size, slide), partition_by="key", **options)
     found = {key: [] for key in by_key(taken)}
     for result in last_revisions(run(w, arriving)):
         found[result.key].append(result.value if result.start is None else ((result.start, result.end), result.value))
@@ -130,7 +131,7 @@ DUE_AT_ONCE = {
 @given(stream=streams, seed=seeds)
 def test_exactly_the_results_whose_frame_gains_or_loses_a_row_are_emitted_again(size, stream, seed):
     slide, is_due = DUE_AT_ONCE[size]
-    w = sw.Window(Concat("v"), window_of(size, slide), late="revise")
+    w = sw.Window(Listed("v"), window_of(size, slide), late="revise")
     given_out, rows, newest = {}, [], None
     for row in disordered(stream, 6, seed):
         rows.append(row)
@@ -154,7 +155,7 @@ def test_exactly_the_results_whose_frame_gains_or_loses_a_row_are_emitted_again(
 @given(st.sampled_from(BY_ROWS), streams, seeds)
 def test_min_rows_counts_late_rows_too(slide, stream, seed):
     arriving = disordered(stream, 6, seed)
-    w = sw.Window(Concat("v"), window_of("rows(4)", slide, min_rows=3), late="revise")
+    w = sw.Window(Listed("v"), window_of("rows(4)", slide, min_rows=3), late="revise")
     found = [result.value for result in last_revisions(run(w, arriving))]
     wanted = oracle.results(in_order(arriving), SIZES["rows(4)"][2], SLIDES[slide][1], least=3)
     assert sorted(found) == sorted(frame for _, frame in wanted)

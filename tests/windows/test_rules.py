@@ -5,14 +5,14 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import numpy as np
 import pytest
-from window_streams import Concat
+from support.aggregations import Listed, Vwap
 
 import slidewise as sw
 
 
 def run(window, stream, **options):
     """The results of (value, time) pairs, pushed and flushed."""
-    w = sw.Window(Concat(), window, **options)
+    w = sw.Window(Listed(), window, **options)
     return [r for v, t in stream for r in w.push(v, time=t)] + w.flush()
 
 
@@ -35,7 +35,7 @@ def test_closed():
 
 
 def test_a_result_waits_for_peers_until_a_later_time():
-    w = sw.Window(Concat(), sw.time(3))
+    w = sw.Window(Listed(), sw.time(3))
     assert w.push("a", time=1) == []
     assert w.push("b", time=1) == []
     assert values(w.push("c", time=2)) == ["ab", "ab"]
@@ -44,13 +44,13 @@ def test_a_result_waits_for_peers_until_a_later_time():
 
 
 def test_a_frame_without_its_own_time_does_not_wait():
-    w = sw.Window(Concat(), sw.time(3, closed="left"))
+    w = sw.Window(Listed(), sw.time(3, closed="left"))
     assert values(w.push("a", time=1)) == [""]
     assert values(w.push("b", time=2)) == ["a"]
 
 
 def test_a_later_row_of_another_key_releases_a_silent_key():
-    w = sw.Window(Concat(), sw.time(3))
+    w = sw.Window(Listed(), sw.time(3))
     w.push("a", time=1, key="x")
     assert [(r.key, r.value) for r in w.push("b", time=2, key="y")] == [("x", ("a",))]
 
@@ -117,13 +117,13 @@ def test_every_larger_than_the_size():
 
 
 def test_keys_count_their_own_rows():
-    w = sw.Window(Concat(), sw.rows(2, every=2))
+    w = sw.Window(Listed(), sw.rows(2, every=2))
     out = [r for k, v in enumerate("abcd") for r in w.push(v, key=k % 2)]
     assert [(r.key, r.row, "".join(r.value)) for r in out] == [(0, 2, "ac"), (1, 2, "bd")]
 
 
 def test_following_rows_hold_the_result_back():
-    w = sw.Window(Concat(), sw.rows_between(-1, 1))
+    w = sw.Window(Listed(), sw.rows_between(-1, 1))
     assert w.push("a") == []
     assert values(w.push("b")) == ["ab"]
     assert values(w.push("c")) == ["abc"]
@@ -258,18 +258,6 @@ def test_months_are_measured_by_the_calendar():
 
 
 def test_user_defined_aggregations_and_classes():
-    class Vwap(sw.Aggregation):
-        identity = (0.0, 0.0)
-
-        def lift(price, size):
-            return (price * size, size)
-
-        def combine(a, b):
-            return (a[0] + b[0], a[1] + b[1])
-
-        def lower(s):
-            return s[0] / s[1]
-
     w = sw.Window({"vwap": Vwap("price", "size")}, sw.rows(2))
     rows = [{"price": 10.0, "size": 1}, {"price": 20.0, "size": 3}]
     assert [w.push(row)[0]["vwap"] for row in rows] == [10.0, 17.5]

@@ -4,18 +4,10 @@ import math
 import random
 
 import pytest
+from support.aggregations import Concat, Total
 
-from slidewise.aggregations.base import Aggregation
 from slidewise.algorithms.slicing import POLICIES, Slicing, compare_slicing
 from slidewise.errors import InvalidInput
-
-
-class Concat(Aggregation):
-    identity = ""
-
-    def combine(a, b):
-        return a + b
-
 
 SHAPES = [(r, s) for r in range(1, 15) for s in range(1, r + 1)]
 
@@ -71,12 +63,6 @@ def test_a_million_rows_by_thousands():
 
 
 def test_nulls_are_skipped():
-    class Total(Aggregation):
-        identity = 0
-
-        def combine(a, b):
-            return a + b
-
     for policy in POLICIES:
         assert Slicing(policy, 3, 2).run([None, 1, None, None, None, 5, 2], Total()).results == [1, None, 7]
 

@@ -6,21 +6,6 @@ from hypothesis import strategies as st
 
 import slidewise as sw
 
-
-class Concat(sw.Aggregation):
-    """The values of the frame, in order: shows exactly which rows are in it. Not commutative."""
-
-    identity = ()
-    size_preserving = False
-    empty = ()
-
-    def lift(v):
-        return (v,)
-
-    def combine(a, b):
-        return a + b
-
-
 SIZES = {
     "rows(1)": (sw.rows, (1,), ("count", 1)),
     "rows(4)": (sw.rows, (4,), ("count", 4)),
