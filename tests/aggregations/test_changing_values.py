@@ -7,6 +7,7 @@ import types
 
 import numpy as np
 import pytest
+from support.tiers import in_full
 
 import slidewise as sw
 from slidewise.aggregations.code_digest import content_digest
@@ -104,6 +105,8 @@ def by_structure(mine):
 
 
 WAYS = [by_columns, interpreted, by_window, by_structure]
+#: each of the others compiles kernels, too
+QUICK = ["global", "module", "helper", "object", "function that is replaced"]
 #: each of which compiles two kernels more
 MORE_WAYS = [by_columns_together, by_slides]
 #: those that numba compiles, and only the first of them in the quick tests
@@ -111,7 +114,7 @@ COMPILED = ["module", "module in a module", "table in a module", "array in a mod
 
 
 @pytest.mark.filterwarnings("ignore::slidewise.CompileFallback")
-@pytest.mark.parametrize("read", READS)
+@pytest.mark.parametrize("read", [*QUICK, *in_full(*(read for read in READS if read not in QUICK))])
 def test_a_value_that_changed_is_seen_in_every_way(changing, read):
     mine, change = changing(read)
     for way in WAYS:

@@ -42,6 +42,7 @@ WINDOWS = {
 }  # fmt: skip
 
 
+@pytest.mark.covering(1)
 @pytest.mark.filterwarnings("ignore::slidewise.CompileFallback")
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize("kind", OWN)

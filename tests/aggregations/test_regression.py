@@ -43,8 +43,24 @@ def test_a_large_mean_does_not_cancel(fold):
     assert fold(sw.regr_sxx(), pairs) == pytest.approx(20.0, rel=1e-12)
 
 
+FRAMES = {
+    "ORDER BY t, id ROWS BETWEEN 4 PRECEDING AND CURRENT ROW": (["t", "id"], sw.rows(5)),
+    "ORDER BY t, id ROWS BETWEEN 2 PRECEDING AND 3 FOLLOWING EXCLUDE CURRENT ROW": (
+        ["t", "id"],
+        sw.rows_between(-2, 3, exclude="current row"),
+    ),
+    "ORDER BY t RANGE BETWEEN 3 PRECEDING AND 1 FOLLOWING": ("t", sw.range_between(-3, 1)),
+    "ORDER BY t GROUPS BETWEEN 1 PRECEDING AND 2 FOLLOWING EXCLUDE TIES": (
+        "t",
+        sw.groups_between(-1, 2, exclude="ties"),
+    ),
+}
+
+
+@pytest.mark.covering(0)
+@pytest.mark.parametrize("frame", FRAMES)
 @pytest.mark.parametrize("seed", [pytest.param(s, marks=pytest.mark.soak if s > 1 else ()) for s in range(12)])
-def test_as_duckdb_over_every_kind_of_frame(seed):
+def test_as_duckdb_over_every_kind_of_frame(seed, frame):
     duckdb = pytest.importorskip("duckdb")
     import pyarrow as pa
 
@@ -64,31 +80,19 @@ def test_as_duckdb_over_every_kind_of_frame(seed):
             "i": some(rng.integers(-99, 99, n)),
         }
     )
-    frames = {
-        "ORDER BY t, id ROWS BETWEEN 4 PRECEDING AND CURRENT ROW": (["t", "id"], sw.rows(5)),
-        "ORDER BY t, id ROWS BETWEEN 2 PRECEDING AND 3 FOLLOWING EXCLUDE CURRENT ROW": (
-            ["t", "id"],
-            sw.rows_between(-2, 3, exclude="current row"),
-        ),
-        "ORDER BY t RANGE BETWEEN 3 PRECEDING AND 1 FOLLOWING": ("t", sw.range_between(-3, 1)),
-        "ORDER BY t GROUPS BETWEEN 1 PRECEDING AND 2 FOLLOWING EXCLUDE TIES": (
-            "t",
-            sw.groups_between(-1, 2, exclude="ties"),
-        ),
-    }
-    for frame, (order, window) in frames.items():
-        made = {name: getattr(sw, name)("y", "x").over(window) for name in NAMES}
-        made |= {name: getattr(sw, name)("i").over(window) for name in ("bit_and", "bit_or", "bit_xor")}
-        ours = sw.with_columns(data, partition_by="k", order_by=order, **made)
-        items = ", ".join(
-            f"{name}({'y, x' if name in NAMES else 'i'}) OVER (PARTITION BY k {frame}) AS {name}" for name in made
-        )
-        theirs = duckdb.sql(f"SELECT {items} FROM data ORDER BY id").fetchall()
-        for name, column in zip(made, zip(*theirs, strict=True), strict=True):
-            for found, expected in zip(ours[name].to_pylist(), column, strict=True):
-                if expected is not None and expected != expected:
-                    expected = None  # DuckDB divides by zero where Spark gives null
-                if found is None or expected is None:
-                    assert found is expected, (name, frame)
-                else:
-                    assert found == pytest.approx(expected, rel=1e-9, abs=1e-9), (name, frame)
+    order, window = FRAMES[frame]
+    made = {name: getattr(sw, name)("y", "x").over(window) for name in NAMES}
+    made |= {name: getattr(sw, name)("i").over(window) for name in ("bit_and", "bit_or", "bit_xor")}
+    ours = sw.with_columns(data, partition_by="k", order_by=order, **made)
+    items = ", ".join(
+        f"{name}({'y, x' if name in NAMES else 'i'}) OVER (PARTITION BY k {frame}) AS {name}" for name in made
+    )
+    theirs = duckdb.sql(f"SELECT {items} FROM data ORDER BY id").fetchall()
+    for name, column in zip(made, zip(*theirs, strict=True), strict=True):
+        for found, expected in zip(ours[name].to_pylist(), column, strict=True):
+            if expected is not None and expected != expected:
+                expected = None  # DuckDB divides by zero where Spark gives null
+            if found is None or expected is None:
+                assert found is expected, (name, frame)
+            else:
+                assert found == pytest.approx(expected, rel=1e-9, abs=1e-9), (name, frame)

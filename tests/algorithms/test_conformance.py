@@ -14,7 +14,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from support.tiers import examples
+from support.tiers import examples, in_full
 
 import slidewise as sw
 from slidewise.errors import IllegalPair, InvalidInput
@@ -34,7 +34,7 @@ def test_every_registry_entry_has_its_module():
     assert [name for name in NAMES if not (folder / f"{name}.py").exists()] == []
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, *in_full(2)])
 @pytest.mark.parametrize("name", NAMES)
 def test_algorithm_conforms(name, seed):
     assert check_algorithm(name, seed=seed) >= 2

@@ -18,6 +18,7 @@ def bound(capacity, m):
     return m * (1 + math.ceil(math.log2(capacity / m)))
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(("aggregation", "draw"), CASES, ids=IDS)
 @pytest.mark.parametrize("capacity", [1, 2, 7, 16])
 def test_a_circular_buffer_agrees_with_recalculation(aggregation, draw, capacity):
@@ -207,6 +208,7 @@ def test_operands_keep_their_order_compiled():
     assert out.tolist() == [joined(digits[lo:hi]) for lo, hi in zip(start, end, strict=True)]
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("algorithm", ["flat_fat", "reactive", "b_int"])
 @pytest.mark.parametrize("aggregation", [sw.sum(), sw.max(), Deviation(), Join()], ids=["sum", "max", "spread", "join"])
 def test_a_fifo_window_compiled(algorithm, aggregation):

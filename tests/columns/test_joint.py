@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.tiers import in_full
 
 import slidewise as sw
 from slidewise.aggregations.base import Aggregation
@@ -81,7 +82,7 @@ def check(alone, together, columns, data):
 
 
 @pytest.mark.covering(1)
-@pytest.mark.parametrize("kind", VALUES)
+@pytest.mark.parametrize("kind", ["floats", "NaN", "constant", *in_full("integers")])
 @pytest.mark.parametrize("rows", [1, 2, 3000])
 def test_trailing_rows(monkeypatch, kind, rows):
     data = {"x": VALUES[kind](rows)}
@@ -89,7 +90,7 @@ def test_trailing_rows(monkeypatch, kind, rows):
     check(*both(monkeypatch, data, columns), columns, data)
 
 
-@pytest.mark.covering(0)
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["floats", pytest.param("integers", marks=pytest.mark.soak)])
 @pytest.mark.parametrize("number", [1, 2])
 def test_keys(monkeypatch, kind, number):

@@ -6,13 +6,14 @@
 import os
 
 import pytest
+from support.tiers import in_full
 
 from slidewise.fuzz import by_hand, check, sqlite
 from slidewise.fuzz.__main__ import main
 from slidewise.fuzz.cases import Aggregate, By, Case, Column, Frame
 
-#: those that make soak adds are marked
-BLOCKS = [0, 1, 2, 3, *(pytest.param(block, marks=pytest.mark.soak) for block in range(4, 8))]
+#: the first is quick, make test-all adds some, and make soak more
+BLOCKS = [0, *in_full(1, 2, 3), *(pytest.param(block, marks=pytest.mark.soak) for block in range(4, 8))]
 CASES = 20 if os.environ.get("NUMBA_DISABLE_JIT") == "1" else 300
 
 # Every function compiles a kernel for each type and kind of frame. Few of both are drawn here, in many frames, so that
@@ -70,7 +71,7 @@ def test_random_cases(oracle, block):
     check_block(oracle, 7, block)
 
 
-@pytest.mark.parametrize("many", [1 << 23, 1])
+@pytest.mark.parametrize("many", [1, *in_full(1 << 23)])
 @pytest.mark.parametrize("block", [0, *(pytest.param(block, marks=pytest.mark.soak) for block in range(1, 10))])
 def test_many_aggregates_in_one_call_equal_each_alone(block, many, monkeypatch):
     """All types, kinds of frames and of tables; with what is joined from so many results on, or from the first."""
@@ -87,13 +88,14 @@ def test_many_aggregates_in_one_call_equal_each_alone_in_large_tables(rows, case
         assert wrong is None, f"case {number} of {rows} rows: {wrong}"
 
 
-@pytest.mark.parametrize("block", range(2))
+@pytest.mark.parametrize("block", [0, *in_full(1)])
 def test_random_cases_in_chunks(block, monkeypatch):
     """Tables as small as these are never cut into chunks of keys for threads, unless chunks are small too."""
     monkeypatch.setattr("slidewise.columns.threads.CHUNK", 4)
     check_block("hand", 9, block)
 
 
+@pytest.mark.full
 def test_random_cases_recalculated():
     """What no plain rule is written for here: the naive way agrees."""
     check_block("recalculate", 8, 0, CASES // 50)

@@ -81,6 +81,7 @@ def _answers(port: int) -> bool:
         return s.connect_ex(("127.0.0.1", port)) == 0
 
 
+@pytest.mark.full
 def test_a_cluster_without_the_package_and_a_task_that_is_killed(cluster, tmp_path):
     python = without_the_package(tmp_path / "python")
     job = Path(__file__).with_name("cluster_job.py")
