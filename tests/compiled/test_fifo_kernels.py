@@ -351,7 +351,6 @@ def test_nothing_of_the_user_goes_through_numba_when_it_is_disabled():
     code = (
         "from tests.compiled.test_fifo_kernels import *; test_integers_stay_integers('daba_lite'); assert INTERPRETED"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True
-    )
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

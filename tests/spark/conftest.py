@@ -38,6 +38,8 @@ def _server() -> Iterator[tuple[Any, str]]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": "2g",
+        # so short a life is not worth the JVM's second compiler
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         # on a busy machine a worker may take longer than the 15 s that Spark waits for it
         "spark.python.authenticate.socketTimeout": "120s",
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",

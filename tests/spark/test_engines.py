@@ -86,6 +86,7 @@ def test_forcing_spark_where_it_cannot_says_why(spark):
         sws.with_columns(df, partition_by="k", order_by="x", engine="spark", m=sw.max("y").over(sw.rows(3)))
 
 
+@pytest.mark.full
 def test_both_engines_agree(spark):
     df = spark.range(400).selectExpr(
         "id",

@@ -6,6 +6,7 @@ import sys
 from datetime import timedelta
 
 import pytest
+from support.aggregations import Concat
 
 import slidewise as sw
 from slidewise.columns.sorting import OrderColumn
@@ -126,10 +127,6 @@ def test_meanings(given, meant):
 
 
 def test_ones_own_aggregation_takes_a_spec():
-    class Concat(sw.Aggregation):
-        def combine(a, b):
-            return a + b
-
     over = Concat("word").over(Window.partitionBy("k").orderBy("t").rowsBetween(-1, 0), algorithm="recalculate")
     assert over.over == Concat("word").over(sw.rows_between(-1, 0), algorithm="recalculate")
     assert (over.partition_by, over.order_by) == (("k",), (OrderColumn("t"),))

@@ -29,6 +29,7 @@ def rows_of(**times):
 CENTURIES = 500 * 365 * 24 * 60
 
 
+@pytest.mark.full
 def test_a_replayed_micro_batch_leaves_out_the_same_rows_and_counts_them_once(folder):
     """The clock of a micro-batch that has failed is set back in the checkpoint, so that it tells from all others."""
     fail = folder.path / "fail"
@@ -82,6 +83,7 @@ def set_back(offsets, minutes):
     return changed
 
 
+@pytest.mark.full
 def test_slides_come_as_if_rows_ahead_had_never_been(folder):
     parts = [rows_of(a=-9, b=-8), rows_of(c=-5), rows_of(end=0), rows_of(end=1)]
     far = rows_of(far=CENTURIES)

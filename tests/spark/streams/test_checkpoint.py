@@ -78,6 +78,7 @@ def test_a_checkpoint_is_checked_before_the_query_starts(session, tmp_path):
         sws.check(out(), str(tmp_path / "damaged"))
 
 
+@pytest.mark.full
 def test_of_several_calls_in_a_query_each_is_checked(spark, tmp_path):
     spark.conf.set(PROVIDER, ROCKSDB)
     folder, path = Folder(tmp_path, spark), str(tmp_path / "checkpoint")

@@ -51,6 +51,7 @@ def result(folder):
     return rows.filter(pa.array([key != "end" for key in rows["k"].to_pylist()]))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("emit", ["watermark", pytest.param("arrival", marks=pytest.mark.soak)])
 def test_a_window_of_spark(folder, emit):
     from pyspark.sql import functions as F  # noqa: N812
@@ -72,6 +73,7 @@ def test_a_window_of_spark(folder, emit):
     assert len(got) == len(found)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("how", "emit"),
     [
@@ -93,6 +95,7 @@ def test_deduplication(folder, how, emit):
     same(result(folder), rows.take(sorted(once.values())))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("emit", ["watermark", pytest.param("arrival", marks=pytest.mark.soak)])
 def test_a_join_with_another_stream(folder, emit, tmp_path):
     from pyspark.sql import functions as F  # noqa: N812

@@ -67,6 +67,7 @@ def test_rows_equal_those_of_a_batch_across_restarts(folder):
         folder.run(sws.with_columns(folder.stream(), changed, partition_by="k", order_by="ts", max_delay="2s"))
 
 
+@pytest.mark.full
 def test_slices_across_a_restart(folder):
     parts = events()
     results = {"n": sw.count(), "peak": sw.max("x.y"), "mean": sw.avg("seq"), "note": sw.min("note")}
@@ -123,6 +124,7 @@ def test_slides_come_when_they_close_and_can_be_used_on(folder):
     assert {end: value for end, value in got.items() if end < START + dt.timedelta(seconds=900)} == found
 
 
+@pytest.mark.full
 def test_rows_that_wait_and_rows_at_once(spark, tmp_path):
     spark.conf.set(PROVIDER, ROCKSDB)
     parts = events(2, 60)
@@ -176,6 +178,7 @@ def test_late_rows_revise_what_has_come_out_across_a_restart(folder):
     same(pa.Table.from_pylist(list(last.values()), schema=before.schema).select(columns), expected.select(columns))
 
 
+@pytest.mark.full
 @pytest.mark.soak
 def test_only_changes_come_out_and_can_be_used_on(folder):
     from pyspark.sql import functions as F  # noqa: N812

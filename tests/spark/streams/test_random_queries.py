@@ -43,6 +43,7 @@ def settings(spark):
         spark.conf.set(name, value)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_stream_equals_its_batch(spark, tmp_path, settings, seed):
     spark.conf.set(PROVIDER, ROCKSDB)

@@ -121,6 +121,7 @@ def test_a_micro_batch_writes_the_state_of_the_keys_that_it_touches(monkeypatch)
 
 
 # ---- real queries
+@pytest.mark.full
 @linux
 @pytest.mark.soak
 def test_a_real_query_stays_flat(spark, tmp_path):
@@ -150,6 +151,7 @@ def test_a_real_query_stays_flat(spark, tmp_path):
     assert flat(used, 0.05)
 
 
+@pytest.mark.full
 @pytest.mark.soak
 def test_a_real_query_writes_the_state_of_the_keys_that_it_touches(spark, tmp_path):
     spark.conf.set(PROVIDER, ROCKSDB)

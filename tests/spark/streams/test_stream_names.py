@@ -19,6 +19,7 @@ def folder(spark, tmp_path):
     return Folder(tmp_path, spark)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("late", ["drop", "revise"])
 def test_old_and_new_columns_of_our_own_names(folder, late):
     """Some rows are late: marker rows count them, and are taken out."""
@@ -39,6 +40,7 @@ def test_old_and_new_columns_of_our_own_names(folder, late):
     assert came < rows and len(came) == len(rows) - dropped
 
 
+@pytest.mark.full
 def test_slides_of_our_own_names(folder):
     folder.add(*events(2, 30), last_row(1000), last_row(2000))
     made = {"__slidewise_left_out": sw.sum("__slidewise_key"), "__slidewise_hash": sw.max("__slidewise_key")}

@@ -24,6 +24,7 @@ def query(spark, tmp_path):
         each.stop()
 
 
+@pytest.mark.full
 def test_the_rate_source_at_a_pace(spark, query):
     rate = spark.readStream.format("rate").option("rowsPerSecond", 25).load()
     out = sw.with_columns(rate, order_by="timestamp", max_delay="0s", n=sw.count().over(sw.rows(10)))
@@ -38,6 +39,7 @@ def test_the_rate_source_at_a_pace(spark, query):
     assert len(pace) > 2
 
 
+@pytest.mark.full
 def test_the_memory_source(spark, query):
     # Python has none of its own: this is Spark's, which its tests use.
     jvm = spark._jvm
