@@ -124,6 +124,7 @@ def test_a_join_with_another_stream(folder, emit, tmp_path):
     same(got, pa.Table.from_pylist(found, schema=got.schema), by=("k", "ts", "seq", "step"))
 
 
+@pytest.mark.full
 def test_foreach_batch(folder):
     parts = events(3, 60)
     folder.add(*parts, *FLUSH[:1])

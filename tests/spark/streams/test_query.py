@@ -67,7 +67,6 @@ def test_rows_equal_those_of_a_batch_across_restarts(folder):
         folder.run(sws.with_columns(folder.stream(), changed, partition_by="k", order_by="ts", max_delay="2s"))
 
 
-@pytest.mark.full
 def test_slices_across_a_restart(folder):
     parts = events()
     results = {"n": sw.count(), "peak": sw.max("x.y"), "mean": sw.avg("seq"), "note": sw.min("note")}
@@ -94,6 +93,7 @@ def test_slices_across_a_restart(folder):
     assert sorted(map(repr, got)) == sorted(map(repr, expected))
 
 
+@pytest.mark.full
 def test_slides_come_when_they_close_and_can_be_used_on(folder):
     from pyspark.sql import functions as F  # noqa: N812
 
