@@ -5,6 +5,7 @@ import decimal
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.tiers import in_full
 
 import slidewise as sw
 from slidewise.columns import arranged, evaluate, sorting, threads
@@ -60,7 +61,7 @@ def test_sharing_changes_no_result(column):
         assert alone.null_count == shared.null_count, name
 
 
-@pytest.mark.parametrize("name", ["avg", "stddev", "var_pop"])
+@pytest.mark.parametrize("name", ["avg", *in_full("stddev", "var_pop")])
 def test_what_is_derived_equals_recalculation(name):
     aggregations = [getattr(sw, n)(c) for n in (name, "var_samp") for c in ("x", "i", "big")]
     columns = {f"{a!r} {k}": a.over(w) for a in aggregations for k, w in enumerate(WINDOWS)}
@@ -99,10 +100,11 @@ def test_frames_and_codes_are_made_once(monkeypatch):
     assert sorted(made) == ["arrange", "encode", "frames_of", "frames_of"]
 
 
+@pytest.mark.parametrize("names", [("x",), *in_full(("x", "i"))])
 @pytest.mark.parametrize("chunk", [64, 1000])
-def test_threads_change_no_bit(monkeypatch, chunk):
+def test_threads_change_no_bit(monkeypatch, chunk, names):
     monkeypatch.setattr(threads, "CHUNK", chunk)
-    columns = expressions()
+    columns = expressions(names)
     one = sw.with_columns(TABLE, **CALL, threads=1, **columns)
     for number in (2, 3):
         assert sw.with_columns(TABLE, **CALL, threads=number, **columns).equals(one)

@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from support.aggregations import Vwap
+from support.tiers import in_full
 
 import slidewise as sw
 
@@ -76,13 +77,10 @@ EVERY = {
     "filtered": sw.sum("i", where="flag"),
 }
 WINDOWS = [
-    sw.rows(5),
     sw.rows_between(-3, 2),
-    sw.rows_between(-sw.UNBOUNDED, 0),
-    sw.rows_between(1, 3),
+    *in_full(sw.rows(5), sw.rows_between(-sw.UNBOUNDED, 0), sw.rows_between(1, 3), sw.delta("km", 3)),
     pytest.param(sw.rows_between(sw.col("back"), sw.col("ahead")), marks=pytest.mark.soak),
     pytest.param(sw.rows_between(-2, 2, exclude="current row"), marks=pytest.mark.soak),
-    sw.delta("km", 3),
 ]
 
 
