@@ -98,6 +98,7 @@ def test_values_in_any_order(op, delay):
         assert out[i] == expected(op, x[[k for _, k in rows]])
 
 
+@pytest.mark.full
 def test_a_state_carries_on():
     op, x = Total(), np.arange(400.0)
     rows = np.arange(400)
@@ -110,6 +111,7 @@ def test_a_state_carries_on():
     assert np.array_equal(np.concatenate([first, out]), whole)
 
 
+@pytest.mark.full
 def test_values_that_have_left_leave_no_trace():
     x = np.ones(600)
     x[100], x[200] = math.nan, math.inf

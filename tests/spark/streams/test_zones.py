@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from microbatches import SCHEMA, SECOND, Stream, batch, batches, on_time, row, run, same, task_of
 from microbatches import small_pieces as small_pieces
-from support.tiers import examples
+from support.tiers import examples, in_full
 
 import slidewise as sw
 from slidewise.spark.streams.stream_task import as_kept, depends_on_zone
@@ -64,7 +64,7 @@ def spread(parts):
     return out
 
 
-@pytest.mark.parametrize("zone", [BERLIN, TONGA])
+@pytest.mark.parametrize("zone", [BERLIN, *in_full(TONGA)])
 @examples(15)
 @given(batches(), st.sampled_from([0, 3 * DAY]))
 def test_results_of_a_zone_are_those_of_a_batch_in_it(zone, parts, delay):
