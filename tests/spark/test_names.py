@@ -47,6 +47,7 @@ def test_old_columns_of_our_own_names(heeding, hot_keys):
     assert out.equals(sw.with_columns(df.toArrow(), **call, **made))
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("keys", [None, "v"])
 @pytest.mark.parametrize("window", [sw.rows(3), RUNNING])
 def test_several_columns_of_one_name_that_nobody_reads(session, keys, window):
