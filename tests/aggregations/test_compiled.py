@@ -104,6 +104,7 @@ def test_bloom_filter_sets_the_same_bits(bits, compiled_fold):
             assert aggregation.lift(int(x)) == aggregation.lift(x)
 
 
+@pytest.mark.filterwarnings("ignore::slidewise.CompileFallback")  # of those that leave the choice to a trial
 def test_text_is_interpreted():
     column = np.array(["a", "b"])
     for name in AGGREGATION:
