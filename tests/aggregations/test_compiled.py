@@ -31,7 +31,7 @@ def alike(a, b):
     return np.allclose(a, b, rtol=1e-9, atol=1e-12, equal_nan=True)
 
 
-@pytest.mark.covering(1)
+@pytest.mark.full
 @pytest.mark.parametrize("name", ONE_COLUMN)
 @pytest.mark.parametrize("kind", ["floats", pytest.param("integers", marks=pytest.mark.soak), "nan", "lowest"])
 def test_one_column(name, kind, fold, compiled_fold):

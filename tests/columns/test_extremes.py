@@ -174,7 +174,7 @@ def computed(entry, array, **call):
 QUICK = ("uint64", "decimal256(76, 0)", "list", "struct", "string", "null")
 
 
-@pytest.mark.covering(1)
+@pytest.mark.full
 @pytest.mark.parametrize("name", [t if t in QUICK else pytest.param(t, marks=pytest.mark.soak) for t in TYPES])
 @pytest.mark.parametrize("entry", AGGREGATIONS, ids=lambda entry: entry.name)
 def test_extremes_give_plain_pythons_answer_or_are_refused_in_words(entry, name):

@@ -5,7 +5,6 @@ import gc
 import numpy as np
 import pyarrow as pa
 import pytest
-from support.tiers import in_full
 
 import slidewise as sw
 from slidewise.columns.arranged import Data, View
@@ -36,7 +35,8 @@ def left(*kinds):
     return [type(each).__name__ for each in gc.get_objects() if isinstance(each, kinds)]
 
 
-@pytest.mark.parametrize("window", [WINDOWS[0], *in_full(*WINDOWS[1:])], ids=repr)
+@pytest.mark.full
+@pytest.mark.parametrize("window", WINDOWS, ids=repr)
 def test_with_columns(window, no_collector):
     for aggregate in AGGREGATES:
         sw.with_columns(TABLE, partition_by="k", order_by="t", r=aggregate.over(window))

@@ -81,6 +81,7 @@ def test_irregular_frames(op):
             assert out[i] == expected(op, x[start[i] : end[i]])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("op", [pytest.param(Total(), marks=pytest.mark.soak), Ends()], ids=lambda op: op.name)
 @pytest.mark.parametrize("delay", [3, 50, 100_000])
 def test_values_in_any_order(op, delay):

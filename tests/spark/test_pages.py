@@ -4,11 +4,12 @@ import doctest
 from pathlib import Path
 
 import pytest
+from support.tiers import in_full
 
 PAGES = sorted((Path(__file__).parents[2] / "docs").glob("spark*.md"))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [PAGES[0], *in_full(*PAGES[1:])], ids=lambda page: page.name)
 def test_examples(spark, page):
     settings = ("spark.sql.execution.arrow.maxRecordsPerBatch", "spark.sql.shuffle.partitions")
     kept = {name: spark.conf.get(name) for name in settings}

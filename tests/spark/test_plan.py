@@ -56,6 +56,7 @@ def _followed(out, other):
     }
 
 
+@pytest.mark.full
 def test_nothing_that_follows_drops_or_moves_the_sort_or_the_python_node(spark, df, capsys):
     """Against the same steps after the results have been written down."""
     out = sws.with_columns(df, FEATURES, partition_by="k", order_by=["t", "id"])

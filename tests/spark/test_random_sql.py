@@ -1,11 +1,12 @@
 """Random queries with windows: slidewise.spark.sql beside spark.sql. `python -m slidewise.fuzz sql` runs more."""
 
 import pytest
+from support.tiers import in_full
 
 from slidewise.fuzz.sql import BATCH, differences, program, query_of, session
 
-#: one hundred cases each: the seeds of make test, and those that make soak adds
-SEEDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(2, 32))]
+#: one hundred cases each: the seeds of make test, and those that make test-all and make soak add
+SEEDS = [0, *in_full(1), *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(2, 32))]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -72,6 +72,7 @@ def flat(values, share):
     return median(values[-20:]) <= (1 + share) * median(values[:20])
 
 
+@pytest.mark.full
 @linux
 def test_state_and_memory_stay_flat():
     over = {
