@@ -33,12 +33,15 @@ class Vwap(sw.Aggregation):
     identity = (0.0, 0.0)
     commutative = True
 
+    @staticmethod
     def lift(price, size):
         return (price * size, size)
 
+    @staticmethod
     def combine(a, b):
         return (a[0] + b[0], a[1] + b[1])
 
+    @staticmethod
     def lower(s):
         return s[0] / s[1]
 

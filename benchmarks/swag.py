@@ -190,11 +190,13 @@ def most_combines(name: str, n: int) -> int:
         identity = 0.0
         commutative = invertible = True
 
+        @staticmethod
         def combine(a, b):
             nonlocal calls
             calls += 1
             return a + b
 
+        @staticmethod
         def inverse(total, oldest):
             return total - oldest
 

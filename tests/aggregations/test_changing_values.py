@@ -161,9 +161,11 @@ def test_an_aggregation_whose_function_is_replaced_is_another_one():
     class Mine(sw.Aggregation):
         identity = 0.0
 
+        @staticmethod
         def lift(x):
             return x * 2.0
 
+        @staticmethod
         def combine(a, b):
             return a + b
 
@@ -182,6 +184,7 @@ def test_what_is_made_for_an_object_tells_it_from_others():
             self.identity = start
             super().__init__(*columns)
 
+        @staticmethod
         def combine(a, b):
             return a + b
 
@@ -195,6 +198,7 @@ def test_what_is_made_for_an_object_tells_it_from_others():
             self.lift = lambda x: x * by
             super().__init__(*columns)
 
+        @staticmethod
         def combine(a, b):
             return a + b
 

@@ -73,6 +73,7 @@ def test_pickled(aggregation):
 class Concatenation(sw.Aggregation):
     size_preserving = False
 
+    @staticmethod
     def combine(a, b):
         return a + b
 
@@ -108,9 +109,11 @@ def test_a_changed_operand_is_found():
     class Careless(sw.Aggregation):
         size_preserving = False
 
+        @staticmethod
         def lift(x):
             return [x]
 
+        @staticmethod
         def combine(a, b):
             a.extend(b)
             return a
@@ -125,9 +128,11 @@ def test_commutative_for_single_rows_only():
         commutative = True
         associative = False
 
+        @staticmethod
         def lift(x):
             return (1, x)
 
+        @staticmethod
         def combine(a, b):
             return (a[0] + b[0], a[1] * a[0] + b[1] * b[0] * a[0])
 
@@ -137,6 +142,7 @@ def test_commutative_for_single_rows_only():
 
 def test_hints():
     class Largest(sw.Aggregation):
+        @staticmethod
         def combine(a, b):
             return b if b > a else a
 
@@ -152,12 +158,15 @@ def test_rows_of_several_values():
         identity = (0.0, 0.0)
         commutative = True
 
+        @staticmethod
         def lift(price, size):
             return (price * size, size)
 
+        @staticmethod
         def combine(a, b):
             return (a[0] + b[0], a[1] + b[1])
 
+        @staticmethod
         def lower(s):
             return s[0] / s[1]
 
@@ -175,12 +184,15 @@ def test_an_inverse_that_rounds_is_not_exact():
         invertible = True
         exactly_invertible = True
 
+        @staticmethod
         def lift(x):
             return float(x)
 
+        @staticmethod
         def combine(a, b):
             return a + b
 
+        @staticmethod
         def inverse(total, oldest):
             return total - oldest
 

@@ -21,6 +21,7 @@ from slidewise.templates.interpret import swag_class
 class Concat(sw.Aggregation):
     """Not commutative: finds operands in the wrong order."""
 
+    @staticmethod
     def combine(a, b):
         return a + b
 
@@ -28,11 +29,13 @@ class Concat(sw.Aggregation):
 class Total(sw.Aggregation):
     identity = 0
 
+    @staticmethod
     def combine(a, b):
         return a + b
 
 
 class Highest(sw.Aggregation):
+    @staticmethod
     def combine(a, b):
         return b if b > a else a
 
@@ -40,9 +43,11 @@ class Highest(sw.Aggregation):
 class Ends(sw.Aggregation):
     """Partials that are tuples: the number of values, the oldest and the youngest."""
 
+    @staticmethod
     def lift(x):
         return (1, x, x)
 
+    @staticmethod
     def combine(a, b):
         return (a[0] + b[0], a[1], b[2])
 
@@ -52,6 +57,7 @@ class Counting(sw.Aggregation):
 
     calls = 0
 
+    @staticmethod
     def combine(a, b):
         Counting.calls += 1
         return a + b
@@ -62,12 +68,15 @@ class Above(sw.Aggregation):
 
     unary_lower = False
 
+    @staticmethod
     def lift(x):
         return (x,)
 
+    @staticmethod
     def combine(a, b):
         return a + b
 
+    @staticmethod
     def lower(values, bound):
         return sum(v > bound for v in values)
 
@@ -386,6 +395,7 @@ def test_values_that_have_left_are_let_go():
             self.n = n
 
     class First(sw.Aggregation):
+        @staticmethod
         def combine(a, b):
             return a
 

@@ -22,6 +22,7 @@ from slidewise.templates import compile as compiling
 class Concat(Aggregation):
     identity = ""
 
+    @staticmethod
     def combine(a, b):
         return a + b
 
@@ -60,6 +61,7 @@ def test_the_main_thread_does_at_most_three_combines_per_slide(n):
     class Total(Aggregation):
         identity = 0
 
+        @staticmethod
         def combine(a, b):
             name = threading.current_thread().name
             calls[name] = calls.get(name, 0) + 1
@@ -92,6 +94,7 @@ def test_the_main_thread_goes_on_while_the_second_one_works():
     class Held(Aggregation):
         identity = ""
 
+        @staticmethod
         def combine(a, b):
             if threading.current_thread().name == "slidewise-pba":
                 assert go.wait(10)
@@ -115,6 +118,7 @@ def test_any_timing_gives_the_same_answers(slow):
     class Slow(Aggregation):
         identity = ""
 
+        @staticmethod
         def combine(a, b):
             second = threading.current_thread().name == "slidewise-pba"
             if slow == "both" or second == (slow == "second"):
@@ -169,6 +173,7 @@ def test_saving_waits_for_the_second_thread():
     class Slow(Aggregation):
         identity = ""
 
+        @staticmethod
         def combine(a, b):
             if threading.current_thread().name == "slidewise-pba":
                 time.sleep(0.005)
@@ -186,6 +191,7 @@ def test_a_failure_of_the_second_thread_reaches_the_caller():
     class Fails(Aggregation):
         identity = 0
 
+        @staticmethod
         def combine(a, b):
             if threading.current_thread().name == "slidewise-pba":
                 raise ArithmeticError("no sum today")
@@ -206,6 +212,7 @@ def test_a_failure_of_the_second_thread_reaches_the_caller():
 class Total(Aggregation):
     identity = 0
 
+    @staticmethod
     def combine(a, b):
         return a + b
 
@@ -215,9 +222,11 @@ class Deviation(Aggregation):
 
     identity = (0, 0.0, 0.0)
 
+    @staticmethod
     def lift(x):
         return (1, float(x), 0.0)
 
+    @staticmethod
     def combine(a, b):
         n = a[0] + b[0]
         if n == 0:
@@ -226,9 +235,11 @@ class Deviation(Aggregation):
         w = b[0] / n
         return (n, a[1] + d * w, a[2] + b[2] + d * d * a[0] * w)
 
+    @staticmethod
     def lower(s):
         return math.sqrt(s[2] / (s[0] - 1))
 
+    @staticmethod
     def defined(s):
         return s[0] > 1
 
@@ -238,12 +249,15 @@ class Ends(Aggregation):
 
     identity = (-1, -1)
 
+    @staticmethod
     def lift(x):
         return (x, x)
 
+    @staticmethod
     def combine(a, b):
         return (a[0] if a[0] >= 0 else b[0], b[1] if b[1] >= 0 else a[1])
 
+    @staticmethod
     def lower(s):
         return s[0] * 1_000_000 + s[1]
 

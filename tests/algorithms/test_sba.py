@@ -18,6 +18,7 @@ class Concat(Aggregation):
 
     identity = ""
 
+    @staticmethod
     def combine(a, b):
         return a + b
 
@@ -28,6 +29,7 @@ class Counted(Aggregation):
     identity = 0
     calls = 0
 
+    @staticmethod
     def combine(a, b):
         Counted.calls += 1
         return a + b
@@ -143,6 +145,7 @@ class TestAnswers:
             pass
 
         class Last(Aggregation):
+            @staticmethod
             def combine(a, b):
                 return b
 

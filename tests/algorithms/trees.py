@@ -11,6 +11,7 @@ import slidewise as sw
 class Concat(sw.Aggregation):
     """Not commutative: finds operands in the wrong order."""
 
+    @staticmethod
     def combine(a, b):
         return a + b
 
@@ -21,9 +22,11 @@ class Spread(sw.Aggregation):
     identity = (0, 0.0, 0.0)
     commutative = True
 
+    @staticmethod
     def lift(x):
         return (1, float(x), 0.0)
 
+    @staticmethod
     def combine(a, b):
         n = a[0] + b[0]
         if n == 0:
@@ -32,9 +35,11 @@ class Spread(sw.Aggregation):
         share = b[0] / n
         return (n, a[1] + delta * share, a[2] + b[2] + delta * delta * a[0] * share)
 
+    @staticmethod
     def lower(p):
         return math.sqrt(p[2] / (p[0] - 1))
 
+    @staticmethod
     def defined(p):
         return p[0] > 1
 
@@ -44,6 +49,7 @@ class Counted(sw.Aggregation):
 
     calls = 0
 
+    @staticmethod
     def combine(a, b):
         Counted.calls += 1
         return a + b
@@ -54,6 +60,7 @@ class CountedSum(sw.Aggregation):
 
     commutative = True
 
+    @staticmethod
     def combine(a, b):
         Counted.calls += 1
         return a + b

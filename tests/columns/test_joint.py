@@ -14,12 +14,15 @@ class Spread(Aggregation):
     identity = (-np.inf, np.inf)
     commutative = True
 
+    @staticmethod
     def lift(x):
         return (x * 1.0, x * 1.0)
 
+    @staticmethod
     def combine(a, b):
         return (max(a[0], b[0]), min(a[1], b[1]))
 
+    @staticmethod
     def lower(s):
         return s[0] - s[1]
 
@@ -130,9 +133,11 @@ def test_what_cannot_be_compiled_runs_alone(monkeypatch):
     class Text(Aggregation):
         identity = 0.0
 
+        @staticmethod
         def lift(x):
             return float(str(x))  # numba has no str of a float
 
+        @staticmethod
         def combine(a, b):
             return a + b
 

@@ -101,12 +101,15 @@ def test_several_columns_and_types():
         identity = (0.0, 0.0)
         commutative = True
 
+        @staticmethod
         def lift(price, size):
             return (price * size, size)
 
+        @staticmethod
         def combine(a, b):
             return (a[0] + b[0], a[1] + b[1])
 
+        @staticmethod
         def lower(s):
             return s[0] / s[1]
 
@@ -122,9 +125,11 @@ def test_an_aggregation_that_numba_cannot_compile_runs_interpreted_and_says_so()
     class Letters(sw.Aggregation):
         identity = ""
 
+        @staticmethod
         def lift(x):
             return f"{x:.0f}"
 
+        @staticmethod
         def combine(a, b):
             return a + b
 

@@ -89,15 +89,19 @@ class Vwap(sw.Aggregation):
     identity = (0.0, 0.0)
     commutative = True
 
+    @staticmethod
     def lift(price, size):
         return (price * size, size * 1.0)
 
+    @staticmethod
     def combine(a, b):
         return (a[0] + b[0], a[1] + b[1])
 
+    @staticmethod
     def lower(s):
         return s[0] / s[1]
 
+    @staticmethod
     def defined(s):
         return s[1] != 0.0
 
@@ -107,6 +111,7 @@ class Joined(sw.Aggregation):
 
     identity = 0
 
+    @staticmethod
     def combine(a, b):
         return a + b
 
@@ -221,6 +226,7 @@ def test_where_leaves_rows_out_but_they_count_in_the_window():
 
 def test_an_aggregation_without_identity_runs_interpreted_and_says_so():
     class Total(sw.Aggregation):
+        @staticmethod
         def combine(a, b):
             return a + b
 

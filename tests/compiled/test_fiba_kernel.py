@@ -18,6 +18,7 @@ from slidewise.templates.names import close_state, evict, open_state, query, zip
 class Total(Aggregation):
     identity = 0
 
+    @staticmethod
     def combine(a, b):
         return a + b
 
@@ -27,9 +28,11 @@ class Ends(Aggregation):
 
     identity = (0, 0.0, 0.0)
 
+    @staticmethod
     def lift(x):
         return (1, float(x), float(x))
 
+    @staticmethod
     def combine(a, b):
         if a[0] == 0:
             return b
@@ -37,6 +40,7 @@ class Ends(Aggregation):
             return a
         return (a[0] + b[0], a[1], b[2])
 
+    @staticmethod
     def lower(s):
         return s[0] * 1e6 + s[1] * 1e3 + s[2]
 

@@ -43,9 +43,11 @@ class Total(sw.Aggregation):
     identity = 0
     invertible = True
 
+    @staticmethod
     def combine(a, b):
         return a + b
 
+    @staticmethod
     def inverse(total, oldest):
         return total - oldest
 
@@ -54,6 +56,7 @@ class Largest(sw.Aggregation):
     selective = True
     identity = -math.inf
 
+    @staticmethod
     def combine(a, b):
         return b if b > a or b != b else a
 
@@ -63,15 +66,19 @@ class Latest(sw.Aggregation):
 
     identity = (False, 0.0)
 
+    @staticmethod
     def lift(value, weight):
         return (value > 0, weight)
 
+    @staticmethod
     def combine(a, b):
         return b if b[0] else a
 
+    @staticmethod
     def lower(s):
         return s[1]
 
+    @staticmethod
     def defined(s):
         return s[0]
 
@@ -79,9 +86,11 @@ class Latest(sw.Aggregation):
 class Moments(sw.Aggregation):
     identity = (0, 0.0, 0.0)
 
+    @staticmethod
     def lift(x):
         return (1, float(x), 0.0)
 
+    @staticmethod
     def combine(a, b):
         n = a[0] + b[0]
         if n == 0:
@@ -90,9 +99,11 @@ class Moments(sw.Aggregation):
         w = b[0] / n
         return (n, a[1] + d * w, a[2] + b[2] + d * d * a[0] * w)
 
+    @staticmethod
     def lower(s):
         return s[2] / (s[0] - 1)
 
+    @staticmethod
     def defined(s):
         return s[0] > 1
 

@@ -16,6 +16,7 @@ from slidewise.templates import compile as compiling
 class Total(Aggregation):
     identity = 0
 
+    @staticmethod
     def combine(a, b):
         return a + b
 
@@ -25,6 +26,7 @@ class Highest(Aggregation):
 
     identity = -math.inf
 
+    @staticmethod
     def combine(a, b):
         return b if b > a or b != b else a
 
@@ -34,9 +36,11 @@ class Deviation(Aggregation):
 
     identity = (0, 0.0, 0.0)
 
+    @staticmethod
     def lift(x):
         return (1, float(x), 0.0)
 
+    @staticmethod
     def combine(a, b):
         n = a[0] + b[0]
         if n == 0:
@@ -45,9 +49,11 @@ class Deviation(Aggregation):
         w = b[0] / n
         return (n, a[1] + d * w, a[2] + b[2] + d * d * a[0] * w)
 
+    @staticmethod
     def lower(s):
         return math.sqrt(s[2] / (s[0] - 1))
 
+    @staticmethod
     def defined(s):
         return s[0] > 1
 
@@ -58,9 +64,11 @@ class Ends(Aggregation):
 
     identity = (0, 0, 0, -1)  # the last field is -1 for nothing
 
+    @staticmethod
     def lift(x):
         return (x, x, 1, 0)
 
+    @staticmethod
     def combine(a, b):
         if a[3] < 0:
             return b
@@ -68,6 +76,7 @@ class Ends(Aggregation):
             return a
         return (a[0], b[1], a[2] + b[2], a[3] + b[3] + (1 if a[1] > b[0] else 0))
 
+    @staticmethod
     def lower(s):
         return s[0] * 1_000_003 + s[1] * 10_007 + s[2] * 101 + s[3]
 

@@ -89,6 +89,7 @@ def test_a_non_associative_aggregation_is_recalculated():
         identity = 0.0
         associative = False
 
+        @staticmethod
         def combine(a, b):
             return a - b
 

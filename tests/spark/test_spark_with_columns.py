@@ -145,21 +145,26 @@ def test_aggregations_of_a_notebook_travel_by_value(session):
     class Range(sw.Aggregation):
         identity = (2**60, -(2**60))
 
+        @staticmethod
         def lift(x):
             return (x, x)
 
+        @staticmethod
         def combine(a, b):
             return (min(a[0], b[0]), max(a[1], b[1]))
 
+        @staticmethod
         def lower(s):
             return s[1] - s[0]
 
     class Words(sw.Aggregation):
         size_preserving = False
 
+        @staticmethod
         def lift(s):
             return s
 
+        @staticmethod
         def combine(a, b):
             return a + b
 

@@ -127,6 +127,7 @@ def test_meanings(given, meant):
 
 def test_ones_own_aggregation_takes_a_spec():
     class Concat(sw.Aggregation):
+        @staticmethod
         def combine(a, b):
             return a + b
 

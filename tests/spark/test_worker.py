@@ -24,12 +24,15 @@ class Spread(sw.Aggregation):
 
     identity = (float("inf"), float("-inf"))
 
+    @staticmethod
     def lift(x, y):
         return (x + 0.0, y + 0.0)
 
+    @staticmethod
     def combine(a, b):
         return (min(a[0], b[0]), max(a[1], b[1]))
 
+    @staticmethod
     def lower(s):
         return s[1] - s[0]
 
@@ -37,12 +40,15 @@ class Spread(sw.Aggregation):
 class Letters(sw.Aggregation):
     """One of a user's own, interpreted, whose partials do not grow."""
 
+    @staticmethod
     def lift(s):
         return (s, s)
 
+    @staticmethod
     def combine(a, b):
         return (a[0], b[1])
 
+    @staticmethod
     def lower(s):
         return s[0] + s[1]
 

@@ -23,9 +23,11 @@ class Concat(sw.Aggregation):
 
     size_preserving = False
 
+    @staticmethod
     def lift(x):
         return str(x)
 
+    @staticmethod
     def combine(a, b):
         return a + b
 
@@ -43,18 +45,23 @@ class Segments(sw.Aggregation):
         def __hash__(self):
             return hash((self.n, self.text))
 
+    @staticmethod
     def lift(x):
         return Segments.Partial(1, f"{x}")
 
+    @staticmethod
     def combine(a, b):
         return Segments.Partial(a.n + b.n, (a.text + b.text)[:5])
 
+    @staticmethod
     def lower(s):
         return (s.n, s.text)
 
+    @staticmethod
     def dump(s):
         return (s.n, s.text)
 
+    @staticmethod
     def load(plain):
         return Segments.Partial(*plain)
 
@@ -330,9 +337,11 @@ def of_my_own(factor, version=None):
         if version is not None:
             state_version = version
 
+        @staticmethod
         def lift(x):
             return x * factor
 
+        @staticmethod
         def combine(a, b):
             return a + b
 
@@ -358,6 +367,7 @@ def test_functions_that_have_no_digest_go_by_name():
         combine = min
         place = object()
 
+        @staticmethod
         def lift(x):
             return (x, Odd.place)[0]
 

@@ -27,18 +27,23 @@ class Pair:
 class Span(sw.Aggregation):
     commutative = True
 
+    @staticmethod
     def lift(x):
         return Pair(x, x)
 
+    @staticmethod
     def combine(a, b):
         return Pair(min(a.low, b.low), max(a.high, b.high))
 
+    @staticmethod
     def lower(s):
         return s.high - s.low
 
+    @staticmethod
     def dump(s):
         return [s.low, s.high]
 
+    @staticmethod
     def load(plain):
         return Pair(*plain)
 

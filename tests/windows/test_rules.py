@@ -261,12 +261,15 @@ def test_user_defined_aggregations_and_classes():
     class Vwap(sw.Aggregation):
         identity = (0.0, 0.0)
 
+        @staticmethod
         def lift(price, size):
             return (price * size, size)
 
+        @staticmethod
         def combine(a, b):
             return (a[0] + b[0], a[1] + b[1])
 
+        @staticmethod
         def lower(s):
             return s[0] / s[1]
 
@@ -280,9 +283,11 @@ def test_an_aggregation_that_is_not_associative_is_folded_from_the_oldest():
     class Horner(sw.Aggregation):
         associative = False
 
+        @staticmethod
         def lift(x):
             return x
 
+        @staticmethod
         def combine(a, b):
             return 2 * a + b
 

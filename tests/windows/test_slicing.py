@@ -13,6 +13,7 @@ from slidewise.errors import InvalidInput
 class Concat(Aggregation):
     identity = ""
 
+    @staticmethod
     def combine(a, b):
         return a + b
 
@@ -74,6 +75,7 @@ def test_nulls_are_skipped():
     class Total(Aggregation):
         identity = 0
 
+        @staticmethod
         def combine(a, b):
             return a + b
 

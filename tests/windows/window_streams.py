@@ -14,9 +14,11 @@ class Concat(sw.Aggregation):
     size_preserving = False
     empty = ()
 
+    @staticmethod
     def lift(v):
         return (v,)
 
+    @staticmethod
     def combine(a, b):
         return a + b
 

@@ -17,12 +17,12 @@ from slidewise.errors import CompileFallback
 from slidewise.spark.executor.slide_task import SlidesTask
 from slidewise.spark.names import require_distinct
 from slidewise.spark.requirements import is_stream, require_batch, require_packages
-from slidewise.spark.with_columns import Group, Schema, column, in_order, partitioned
+from slidewise.spark.with_columns import DataFrameT, Group, Schema, column, in_order, partitioned
 from slidewise.windows.definitions import WindowDefinition
 
 
 def aggregate(
-    df: Any,
+    df: DataFrameT,
     aggregations: Mapping[str, Aggregation] | None = None,
     /,
     *,
@@ -30,8 +30,18 @@ def aggregate(
     order_by: Any = None,
     window: WindowDefinition | int,
     algorithm: str = "auto",
+    max_delay: Any = None,
+    max_ahead: Any = None,
+    emit: str | None = None,
+    late: str | None = None,
+    keep: Any = None,
+    forget_after: Any = None,
+    buckets: int | None = None,
+    slices: bool | None = None,
+    metrics: str | None = None,
+    checkpoint: str | None = None,
     **columns: Aggregation,
-) -> Any:
+) -> DataFrameT:
     """Aggregations over a window with a slide: a DataFrame of one row per key and slide. Nothing runs before an action.
 
         slidewise.spark.aggregate(df, partition_by="sensor", order_by="ts", window=sw.time("1h", every="1m"),
@@ -49,11 +59,16 @@ def aggregate(
     """
     require_packages()
     from slidewise.spark.schema import arrow_type
-    from slidewise.spark.streams.query import OPTIONS, stream_aggregate
+    from slidewise.spark.streams.query import stream_aggregate
 
-    given: dict[str, Any] = {**dict(aggregations or {}), **columns}
-    options = [name for name in OPTIONS if name in given and not isinstance(given[name], Aggregation)]
-    streams = {name: given.pop(name) for name in options}
+    options: dict[str, Any] = {
+        "max_delay": max_delay, "max_ahead": max_ahead, "emit": emit, "late": late, "keep": keep,
+        "forget_after": forget_after, "buckets": buckets, "slices": slices, "metrics": metrics,
+        "checkpoint": checkpoint,
+    }  # fmt: skip
+    named = {name: value for name, value in options.items() if isinstance(value, Aggregation)}
+    given = {**dict(aggregations or {}), **columns, **named}  # a result may have the name of an option
+    streams = {name: value for name, value in options.items() if value is not None and name not in named}
     expressions = slide_expressions(window, given, algorithm)
     if is_stream(df):
         return stream_aggregate(df, expressions, partition_by, order_by, **streams)

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
@@ -26,6 +26,12 @@ from slidewise.spark.spark_operator import ANSI, quoted, sql_of, verdict
 from slidewise.spark.window import SpecifiedOver
 from slidewise.windows.definitions import PunctuationWindow
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+#: classic or of Spark Connect: the same kind comes back
+DataFrameT = TypeVar("DataFrameT", bound="DataFrame")
+
 ENGINES = ("auto", "slidewise", "spark")
 
 
@@ -39,7 +45,7 @@ class Group:
 
 
 def with_columns(
-    df: Any,
+    df: DataFrameT,
     expressions: Mapping[str, Over | SpecifiedOver] | None = None,
     /,
     *,
@@ -58,7 +64,7 @@ def with_columns(
     max_ahead: Any = None,
     checkpoint: str | None = None,
     **columns: Over | SpecifiedOver,
-) -> Any:
+) -> DataFrameT:
     """The DataFrame with new columns: aggregations over windows. Nothing runs before an action.
 
         slidewise.spark.with_columns(df, partition_by="sensor", order_by="ts",
