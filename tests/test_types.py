@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from slidewise import aggregations
+
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -87,7 +89,8 @@ def test_mypy_strict(tmp_path):
         examples = doctest.DocTestParser().get_examples(page.read_text(encoding="utf-8"))
         module = tmp_path / f"{page.stem.replace('-', '_')}.py"
         module.write_text("".join(example.source for example in examples), encoding="utf-8")
-    (tmp_path / "use.py").write_text(USE)
+    factories = "".join(f'assert_type(sw.{name}(where="valid").over(3), sw.Over)\n' for name in aggregations.__all__)
+    (tmp_path / "use.py").write_text(USE + factories)
     (tmp_path / "mypy.ini").write_text(SETTINGS)
     # The package itself has settings of its own, and is not what is checked here.
     command = [sys.executable, "-m", "mypy", "--follow-imports=silent", "--config-file=mypy.ini"]

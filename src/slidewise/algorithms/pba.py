@@ -107,7 +107,7 @@ class Threaded(Swag):
         if end - first > 1:
             self._worker = self._worker or Worker()
             self._pending = range(first, end)
-            self._job = self._worker.submit(cumulate, self.slices, first, end)  # type: ignore[attr-defined]
+            self._job = self._worker.submit(cumulate, self.slices, first, end)
 
     def _wait(self) -> None:
         if self._job is not None:
