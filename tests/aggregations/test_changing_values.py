@@ -4,6 +4,7 @@ import datetime
 import sys
 import textwrap
 import types
+from typing import Any
 
 import numpy as np
 import pytest
@@ -58,7 +59,7 @@ def changing(monkeypatch):
     """A class whose lift reads a factor of 2, and what makes it 3."""
 
     def make(read):
-        module = types.ModuleType("mylib")
+        module: Any = types.ModuleType("mylib")
         module.inner, module.np = types.ModuleType("mylib.inner"), np
         exec(MODULE, module.__dict__)
         monkeypatch.setitem(sys.modules, "mylib", module)
@@ -171,7 +172,7 @@ def test_an_aggregation_whose_function_is_replaced_is_another_one():
 
     for way in WAYS:
         assert way(Mine) == (X * 2).tolist()
-    Mine.lift = staticmethod(lambda x: x * 3.0)
+    Mine.lift = staticmethod(lambda x: x * 3.0)  # type: ignore[method-assign]
     for way in WAYS:
         assert way(Mine) == (X * 3).tolist(), way.__name__
 

@@ -16,7 +16,7 @@ import pytest
 import slidewise as sw
 from slidewise.registry.algorithms import ALGORITHMS
 from slidewise.templates import storage
-from slidewise.templates.interpret import swag_class
+from slidewise.templates.interpret import _swag_class
 
 SIZES = [1, 2, 3, 7, 10, 64, 100, 1000, 10_000]
 Bound = Callable[[int], float]
@@ -327,9 +327,9 @@ def most_moves(monkeypatch, name, n, runs=()):
 
         return counted
 
-    for operation in ("append", "put", "drop"):
-        monkeypatch.setattr(storage, operation, counting(getattr(storage, operation)))
-    swag_class.cache_clear()  # so that the clones are bound to the counting functions
+    for name_of in ("append", "put", "drop"):
+        monkeypatch.setattr(storage, name_of, counting(getattr(storage, name_of)))
+    _swag_class.cache_clear()  # so that the clones are bound to the counting functions
     s = sw.swag(name, CountingSum())
     grow, shrink = (lambda: s.insert(1)), s.evict
     most = 0
@@ -340,7 +340,7 @@ def most_moves(monkeypatch, name, n, runs=()):
             operation()
             most = max(most, moves)
     monkeypatch.undo()
-    swag_class.cache_clear()
+    _swag_class.cache_clear()
     return most
 
 

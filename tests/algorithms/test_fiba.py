@@ -15,7 +15,7 @@ import slidewise as sw
 from slidewise.algorithms import fiba
 from slidewise.errors import InvalidInput
 from slidewise.registry import algorithm
-from slidewise.templates.interpret import swag_class
+from slidewise.templates.interpret import _swag_class
 
 
 class Concat(sw.Aggregation):
@@ -88,7 +88,7 @@ def of_arity(monkeypatch):
     def make(arity, aggregation):
         monkeypatch.setattr(fiba, "ARITY", arity)
         monkeypatch.setattr(fiba, "WIDTH", 2 * arity)
-        return swag_class.__wrapped__(algorithm("fiba"), aggregation)()
+        return _swag_class.__wrapped__(algorithm("fiba"), aggregation, ())()
 
     return make
 

@@ -1,11 +1,14 @@
 """Several aggregations in one pass give what each gives alone."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import slidewise as sw
 from slidewise.aggregations.base import Aggregation
 from slidewise.columns import evaluate, fused, threads
+from slidewise.columns.threads import compute_keys
 
 RNG = np.random.default_rng(29)
 
@@ -53,7 +56,7 @@ VALUES = {
 @pytest.fixture
 def passes(monkeypatch):
     """The aggregations of each pass over the rows."""
-    made, compute = [], evaluate.compute_keys
+    made, compute = [], compute_keys
 
     def counting(aggregations, *rest):
         made.append([aggregation.name for aggregation in aggregations])
@@ -88,7 +91,7 @@ def check(alone, together, columns, data):
 def test_trailing_rows(monkeypatch, kind, rows):
     data = {"x": VALUES[kind](rows)}
     columns = columns_of(WINDOWS)
-    check(*both(monkeypatch, data, columns), columns, data)
+    check(*both(monkeypatch, data, columns), columns=columns, data=data)
 
 
 @pytest.mark.parametrize("kind", ["floats", pytest.param("integers", marks=pytest.mark.soak)])
@@ -97,12 +100,15 @@ def test_keys(monkeypatch, kind, number):
     monkeypatch.setattr(threads, "CHUNK", 500)
     data = {"x": VALUES[kind](3000), "key": RNG.integers(0, 7, 3000)}
     columns = columns_of([*WINDOWS[1:3], *BETWEEN])
-    check(*both(monkeypatch, data, columns, partition_by="key", threads=number), columns, data)
+    check(*both(monkeypatch, data, columns, partition_by="key", threads=number), columns=columns, data=data)
 
 
 def test_one_pass_for_a_window(monkeypatch, passes):
     monkeypatch.setattr(fused, "MANY", 0)
-    data = {"x": np.ma.masked_array(VALUES["floats"](500), RNG.random(500) < 0.1), "y": np.arange(500.0)}
+    data: dict[str, Any] = {
+        "x": np.ma.masked_array(VALUES["floats"](500), RNG.random(500) < 0.1),
+        "y": np.arange(500.0),
+    }
     columns = {f"{a.name} {w}": a.over(sw.rows(w)) for a in AGGREGATIONS for w in (9, 10)}
     sw.with_columns(data, **columns, other=sw.max("y").over(sw.rows(9)), middle=sw.median("x").over(sw.rows(9)))
     # rows without nulls are not the last n of the table: standard deviations are not always defined there

@@ -7,6 +7,7 @@ import math
 import os
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import warnings
@@ -358,7 +359,7 @@ def test_without_a_place_for_the_cache_everything_still_runs(tmp_path):
 
 def test_a_directory_that_numba_made_anew_is_taken(tmp_path, monkeypatch):
     """A cleaner of temporary files took it under a process, for which numba made another, as readable as any."""
-    monkeypatch.setattr(cache.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     directory = Path(cache.private_directory())
     directory.chmod(0o755)
     assert cache.private_directory() == str(directory)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -50,7 +51,7 @@ def test_only_the_columns_that_are_read_go_to_python(session, capsys):
 
 def test_equal_specs_are_sorted_once_and_equal_keys_shuffled_once(spark, capsys):
     first = SpecifiedOver(sw.median("x").over(sw.rows(3)), ("k",), (sw.asc("id"),))
-    made = {
+    made: dict[str, Any] = {
         "a": first,
         "b": SpecifiedOver(sw.median("x").over(sw.rows(3)), ("s",), (sw.asc("id"),)),
         "c": SpecifiedOver(sw.median("x").over(sw.rows(5)), ("k",), (sw.desc("id"),)),

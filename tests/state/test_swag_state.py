@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import deque
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -72,7 +73,7 @@ AGGREGATIONS = [
     sw.moment_sketch(), sw.approx_count_distinct(), sw.count_min_sketch(), sw.median(), sw.percentile(0.9),
     sw.count_distinct(), sw.mode(), Concat(), Segments(),
 ]  # fmt: skip
-OPTIONS = {
+OPTIONS: dict[str, Any] = {
     "flat_fat": [{"capacity": 64}],
     "b_int": [{"capacity": 64}],
     "sba": [{"range": 12, "slide": 1}, {"range": 10, "slide": 3}],

@@ -5,6 +5,7 @@ import inspect
 import math
 import pkgutil
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -56,7 +57,7 @@ MANY = {"sum": sw.sum("v"), "all": sw.collect_list("v"), "span": Span("v"), "mid
 AND_SKETCH = {**MANY, "distinct": sw.approx_count_distinct("v"), "n": sw.count()}
 DRIFTING = {"sd": sw.stddev("v"), "sum": sw.sum("x")}  # floats, whose sums depend on the order of additions
 
-WINDOWS = {
+WINDOWS: dict[str, Any] = {
     "rows": (MANY, sw.rows(5), {}),
     "rows, floats": (DRIFTING, sw.rows(7), {}),
     "rows, two_stacks": ({"sum": sw.sum("x")}, sw.rows(6), {"algorithm": "two_stacks"}),

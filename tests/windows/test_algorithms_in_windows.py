@@ -3,6 +3,7 @@
 import sqlite3
 import statistics
 from random import Random
+from typing import Any
 
 import pytest
 from window_streams import Concat, random_rows
@@ -18,7 +19,7 @@ WINDOWS = {
     "time": (sw.time(7), lambda i, t: (t - 7, t + 1)),
     "hopping": (sw.time(9, every=3), None),
 }
-AGGREGATIONS = {
+AGGREGATIONS: dict[str, Any] = {
     "sum": (sw.sum, sum),
     "max": (sw.max, max),
     "median": (sw.median, statistics.median),

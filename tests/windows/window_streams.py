@@ -1,6 +1,7 @@
 """Windows of every size and slide, in our words and in the oracle's, and streams to run them on."""
 
 from random import Random
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -23,7 +24,7 @@ class Concat(sw.Aggregation):
         return a + b
 
 
-SIZES = {
+SIZES: dict[str, Any] = {
     "rows(1)": (sw.rows, (1,), ("count", 1)),
     "rows(4)": (sw.rows, (4,), ("count", 4)),
     "time": (sw.time, (5,), ("time", 5, "both")),

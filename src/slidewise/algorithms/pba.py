@@ -161,9 +161,9 @@ def run_merge(left, values, n, first, last, out, valid):
     rows = len(values)
     right = identity
     if first == 0:
-        for i in range(min(n, rows)):
-            right = combine(right, lift(*values[i]))
-            emit(results, valid, i, right)
+        for k in range(min(n, rows)):
+            right = combine(right, lift(*values[k]))
+            emit(results, valid, k, right)
         first = 1
     for chunk in range(first, last, 2):
         row = chunk * n
