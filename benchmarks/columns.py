@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -47,7 +47,7 @@ def keep_memory() -> None:
     """Have C's allocator keep what is freed, where it is glibc's: fresh memory for a result costs more than a sum does,
     and all libraries alike. Those that bring allocators of their own are not affected."""
     libc = ctypes.CDLL(None) if sys.platform == "linux" else None
-    if hasattr(libc, "gnu_get_libc_version"):
+    if libc is not None and hasattr(libc, "gnu_get_libc_version"):
         for parameter, size in ((_M_MMAP_THRESHOLD, 1 << 30), (_M_TRIM_THRESHOLD, -1), (_M_TOP_PAD, 1 << 28)):
             libc.mallopt(parameter, size)
 
@@ -56,7 +56,7 @@ _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD = -1, -2, -3  # of malloc.h
 
 
 def in_turn(
-    calls: dict[str, Callable[[], Any]], clocks: dict[str, Clock], repeat: int, enough: float
+    calls: Mapping[str, Callable[[], Any]], clocks: Mapping[str, Clock], repeat: int, enough: float
 ) -> dict[str, float]:
     """The shortest time of each call, all run in turn: what slows one slows the others. Ends after `enough` seconds."""
     best = dict.fromkeys(calls, float("inf"))

@@ -33,12 +33,15 @@ class Vwap(sw.Aggregation):
     identity = (0.0, 0.0)
     commutative = True
 
+    @staticmethod
     def lift(price, size):
         return (price * size, size)
 
+    @staticmethod
     def combine(a, b):
         return (a[0] + b[0], a[1] + b[1])
 
+    @staticmethod
     def lower(s):
         return s[0] / s[1]
 
@@ -138,7 +141,7 @@ def _duckdb(expression: str, threads: int, data: Data, window: int) -> Any:
 
 def _sql(expression: str) -> dict[str, Call]:
     """DuckDB on one thread, and on all of them."""
-    both = {"DuckDB": partial(_duckdb, expression, 1)}
+    both: dict[str, Call] = {"DuckDB": partial(_duckdb, expression, 1)}
     if (cores := os.cpu_count() or 1) > 1:
         both[ALL_THREADS] = partial(_duckdb, expression, cores)
     return both
@@ -204,8 +207,9 @@ def equally_frequent(data: Data, window: int, a: Any, b: Any) -> bool:
 
 def _simple(name: str, aggregation: sw.Aggregation, sql: str, expected: Any, **expected_of: float) -> Comparison:
     """What bottleneck, pandas, polars and, for some, numbagg call by the same name."""
+    options: dict[str, Any] = {"ddof": 1} if name == "std" else {}
     peers: dict[str, Call] = {
-        "bottleneck": partial(_bottleneck, getattr(bn, f"move_{name}"), **({"ddof": 1} if name == "std" else {})),
+        "bottleneck": partial(_bottleneck, getattr(bn, f"move_{name}"), **options),
         "pandas": partial(_pandas, getattr(pd.api.typing.Rolling, name)),
         "polars": partial(_polars, getattr(pl.Series, f"rolling_{name}")),
     }
@@ -270,8 +274,8 @@ COMPARISONS = (
             "polars": lambda d, w: (
                 d.polars["x"].rolling_quantile(0.95, "linear", window_size=w, min_samples=1).to_numpy()
             ),
-        }
-        | _sql("quantile_cont(x, 0.95) OVER w"),
+            **_sql("quantile_cont(x, 0.95) OVER w"),
+        },
         (1.5, 4, 3),
     ),
     Comparison(

@@ -142,7 +142,7 @@ def by_key(df: Any) -> Any:
     import pandas as pd
     from pyspark.sql.streaming import StatefulProcessor
 
-    class LastRows(StatefulProcessor):  # type: ignore[misc]
+    class LastRows(StatefulProcessor):
         def init(self, handle: Any) -> None:
             self._kept = handle.getListState("kept", "x double")
 

@@ -70,7 +70,7 @@ def compiled_table(rows: int, only: set[str]) -> None:
     names = [n for n in compiled_algorithms(sw.sum()) if not only or n in only]
     names += [n for n in compiled_algorithms(sw.max()) if n not in names and (not only or n in only)]
     yardstick = {
-        w: best_seconds(lambda w=w: bottleneck.move_max(x[: rows_for("", w, rows)], w, 1)) / rows_for("", w, rows)
+        w: best_seconds(partial(bottleneck.move_max, x[: rows_for("", w, rows)], w, 1)) / rows_for("", w, rows)
         for w in WINDOWS
     }
     with Progress(console=console, transient=True) as progress:
@@ -143,13 +143,11 @@ def latency_table(slides: int) -> None:
     ):
         for n in (2**10, 2**20):
             latencies = slide_latencies(name, n, slides)
-            mean, median, p99, p9999, most = (
-                latencies.mean(), *np.quantile(latencies, [0.5, 0.99, 0.9999]), latencies.max(),
-            )  # fmt: skip
+            shown = [latencies.mean(), *np.quantile(latencies, [0.5, 0.99, 0.9999]).tolist(), latencies.max()]
             table.add_row(
                 name,
                 f"{n:,}",
-                *(f"{v * 1e6:.2f}" for v in (mean, median, p99, p9999, most)),
+                *(f"{v * 1e6:.2f}" for v in shown),
                 f"{most_combines(name, n):,}",
             )
     console.print(table)
@@ -190,11 +188,13 @@ def most_combines(name: str, n: int) -> int:
         identity = 0.0
         commutative = invertible = True
 
+        @staticmethod
         def combine(a, b):
             nonlocal calls
             calls += 1
             return a + b
 
+        @staticmethod
         def inverse(total, oldest):
             return total - oldest
 

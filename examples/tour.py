@@ -22,8 +22,11 @@ class Vwap(sw.Aggregation):
     commutative = True
 
     # fmt: off
+    @staticmethod
     def lift(price, size): return (price * size, size)
+    @staticmethod
     def combine(a, b):     return (a[0] + b[0], a[1] + b[1])
+    @staticmethod
     def lower(s):          return s[0] / s[1]
     # fmt: on
 
@@ -34,9 +37,11 @@ class Counted(sw.Aggregation):
     selective = commutative = True
     calls = 0
 
+    @staticmethod
     def lift(x):
         return x
 
+    @staticmethod
     def combine(a, b):
         Counted.calls += 1
         return b if b > a else a

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,7 +63,7 @@ def write(folder: Path, rows: int, machines: int, seed: int, console: Console) -
     """Generate so many events into Parquet files, in the memory of one file."""
     folder.mkdir(parents=True)
     counts: Counter[str] = Counter()
-    first, last, overtaken, nulls = None, 0, 0, 0
+    first, last, overtaken, nulls = math.inf, 0, 0, 0
     with bar("generating", rows, console) as advance:
         source = data.machines(machines, seed=seed)
         for number, batch in enumerate(source.batches(rows, ROWS_PER_FILE)):
@@ -70,7 +71,7 @@ def write(folder: Path, rows: int, machines: int, seed: int, console: Console) -
             ts = batch["ts"].cast(pa.int64()).to_numpy()
             latest = np.maximum.accumulate(np.maximum(ts, last))
             overtaken += int((latest > ts).sum())
-            first, last = ts.min() if first is None else min(first, ts.min()), latest[-1]
+            first, last = min(first, ts.min()), latest[-1]
             nulls += pc.sum(pc.is_null(batch["temperature"], nan_is_null=True)).as_py()
             for count in pc.value_counts(batch["machine"]).to_pylist():
                 counts[count["values"]] += count["counts"]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from slidewise import aggregations as _aggregations
 from slidewise.aggregations import *  # noqa: F403
 from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.over import Over
 from slidewise.algorithms import swag
 from slidewise.errors import (
     CompileFallback,
@@ -56,6 +57,7 @@ __all__ = [
     "InvalidInput",
     "LateRow",
     "LawBroken",
+    "Over",
     "Result",
     "SlidewiseError",
     "StateError",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
@@ -11,6 +11,12 @@ from slidewise.display import Table
 from slidewise.errors import InvalidInput
 from slidewise.planner.explain import Explanation, explain_call, explain_choice
 from slidewise.windows.definitions import WindowDefinition
+
+if TYPE_CHECKING:
+    from slidewise.spark.window import SpecifiedOver
+
+    #: Also the type of every option, for `**columns` from a dict: type checkers match its values with all parameters.
+    NewColumn: TypeAlias = Over | SpecifiedOver
 
 #: a frame of any kind: the same kind comes back
 FrameT = TypeVar("FrameT")
@@ -20,22 +26,22 @@ def with_columns(
     data: FrameT,
     /,
     *,
-    partition_by: str | Iterable[str] | None = None,
+    partition_by: str | Iterable[str] | NewColumn | None = None,
     order_by: Any = None,
-    algorithm: str = "auto",
-    threads: int | None = None,
-    engine: Literal["auto", "slidewise", "spark"] | None = None,
-    hot_keys: Literal["auto"] | bool | None = None,
+    algorithm: str | NewColumn = "auto",
+    threads: int | NewColumn | None = None,
+    engine: Literal["auto", "slidewise", "spark"] | NewColumn | None = None,
+    hot_keys: Literal["auto"] | bool | NewColumn | None = None,
     max_delay: Any = None,
     max_ahead: Any = None,
-    emit: Literal["watermark", "arrival", "changes"] | None = None,
-    late: Literal["drop", "revise"] | None = None,
+    emit: Literal["watermark", "arrival", "changes"] | NewColumn | None = None,
+    late: Literal["drop", "revise"] | NewColumn | None = None,
     keep: Any = None,
     forget_after: Any = None,
-    buckets: int | None = None,
-    metrics: str | None = None,
-    checkpoint: str | None = None,
-    **columns: Over,
+    buckets: int | NewColumn | None = None,
+    metrics: str | NewColumn | None = None,
+    checkpoint: str | NewColumn | None = None,
+    **columns: NewColumn,
 ) -> FrameT:
     """Give the data new columns: aggregations over windows. Every input row once, in the input's order.
 
@@ -63,20 +69,19 @@ def with_columns(
         "late": late, "keep": keep, "forget_after": forget_after, "buckets": buckets, "metrics": metrics,
         "checkpoint": checkpoint,
     }  # fmt: skip
-    taken, of_spark = _told_apart("with_columns", options, partition_by, order_by, algorithm, threads)
+    common: dict[str, Any] = {
+        "partition_by": partition_by, "order_by": order_by, "algorithm": algorithm, "threads": threads,
+    }  # fmt: skip
+    taken, of_spark = _told_apart("with_columns", options, common)
     if is_spark(data):
         from slidewise.spark.with_columns import with_columns as on_spark
 
-        _refuse_threads("with_columns", threads)
-        return on_spark(
-            data, columns | taken, partition_by=partition_by, order_by=order_by, algorithm=algorithm, **of_spark
-        )
+        _refuse_threads("with_columns", common.pop("threads"))
+        return on_spark(data, columns | taken, **common, **of_spark)
     from slidewise.columns.with_columns import with_columns as over_columns
 
     _refuse_spark_options("with_columns", of_spark, data)
-    return over_columns(
-        data, columns | taken, partition_by=partition_by, order_by=order_by, threads=threads, algorithm=algorithm
-    )
+    return over_columns(data, columns | taken, **common)
 
 
 def aggregate(
@@ -84,20 +89,20 @@ def aggregate(
     /,
     *,
     window: WindowDefinition | int,
-    partition_by: str | Iterable[str] | None = None,
+    partition_by: str | Iterable[str] | Aggregation | None = None,
     order_by: Any = None,
-    algorithm: str = "auto",
-    threads: int | None = None,
+    algorithm: str | Aggregation = "auto",
+    threads: int | Aggregation | None = None,
     max_delay: Any = None,
     max_ahead: Any = None,
-    emit: Literal["watermark", "arrival", "changes"] | None = None,
-    late: Literal["drop", "revise"] | None = None,
+    emit: Literal["watermark", "arrival", "changes"] | Aggregation | None = None,
+    late: Literal["drop", "revise"] | Aggregation | None = None,
     keep: Any = None,
     forget_after: Any = None,
-    buckets: int | None = None,
-    slices: bool | None = None,
-    metrics: str | None = None,
-    checkpoint: str | None = None,
+    buckets: int | Aggregation | None = None,
+    slices: bool | Aggregation | None = None,
+    metrics: str | Aggregation | None = None,
+    checkpoint: str | Aggregation | None = None,
     **columns: Aggregation,
 ) -> FrameT:
     """Aggregate over a window with a slide: one row per key and slide, key by key, in the order of the slides.
@@ -121,32 +126,19 @@ def aggregate(
         "forget_after": forget_after, "buckets": buckets, "slices": slices, "metrics": metrics,
         "checkpoint": checkpoint,
     }  # fmt: skip
-    taken, of_spark = _told_apart("aggregate", options, partition_by, order_by, algorithm, threads)
+    common: dict[str, Any] = {
+        "partition_by": partition_by, "order_by": order_by, "algorithm": algorithm, "threads": threads,
+    }  # fmt: skip
+    taken, of_spark = _told_apart("aggregate", options, common)
     if is_spark(data):
         from slidewise.spark.aggregate import aggregate as on_spark
 
-        _refuse_threads("aggregate", threads)
-        return on_spark(
-            data,
-            columns | taken,
-            partition_by=partition_by,
-            order_by=order_by,
-            window=window,
-            algorithm=algorithm,
-            **of_spark,
-        )
+        _refuse_threads("aggregate", common.pop("threads"))
+        return on_spark(data, columns | taken, window=window, **common, **of_spark)
     from slidewise.columns.aggregate import aggregate as over_columns
 
     _refuse_spark_options("aggregate", of_spark, data)
-    return over_columns(
-        data,
-        columns | taken,
-        partition_by=partition_by,
-        order_by=order_by,
-        window=window,
-        threads=threads,
-        algorithm=algorithm,
-    )
+    return over_columns(data, columns | taken, window=window, **common)
 
 
 @overload
@@ -224,11 +216,10 @@ def is_spark(data: Any) -> bool:
 
 
 def _told_apart(
-    what: str, options: Mapping[str, Any], partition_by: Any, order_by: Any, algorithm: Any, threads: Any
+    what: str, options: Mapping[str, Any], common: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """New columns that have the name of an option of Spark's, and the options that were given."""
-    parameters = {"partition_by": partition_by, "order_by": order_by, "algorithm": algorithm, "threads": threads}
-    for name, given in parameters.items():
+    for name, given in common.items():
         if _is_expression(given):
             raise InvalidInput(
                 f"{what}: {name}= is a parameter, and no new column can be named so, got {given!r}. Give the column "

@@ -4,6 +4,7 @@ import datetime
 import sys
 import textwrap
 import types
+from typing import Any
 
 import numpy as np
 import pytest
@@ -59,7 +60,7 @@ def changing(monkeypatch):
     """A class whose lift reads a factor of 2, and what makes it 3."""
 
     def make(read):
-        module = types.ModuleType("mylib")
+        module: Any = types.ModuleType("mylib")
         module.inner, module.np = types.ModuleType("mylib.inner"), np
         exec(MODULE, module.__dict__)
         monkeypatch.setitem(sys.modules, "mylib", module)
@@ -164,15 +165,17 @@ def test_an_aggregation_whose_function_is_replaced_is_another_one():
     class Mine(sw.Aggregation):
         identity = 0.0
 
+        @staticmethod
         def lift(x):
             return x * 2.0
 
+        @staticmethod
         def combine(a, b):
             return a + b
 
     for way in WAYS:
         assert way(Mine) == (X * 2).tolist()
-    Mine.lift = staticmethod(lambda x: x * 3.0)
+    Mine.lift = staticmethod(lambda x: x * 3.0)  # type: ignore[method-assign]
     for way in WAYS:
         assert way(Mine) == (X * 3).tolist(), way.__name__
 
@@ -185,6 +188,7 @@ def test_what_is_made_for_an_object_tells_it_from_others():
             self.identity = start
             super().__init__(*columns)
 
+        @staticmethod
         def combine(a, b):
             return a + b
 
@@ -198,6 +202,7 @@ def test_what_is_made_for_an_object_tells_it_from_others():
             self.lift = lambda x: x * by
             super().__init__(*columns)
 
+        @staticmethod
         def combine(a, b):
             return a + b
 

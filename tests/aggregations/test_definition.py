@@ -16,6 +16,45 @@ def test_lift_with_self_is_refused_when_the_class_is_written():
                 return x
 
 
+def test_the_decorator_may_be_left_out():
+    """Plain functions and static methods are the same aggregation, down to its state."""
+
+    class Plain(sw.Aggregation):
+        name = "mean"
+        identity = (0.0, 0)
+
+        def lift(x):  # noqa: N805
+            return (x, 1)
+
+        def combine(a, b):  # noqa: N805
+            return (a[0] + b[0], a[1] + b[1])  # type: ignore[index]  # type checkers do want the decorator
+
+        def lower(s):  # noqa: N805
+            return s[0] / s[1]  # type: ignore[index]
+
+    class Static(sw.Aggregation):
+        name = "mean"
+        identity = (0.0, 0)
+
+        @staticmethod
+        def lift(x):
+            return (x, 1)
+
+        @staticmethod
+        def combine(a, b):
+            return (a[0] + b[0], a[1] + b[1])
+
+        @staticmethod
+        def lower(s):
+            return s[0] / s[1]
+
+    x = np.array([3.0, 1.0, 5.0])
+    assert sw.rolling(x, Plain(), 2).tolist() == sw.rolling(x, Static(), 2).tolist() == [3.0, 2.0, 3.0]
+    s = sw.swag("daba_lite", Plain())
+    s.insert(3.0)
+    assert sw.swag("daba_lite", Static()).from_bytes(s.to_bytes()).query() == 3.0
+
+
 def test_a_class_without_combine_is_refused():
     class Nothing(sw.Aggregation):
         identity = 0
@@ -29,6 +68,7 @@ def test_invertible_without_inverse_is_refused():
         identity = 0
         invertible = True
 
+        @staticmethod
         def combine(a, b):
             return a + b
 
@@ -40,6 +80,7 @@ def test_shortcuts_are_not_inherited():
     """A subclass computes something else: what is true of Max's results, and Spark's call for it, is not of its own."""
 
     class Second(Max):
+        @staticmethod
         def lower(s):
             return s - 1
 

@@ -75,6 +75,7 @@ def test_pickled(aggregation):
 class Concatenation(sw.Aggregation):
     size_preserving = False
 
+    @staticmethod
     def combine(a, b):
         return a + b
 
@@ -110,9 +111,11 @@ def test_a_changed_operand_is_found():
     class Careless(sw.Aggregation):
         size_preserving = False
 
+        @staticmethod
         def lift(x):
             return [x]
 
+        @staticmethod
         def combine(a, b):
             a.extend(b)
             return a
@@ -127,9 +130,11 @@ def test_commutative_for_single_rows_only():
         commutative = True
         associative = False
 
+        @staticmethod
         def lift(x):
             return (1, x)
 
+        @staticmethod
         def combine(a, b):
             return (a[0] + b[0], a[1] * a[0] + b[1] * b[0] * a[0])
 
@@ -139,6 +144,7 @@ def test_commutative_for_single_rows_only():
 
 def test_hints():
     class Largest(sw.Aggregation):
+        @staticmethod
         def combine(a, b):
             return b if b > a else a
 
@@ -164,12 +170,15 @@ def test_an_inverse_that_rounds_is_not_exact():
         invertible = True
         exactly_invertible = True
 
+        @staticmethod
         def lift(x):
             return float(x)
 
+        @staticmethod
         def combine(a, b):
             return a + b
 
+        @staticmethod
         def inverse(total, oldest):
             return total - oldest
 

@@ -110,12 +110,15 @@ def test_partials_of_changing_length_are_told_in_words():
     class Collected(sw.Aggregation):
         identity = ()
 
+        @staticmethod
         def lift(x):
             return (x,)
 
+        @staticmethod
         def combine(a, b):
             return a + b
 
+        @staticmethod
         def lower(s):
             return len(s)
 

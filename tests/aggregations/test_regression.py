@@ -1,6 +1,7 @@
 """regr_* and covar_pop: Spark's values, and those of DuckDB over every kind of frame."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ NAMES = [
     "regr_r2", "covar_pop",
 ]  # fmt: skip
 #: pairs (y, x), and what Spark 4.3.0 gives for them, in the order of NAMES
-BY_SPARK = {
+BY_SPARK: dict[str, Any] = {
     "usual": (
         [(1, 2), (2, 4.5), (3, 5), (None, 1), (1, None)],
         [3, 11.5 / 3, 2.0, 31 / 6, 2.0, 3.0, 0.5806451612903226, -0.22580645161290347, 0.870967741935484, 1.0],

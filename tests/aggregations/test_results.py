@@ -6,6 +6,7 @@ import statistics
 from collections import Counter
 from datetime import date, timedelta
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ def mode(xs):
     return min(x for x in counts if counts[x] == max(counts.values()))
 
 
-ORACLES = {
+ORACLES: dict[str, Any] = {
     "count": len,
     "sum": math.fsum,
     "avg": statistics.fmean,

@@ -76,6 +76,7 @@ def test_aggregation_conforms_on_every_fifo_algorithm(entry):
 class Plain(sw.Aggregation):
     """Declares nothing but what is true of every combine."""
 
+    @staticmethod
     def combine(a, b):
         return a + b
 

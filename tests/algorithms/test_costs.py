@@ -40,10 +40,12 @@ class CountingSum(sw.Aggregation):
     invertible = True
     exactly_invertible = True
 
+    @staticmethod
     def combine(a, b):
         Calls.combine += 1
         return a + b
 
+    @staticmethod
     def inverse(total, oldest):
         Calls.inverse += 1
         return total - oldest
@@ -54,6 +56,7 @@ class CountingMax(sw.Aggregation):
     commutative = True
     selective = True
 
+    @staticmethod
     def combine(a, b):
         Calls.combine += 1
         return b if b > a else a
@@ -300,9 +303,11 @@ def test_evicted_values_are_not_kept_alive(cost):
 class Keeper(CountingSum):
     """The partial is the youngest value itself, so that what stays alive is what the structure keeps."""
 
+    @staticmethod
     def combine(a, b):
         return b
 
+    @staticmethod
     def inverse(total, oldest):
         return total
 
@@ -322,8 +327,8 @@ def most_moves(monkeypatch, name, n, runs=()):
 
         return counted
 
-    for operation in ("append", "put", "drop"):
-        monkeypatch.setattr(storage, operation, counting(getattr(storage, operation)))
+    for name_of in ("append", "put", "drop"):
+        monkeypatch.setattr(storage, name_of, counting(getattr(storage, name_of)))
     build_swag_class.cache_clear()  # so that the clones are bound to the counting functions
     s = sw.swag(name, CountingSum())
     grow, shrink = (lambda: s.insert(1)), s.evict

@@ -23,9 +23,11 @@ from slidewise.templates.interpret import build_swag_class
 class Ends(sw.Aggregation):
     """Partials that are tuples: the number of values, the oldest and the youngest."""
 
+    @staticmethod
     def lift(x):
         return (1, x, x)
 
+    @staticmethod
     def combine(a, b):
         return (a[0] + b[0], a[1], b[2])
 
@@ -35,6 +37,7 @@ class Counting(sw.Aggregation):
 
     calls = 0
 
+    @staticmethod
     def combine(a, b):
         Counting.calls += 1
         return a + b
@@ -45,12 +48,15 @@ class Above(sw.Aggregation):
 
     unary_lower = False
 
+    @staticmethod
     def lift(x):
         return (x,)
 
+    @staticmethod
     def combine(a, b):
         return a + b
 
+    @staticmethod
     def lower(values, bound):
         return sum(v > bound for v in values)
 
@@ -369,6 +375,7 @@ def test_values_that_have_left_are_let_go():
             self.n = n
 
     class First(sw.Aggregation):
+        @staticmethod
         def combine(a, b):
             return a
 

@@ -183,12 +183,15 @@ class Join(sw.Aggregation):
 
     identity = (1, 0)
 
+    @staticmethod
     def lift(x):
         return (7, int(x))
 
+    @staticmethod
     def combine(a, b):
         return ((a[0] * b[0]) % 1000003, (a[1] * b[0] + b[1]) % 1000003)
 
+    @staticmethod
     def lower(p):
         return p[1]
 

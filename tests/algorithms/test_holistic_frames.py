@@ -216,10 +216,10 @@ def test_replacement_spares_about_half_of_the_selections():
 class Lookups(list):
     """Values that count how often one is looked at."""
 
-    count = 0
+    looks = 0
 
     def __getitem__(self, row):
-        self.count += 1
+        self.looks += 1
         return super().__getitem__(row)
 
 
@@ -250,7 +250,7 @@ def test_reuse_and_replacement_look_at_fewer_values(kind, most):
         for start in range(n - w):
             index.move(start, start + w)
             index.kth(w // 2)
-        looks[variant] = index.values.count / (n - w) / w
+        looks[variant] = index.values.looks / (n - w) / w
         work[variant] = index.visits / (n - w) / w
     assert all(looks[variant] <= most[variant] for variant in most), looks
     assert all(work[variant] <= looks[variant] <= work[variant] + 0.3 for variant in most), (work, looks)  # and pivots

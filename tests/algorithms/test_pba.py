@@ -55,6 +55,7 @@ def test_the_main_thread_does_at_most_three_combines_per_slide(n):
     class Total(Aggregation):
         identity = 0
 
+        @staticmethod
         def combine(a, b):
             name = threading.current_thread().name
             calls[name] = calls.get(name, 0) + 1
@@ -87,6 +88,7 @@ def test_the_main_thread_goes_on_while_the_second_one_works():
     class Held(Aggregation):
         identity = ""
 
+        @staticmethod
         def combine(a, b):
             if threading.current_thread().name == "slidewise-pba":
                 assert go.wait(10)
@@ -110,6 +112,7 @@ def test_any_timing_gives_the_same_answers(slow):
     class Slow(Aggregation):
         identity = ""
 
+        @staticmethod
         def combine(a, b):
             second = threading.current_thread().name == "slidewise-pba"
             if slow == "both" or second == (slow == "second"):
@@ -164,6 +167,7 @@ def test_saving_waits_for_the_second_thread():
     class Slow(Aggregation):
         identity = ""
 
+        @staticmethod
         def combine(a, b):
             if threading.current_thread().name == "slidewise-pba":
                 time.sleep(0.005)
@@ -181,6 +185,7 @@ def test_a_failure_of_the_second_thread_reaches_the_caller():
     class Fails(Aggregation):
         identity = 0
 
+        @staticmethod
         def combine(a, b):
             if threading.current_thread().name == "slidewise-pba":
                 raise ArithmeticError("no sum today")

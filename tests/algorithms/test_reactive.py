@@ -257,6 +257,7 @@ def test_ranges_include_both_ends_and_take_an_argument():
     class Nth(Concat):
         unary_lower = False
 
+        @staticmethod
         def lower(text, n=0):
             return text[n]
 
@@ -299,6 +300,7 @@ def test_evicted_values_are_let_go():
             Box.alive -= 1
 
     class Youngest(sw.Aggregation):
+        @staticmethod
         def combine(a, b):
             return b
 

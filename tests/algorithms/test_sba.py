@@ -20,6 +20,7 @@ class Counted(Aggregation):
     identity = 0
     calls = 0
 
+    @staticmethod
     def combine(a, b):
         Counted.calls += 1
         return a + b
@@ -135,6 +136,7 @@ class TestAnswers:
             pass
 
         class Last(Aggregation):
+            @staticmethod
             def combine(a, b):
                 return b
 

@@ -68,12 +68,15 @@ def test_an_own_lower_takes_its_arguments():
     class Scaled(sw.Aggregation):
         unary_lower = False
 
+        @staticmethod
         def lift(x):
             return x
 
+        @staticmethod
         def combine(a, b):
             return a + b
 
+        @staticmethod
         def lower(s, factor=1, shift=0):
             return s * factor + shift
 

@@ -15,6 +15,7 @@ class Counted(sw.Aggregation):
 
     calls = 0
 
+    @staticmethod
     def combine(a, b):
         Counted.calls += 1
         return a + b
@@ -25,6 +26,7 @@ class CountedSum(sw.Aggregation):
 
     commutative = True
 
+    @staticmethod
     def combine(a, b):
         Counted.calls += 1
         return a + b

@@ -1,6 +1,7 @@
 """No drift: a value that has left the window has left no trace, however large it was."""
 
 import os
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ def poisoned():
 X, CLEAN = poisoned()
 #: recalculated with NumPy, for some of the rows whose windows hold ordinary values only, the last one among them
 ROWS = np.append(np.flatnonzero(CLEAN & (np.arange(N) >= SIZE))[:: max(1, N // 2000)], N - 1)
-NUMPY = {"sum": np.sum, "avg": np.mean, "stddev": lambda w: np.std(w, ddof=1), "var_pop": np.var}
+NUMPY: dict[str, Any] = {"sum": np.sum, "avg": np.mean, "stddev": lambda w: np.std(w, ddof=1), "var_pop": np.var}
 
 
 @pytest.mark.covering(1)

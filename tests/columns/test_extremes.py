@@ -151,7 +151,7 @@ def close(found, wanted):
     if isinstance(found, float) and math.isfinite(wanted):
         return math.isclose(found, wanted, rel_tol=1e-14, abs_tol=1e-300)
     if isinstance(found, Decimal) and isinstance(wanted, Fraction):  # a mean, rounded to its scale
-        return abs(Fraction(found) - wanted) <= Fraction(1, 2) * Fraction(10) ** found.as_tuple().exponent
+        return abs(Fraction(found) - wanted) <= Fraction(1, 2) * Fraction(10) ** int(found.as_tuple().exponent)
     return cell(found) == cell(wanted)
 
 
@@ -257,9 +257,9 @@ def test_an_order_of_text_is_to_be_parsed(kind):
     for window in (sw.time("1d"), sw.time(5), sw.range_between(-1, 0)):
         with pytest.raises(sw.InvalidInput, match=message):
             sw.with_columns(table, order_by="day", n=sw.count().over(window))
-    for window in (sw.time("1d", every="1d"), sw.rows(2, every="1d"), sw.delta("day", 5, every=2)):
+    for slide in (sw.time("1d", every="1d"), sw.rows(2, every="1d"), sw.delta("day", 5, every=2)):
         with pytest.raises(sw.InvalidInput, match=message):
-            sw.aggregate(table, order_by="day", window=window, n=sw.count())
+            sw.aggregate(table, order_by="day", window=slide, n=sw.count())
     with pytest.raises(sw.InvalidInput, match="text: parse it"):
         sw.Window(sw.count(), sw.time("1d")).push(1, time="2024-01-01")
 

@@ -127,7 +127,7 @@ def test_quantiles_of_all_small_sizes_and_windows(kind):
         for w in range(1, 11):
             for (method, q), rule in RULES.items():
                 result = holistic.quantile_rows(values, w, q, method)
-                check(result, values, *trailing(n, w), lambda f, rule=rule: expected_quantile(f, rule))
+                check(result, values, *trailing(n, w), expected=lambda f, rule=rule: expected_quantile(f, rule))
 
 
 @pytest.mark.covering(1)
@@ -256,8 +256,8 @@ def test_distinct_values_and_modes_of_rows(kind):
     values = data(kind)
     for w in (1, 2, 7, 32, 33, 101, 5000):
         bounds = trailing(N, w)
-        check(holistic.count_distinct_rows(values, w), values, *bounds, expected_distinct)
-        check(holistic.mode_rows(values, w), values, *bounds, expected_mode)
+        check(holistic.count_distinct_rows(values, w), values, *bounds, expected=expected_distinct)
+        check(holistic.mode_rows(values, w), values, *bounds, expected=expected_mode)
 
 
 @pytest.mark.covering(1)
@@ -365,7 +365,9 @@ def test_without_the_compiler_the_results_are_the_same(monkeypatch):
         values = data(kind, 120)
         for moves in ("time", "anywhere"):
             bounds = frames(moves, 120)
-            cases += [lambda v=values, b=bounds, r=r: holistic.quantile(v, *b, r[1], r[0]) for r in RULES]
+            cases += [
+                lambda v=values, b=bounds, r=r: holistic.quantile(v, *b, fraction=r[1], method=r[0]) for r in RULES
+            ]
             cases += [
                 lambda v=values, b=bounds: holistic.count_distinct(v, *b),
                 lambda v=values, b=bounds: holistic.mode(v, *b),

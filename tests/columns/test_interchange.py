@@ -1,5 +1,7 @@
 """Every kind of frame: in, and out in kind."""
 
+from typing import Any
+
 import duckdb
 import numpy as np
 import pandas as pd
@@ -73,7 +75,8 @@ def test_anything_with_a_stream_of_arrow_comes_in():
         def __arrow_c_stream__(self, schema=None):
             return arrow().__arrow_c_stream__(schema)
 
-    assert sw.with_columns(Stream(), **CALL, **COLUMNS)["s"].to_pylist() == EXPECTED["s"]
+    stream: Any = Stream()
+    assert sw.with_columns(stream, **CALL, **COLUMNS)["s"].to_pylist() == EXPECTED["s"]
 
 
 def test_a_pandas_index_survives_and_integers_with_nulls_stay_exact():
@@ -231,7 +234,7 @@ def exotic_frame(made=pd.DataFrame):
         "category": pd.Categorical(["b", None, "a"], ["b", "a"], ordered=True),
         "zoned": pd.to_datetime(["2024-01-01", None, "2024-01-02"]).tz_localize("Europe/Vienna"),
         "nullable": pd.array([1, None, 3], "Int8"),
-        "arrow": pd.array([[1], None, []], pd.ArrowDtype(pa.list_(pa.int8()))),
+        "arrow": pd.Series([[1], None, []], dtype=pd.ArrowDtype(pa.list_(pa.int8()))).array,
         "lists": pd.Series([[1], None, {}]),
         ("a", "pair"): [1, 2, 3],
         7: [1, 2, 3],
@@ -250,7 +253,7 @@ def test_columns_of_pandas_that_nobody_reads_are_those_that_came():
 
 
 def test_a_subclass_of_pandas_frames_stays_one():
-    frame = exotic_frame(MyFrame)
+    frame: Any = exotic_frame(MyFrame)
     frame.unit, frame.attrs = "m", {"from": "a file"}
     out = sw.with_columns(frame, s=sw.sum("x").over(sw.rows(2)))
     assert type(out) is MyFrame
@@ -317,7 +320,7 @@ def test_arrays_of_a_dict_that_nobody_reads_are_those_that_came():
 
 # ---- kinds of columns that are read
 def test_nullable_and_arrow_columns_of_pandas_give_columns_of_their_kind():
-    plain = {"x": [1.5, None, float("nan")], "w": ["a", None, "b"]}
+    plain: dict[str, Any] = {"x": [1.5, None, float("nan")], "w": ["a", None, "b"]}
     frame = pd.DataFrame(
         {
             "f": pd.arrays.FloatingArray(np.array([1.5, 0, np.nan]), np.array([False, True, False])),

@@ -1,5 +1,7 @@
 """Several aggregations in one pass give what each gives alone."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from support.tiers import in_full
@@ -7,6 +9,7 @@ from support.tiers import in_full
 import slidewise as sw
 from slidewise.aggregations.base import Aggregation
 from slidewise.columns import evaluate, fused, threads
+from slidewise.columns.threads import compute_keys
 
 RNG = np.random.default_rng(29)
 
@@ -15,12 +18,15 @@ class Spread(Aggregation):
     identity = (-np.inf, np.inf)
     commutative = True
 
+    @staticmethod
     def lift(x):
         return (x * 1.0, x * 1.0)
 
+    @staticmethod
     def combine(a, b):
         return (max(a[0], b[0]), min(a[1], b[1]))
 
+    @staticmethod
     def lower(s):
         return s[0] - s[1]
 
@@ -51,7 +57,7 @@ VALUES = {
 @pytest.fixture
 def passes(monkeypatch):
     """The aggregations of each pass over the rows."""
-    made, compute = [], evaluate.compute_keys
+    made, compute = [], compute_keys
 
     def counting(aggregations, *rest):
         made.append([aggregation.name for aggregation in aggregations])
@@ -87,7 +93,7 @@ def check(alone, together, columns, data):
 def test_trailing_rows(monkeypatch, kind, rows):
     data = {"x": VALUES[kind](rows)}
     columns = columns_of(WINDOWS)
-    check(*both(monkeypatch, data, columns), columns, data)
+    check(*both(monkeypatch, data, columns), columns=columns, data=data)
 
 
 @pytest.mark.full
@@ -97,12 +103,15 @@ def test_keys(monkeypatch, kind, number):
     monkeypatch.setattr(threads, "CHUNK", 500)
     data = {"x": VALUES[kind](3000), "key": RNG.integers(0, 7, 3000)}
     columns = columns_of([*WINDOWS[1:3], *BETWEEN])
-    check(*both(monkeypatch, data, columns, partition_by="key", threads=number), columns, data)
+    check(*both(monkeypatch, data, columns, partition_by="key", threads=number), columns=columns, data=data)
 
 
 def test_one_pass_for_a_window(monkeypatch, passes):
     monkeypatch.setattr(fused, "MANY", 0)
-    data = {"x": np.ma.masked_array(VALUES["floats"](500), RNG.random(500) < 0.1), "y": np.arange(500.0)}
+    data: dict[str, Any] = {
+        "x": np.ma.masked_array(VALUES["floats"](500), RNG.random(500) < 0.1),
+        "y": np.arange(500.0),
+    }
     columns = {f"{a.name} {w}": a.over(sw.rows(w)) for a in AGGREGATIONS for w in (9, 10)}
     sw.with_columns(data, **columns, other=sw.max("y").over(sw.rows(9)), middle=sw.median("x").over(sw.rows(9)))
     # rows without nulls are not the last n of the table: standard deviations are not always defined there
@@ -133,9 +142,11 @@ def test_what_cannot_be_compiled_runs_alone(monkeypatch):
     class Text(Aggregation):
         identity = 0.0
 
+        @staticmethod
         def lift(x):
             return float(str(x))  # numba has no str of a float
 
+        @staticmethod
         def combine(a, b):
             return a + b
 

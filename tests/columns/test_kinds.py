@@ -3,6 +3,7 @@ comes back as it was."""
 
 import datetime as dt
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,7 @@ DAY = dt.date(2024, 1, 1)
 NOON = dt.datetime(2024, 1, 1, 12)
 
 #: a few values of every type, none of them null
-TYPES = {
+TYPES: dict[str, Any] = {
     "int8": (pa.int8(), [3, -1, 2]),
     "int16": (pa.int16(), [3, -1, 2]),
     "int32": (pa.int32(), [3, -1, 2]),

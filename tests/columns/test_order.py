@@ -3,6 +3,7 @@
 import datetime as dt
 import math
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from slidewise.columns.sorting import OrderColumn, arrange, radix_sort, sortable
 RNG = np.random.default_rng(11)
 
 #: few values of every type that can be a key and can be ordered, in ascending order
-ASCENDING = {
+ASCENDING: dict[str, Any] = {
     "int8": (pa.int8(), [-128, -1, 0, 127]),
     "int64": (pa.int64(), [-(2**63), -5, 0, 7, 2**63 - 1]),
     "uint32": (pa.uint32(), [0, 1, 2**32 - 1]),

@@ -111,9 +111,11 @@ def test_an_aggregation_that_numba_cannot_compile_runs_interpreted_and_says_so()
     class Letters(sw.Aggregation):
         identity = ""
 
+        @staticmethod
         def lift(x):
             return f"{x:.0f}"
 
+        @staticmethod
         def combine(a, b):
             return a + b
 

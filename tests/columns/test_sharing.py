@@ -9,6 +9,7 @@ from support.tiers import in_full
 
 import slidewise as sw
 from slidewise.columns import arranged, evaluate, sorting, threads
+from slidewise.columns.threads import compute_keys
 
 RNG = np.random.default_rng(11)
 COUNT = 3000
@@ -74,7 +75,7 @@ def test_what_is_derived_equals_recalculation(name):
 
 def test_equal_and_related_aggregates_are_computed_once(monkeypatch):
     computed = []
-    compute = evaluate.compute_keys
+    compute = compute_keys
 
     def counting(aggregations, *rest):
         computed.extend(aggregation.name for aggregation in aggregations)

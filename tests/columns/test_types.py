@@ -208,6 +208,7 @@ def test_an_own_aggregation_sees_python_values_of_other_types():
         selective = True
         keeps_type = True
 
+        @staticmethod
         def combine(a, b):
             return b if len(b) > len(a) else a
 
@@ -222,6 +223,7 @@ class Longest(sw.Aggregation):
 
     identity = ""
 
+    @staticmethod
     def combine(a, b):
         return a if len(a) >= len(b) else b
 
@@ -231,9 +233,11 @@ class Extent(sw.Aggregation):
 
     result_fields = ("least", "length")
 
+    @staticmethod
     def lift(x):
         return (x, len(x))
 
+    @staticmethod
     def combine(a, b):
         return (min(a[0], b[0]), a[1] + b[1])
 

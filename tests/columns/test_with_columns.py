@@ -89,6 +89,7 @@ class Joined(sw.Aggregation):
 
     identity = 0
 
+    @staticmethod
     def combine(a, b):
         return a + b
 
@@ -97,7 +98,7 @@ def same(a, b):
     if isinstance(a, float) and isinstance(b, float):
         return a == b or (a != a and b != b) or abs(a - b) <= 1e-9 * max(1.0, abs(a), abs(b))
     if isinstance(a, dict | list) and type(a) is type(b) and len(a) == len(b):
-        pairs = zip(a.values(), b.values(), strict=True) if isinstance(a, dict) else zip(a, b, strict=True)
+        pairs = zip(*(x.values() if isinstance(x, dict) else x for x in (a, b)), strict=True)
         return all(same(x, y) for x, y in pairs)
     return a == b and (a is None) == (b is None)
 
@@ -203,6 +204,7 @@ def test_where_leaves_rows_out_but_they_count_in_the_window():
 
 def test_an_aggregation_without_identity_runs_interpreted_and_says_so():
     class Total(sw.Aggregation):
+        @staticmethod
         def combine(a, b):
             return a + b
 

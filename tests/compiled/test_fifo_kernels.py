@@ -7,6 +7,7 @@ import math
 import os
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import warnings
@@ -44,9 +45,11 @@ class Total(sw.Aggregation):
     identity = 0
     invertible = True
 
+    @staticmethod
     def combine(a, b):
         return a + b
 
+    @staticmethod
     def inverse(total, oldest):
         return total - oldest
 
@@ -56,15 +59,19 @@ class Latest(sw.Aggregation):
 
     identity = (False, 0.0)
 
+    @staticmethod
     def lift(value, weight):
         return (value > 0, weight)
 
+    @staticmethod
     def combine(a, b):
         return b if b[0] else a
 
+    @staticmethod
     def lower(s):
         return s[1]
 
+    @staticmethod
     def defined(s):
         return s[0]
 
@@ -327,7 +334,7 @@ def test_without_a_place_for_the_cache_everything_still_runs(tmp_path):
 
 def test_a_directory_that_numba_made_anew_is_taken(tmp_path, monkeypatch):
     """A cleaner of temporary files took it under a process, for which numba made another, as readable as any."""
-    monkeypatch.setattr(cache.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     directory = Path(cache.private_directory())
     directory.chmod(0o755)
     assert cache.private_directory() == str(directory)

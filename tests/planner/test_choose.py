@@ -3,6 +3,7 @@
 import contextlib
 import io
 import sys
+from typing import Any
 
 import pytest
 
@@ -90,6 +91,7 @@ def test_a_non_associative_aggregation_is_recalculated():
         identity = 0.0
         associative = False
 
+        @staticmethod
         def combine(a, b):
             return a - b
 
@@ -112,7 +114,7 @@ def test_explain_warns_of_partials_that_grow():
 
 def test_explain_refuses_what_is_not_an_aggregation_over_a_window():
     with pytest.raises(sw.InvalidInput, match="takes an aggregation and a window"):
-        sw.explain(sw.rows(3), sw.max())
+        sw.explain(sw.rows(3), sw.max())  # type: ignore[call-overload]
 
 
 def test_tables_list_the_whole_registry():
@@ -146,7 +148,7 @@ def shown(value):
 
 def test_a_console_shows_tables_and_not_how_they_are_made(monkeypatch):
     monkeypatch.setattr("builtins._", None, raising=False)  # where a console keeps the last value
-    calls = [
+    calls: list[Any] = [
         sw.explain(sw.max(), sw.rows(1000)),
         sw.explain({"peak": sw.max("x").over(9)}),
         sw.explain({"x": [1, 2]}, peak=sw.max("x").over(9)),

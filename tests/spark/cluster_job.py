@@ -25,12 +25,15 @@ class Vwap(sw.Aggregation):
     identity = (0.0, 0.0)
     commutative = True
 
+    @staticmethod
     def lift(price, size):
         return (price * size, size)
 
+    @staticmethod
     def combine(a, b):
         return (a[0] + b[0], a[1] + b[1])
 
+    @staticmethod
     def lower(s):
         return s[0] / s[1]
 
@@ -51,6 +54,7 @@ class DiesOnce(sw.Aggregation):
 
         self.lift = lift
 
+    @staticmethod
     def combine(a, b):
         return max(a, b)
 

@@ -10,12 +10,13 @@ from examples.demo import events, features, race, session, stream
 
 
 def test_features_are_written_and_equal_sparks_own(spark, tmp_path):
-    console = Console(file=io.StringIO(), width=140)
+    output = io.StringIO()
+    console = Console(file=output, width=140)
     events.write(tmp_path / "events", 3_000, 5, 1, console)
     readings = events.read(spark, tmp_path / "events")
 
     console.print(features.listed(readings))
-    listed = console.file.getvalue()
+    listed = output.getvalue()
     for name in features.FEATURES:
         assert name in listed
     assert listed.count("can too") == len(features.COMMON)
@@ -28,7 +29,7 @@ def test_features_are_written_and_equal_sparks_own(spark, tmp_path):
     assert set(features.FEATURES) < set(written.column_names)
 
     console.print(race.run(spark, readings, tmp_path / "race", console))
-    assert "all 24,000 values are the same" in console.file.getvalue()
+    assert "all 24,000 values are the same" in output.getvalue()
 
 
 @pytest.fixture
@@ -43,11 +44,12 @@ def micros(spark):
 
 @pytest.mark.soak
 def test_a_stream_that_is_killed_gives_the_rows_of_the_batch(spark, micros, tmp_path):
-    console = Console(file=io.StringIO(), width=100)
+    output = io.StringIO()
+    console = Console(file=output, width=100)
     plant = events.write(tmp_path / "events", 5_000, 5, 1, console)
     features.write(spark, events.read(spark, plant.path), tmp_path / "features", console)
     console.print(stream.run(plant, tmp_path / "features", tmp_path / "stream", "local[2]", console, files=4))
-    shown = console.file.getvalue()
+    shown = output.getvalue()
     assert "Killed with SIGKILL" in shown
     assert "6 micro-batches: 5,001 rows in, 5,000 out, 0 late" in shown
     assert "0 of 5,000 rows differ from those of the batch, and none came twice." in shown

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pytest
 
@@ -135,7 +137,7 @@ def _close(a: pa.ChunkedArray, b: pa.ChunkedArray) -> bool:
 
 # ---- large keys
 def test_how_far_frames_reach():
-    reach = measure_halo([sw.rows(10), sw.rows_between(-3, 7), sw.time("1h"), sw.range_between("-1m", "2h")])
+    reach: Any = measure_halo([sw.rows(10), sw.rows_between(-3, 7), sw.time("1h"), sw.range_between("-1m", "2h")])
     assert (reach.rows_before, reach.rows_after) == (9, 7)
     assert (str(reach.before), str(reach.after)) == ("1h", "2h")
     for window in (RUNNING, sw.rows(9, every=3), sw.groups_between(-1, 0), sw.time("1 month"), sw.delta("x", 3)):

@@ -165,8 +165,8 @@ def test_other_orders_and_no_order(monkeypatch):
     down = table.take(np.lexsort((-table["at"].to_numpy(), table["key"].to_numpy())))
     check(down, sw.time(30, every=sw.rows(4)), RESULTS, order_by=sw.desc("at"))
     floats = table.set_column(1, "at", pa.array(table["at"].to_numpy() / 7))
-    for window in (sw.time(1.5, every=0.4), sw.rows(3, every=sw.time(0.7)), sw.delta("at", 1.3, every=0.6)):
-        check(floats, window, RESULTS)
+    for by_floats in (sw.time(1.5, every=0.4), sw.rows(3, every=sw.time(0.7)), sw.delta("at", 1.3, every=0.6)):
+        check(floats, by_floats, RESULTS)
     days = table.set_column(1, "at", table["at"].cast(pa.int32()).cast(pa.date32()))
     check(days, sw.time("7d", every="2d", offset="1d"), RESULTS)
 
@@ -269,12 +269,15 @@ def of_a_notebook():
         identity = (np.inf, -np.inf)
         commutative = True
 
+        @staticmethod
         def lift(x):
             return (x, x)
 
+        @staticmethod
         def combine(a, b):
             return (min(a[0], b[0]), max(a[1], b[1]))
 
+        @staticmethod
         def lower(s):
             return s[1] - s[0]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from support.tiers import on_both
@@ -51,7 +52,7 @@ def test_only_the_columns_that_are_read_go_to_python(session, capsys):
 
 def test_equal_specs_are_sorted_once_and_equal_keys_shuffled_once(spark, capsys):
     first = SpecifiedOver(sw.median("x").over(sw.rows(3)), ("k",), (sw.asc("id"),))
-    made = {
+    made: dict[str, Any] = {
         "a": first,
         "b": SpecifiedOver(sw.median("x").over(sw.rows(3)), ("s",), (sw.asc("id"),)),
         "c": SpecifiedOver(sw.median("x").over(sw.rows(5)), ("k",), (sw.desc("id"),)),
@@ -147,21 +148,26 @@ def test_aggregations_of_a_notebook_travel_by_value(session):
     class Range(sw.Aggregation):
         identity = (2**60, -(2**60))
 
+        @staticmethod
         def lift(x):
             return (x, x)
 
+        @staticmethod
         def combine(a, b):
             return (min(a[0], b[0]), max(a[1], b[1]))
 
+        @staticmethod
         def lower(s):
             return s[1] - s[0]
 
     class Words(sw.Aggregation):
         size_preserving = False
 
+        @staticmethod
         def lift(s):
             return s
 
+        @staticmethod
         def combine(a, b):
             return a + b
 

@@ -24,12 +24,15 @@ class Spread(sw.Aggregation):
 
     identity = (float("inf"), float("-inf"))
 
+    @staticmethod
     def lift(x, y):
         return (x + 0.0, y + 0.0)
 
+    @staticmethod
     def combine(a, b):
         return (min(a[0], b[0]), max(a[1], b[1]))
 
+    @staticmethod
     def lower(s):
         return s[1] - s[0]
 
@@ -37,12 +40,15 @@ class Spread(sw.Aggregation):
 class Letters(sw.Aggregation):
     """One of a user's own, interpreted, whose partials do not grow."""
 
+    @staticmethod
     def lift(s):
         return (s, s)
 
+    @staticmethod
     def combine(a, b):
         return (a[0], b[1])
 
+    @staticmethod
     def lower(s):
         return s[0] + s[1]
 
@@ -155,7 +161,7 @@ def assert_same(found: pa.Table, expected: pa.Table, expressions) -> None:
 def test_chunks_change_no_result(monkeypatch, window, chunk):
     monkeypatch.setattr(module, "CHUNK_ROWS", chunk)
     expressions = [aggregation.over(window) for aggregation in AGGREGATIONS]
-    assert_same(*results(expressions), expressions)
+    assert_same(*results(expressions), expressions=expressions)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -165,14 +171,14 @@ def test_many_windows_at_once(monkeypatch, seed):
     windows = [*MOVING, *RUNNING, *(WHOLE if seed % 3 == 0 else [])]
     picks = zip(rng.integers(0, len(AGGREGATIONS), 12), rng.integers(0, len(windows), 12), strict=True)
     expressions = [AGGREGATIONS[a].over(windows[w]) for a, w in picks]
-    assert_same(*results(expressions, batch=int(rng.choice([5, 40]))), expressions)
+    assert_same(*results(expressions, batch=int(rng.choice([5, 40]))), expressions=expressions)
 
 
 def test_months_across_changes_of_the_clock(monkeypatch):
     monkeypatch.setattr(module, "CHUNK_ROWS", 20)
     windows = [sw.time("1 month"), sw.range_between("-2 months", "1 month"), sw.range_between("-3 months", "-1 month")]
     expressions = [sw.sum("i").over(window) for window in windows]
-    assert_same(*results(expressions, order_by="day", batch=10), expressions)
+    assert_same(*results(expressions, order_by="day", batch=10), expressions=expressions)
 
 
 def test_keys_of_any_type_are_told_apart(monkeypatch):

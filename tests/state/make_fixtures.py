@@ -24,12 +24,15 @@ class Span(sw.Aggregation):
     state_version = 1
     commutative = True
 
+    @staticmethod
     def lift(x):
         return (x, x)
 
+    @staticmethod
     def combine(a, b):
         return (min(a[0], b[0]), max(a[1], b[1]))
 
+    @staticmethod
     def lower(s):
         return s[1] - s[0]
 

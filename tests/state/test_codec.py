@@ -140,6 +140,9 @@ def test_objects_go_through_reduce_and_revive():
 
 
 # ---- what cannot be saved
+Point = namedtuple("Point", "x y")
+
+
 class Money:
     pass
 
@@ -153,7 +156,7 @@ class Celsius(float):
     [
         (Money(), "Money"),
         (Celsius(3), "Celsius"),
-        (namedtuple("Point", "x y")(1, 2), "Point"),
+        (Point(1, 2), "Point"),
         (OrderedDict(), "OrderedDict"),
         (len, "builtin_function_or_method"),
         ([1, {"a": object()}], "object"),

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import deque
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from support.aggregations import Listed
@@ -32,18 +33,23 @@ class Segments(sw.Aggregation):
         def __hash__(self):
             return hash((self.n, self.text))
 
+    @staticmethod
     def lift(x):
         return Segments.Partial(1, f"{x}")
 
+    @staticmethod
     def combine(a, b):
         return Segments.Partial(a.n + b.n, (a.text + b.text)[:5])
 
+    @staticmethod
     def lower(s):
         return (s.n, s.text)
 
+    @staticmethod
     def dump(s):
         return (s.n, s.text)
 
+    @staticmethod
     def load(plain):
         return Segments.Partial(*plain)
 
@@ -54,7 +60,7 @@ AGGREGATIONS = [
     sw.moment_sketch(), sw.approx_count_distinct(), sw.count_min_sketch(), sw.median(), sw.percentile(0.9),
     sw.count_distinct(), sw.mode(), Listed(), Segments(),
 ]  # fmt: skip
-OPTIONS = {
+OPTIONS: dict[str, Any] = {
     "flat_fat": [{"capacity": 64}],
     "b_int": [{"capacity": 64}],
     "sba": [{"range": 12, "slide": 1}, {"range": 10, "slide": 3}],
@@ -320,9 +326,11 @@ def of_my_own(factor, version=None):
         if version is not None:
             state_version = version
 
+        @staticmethod
         def lift(x):
             return x * factor
 
+        @staticmethod
         def combine(a, b):
             return a + b
 
@@ -348,6 +356,7 @@ def test_functions_that_have_no_digest_go_by_name():
         combine = min
         place = object()
 
+        @staticmethod
         def lift(x):
             return (x, Odd.place)[0]
 

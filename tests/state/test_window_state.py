@@ -5,6 +5,7 @@ import inspect
 import math
 import pkgutil
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given
@@ -28,18 +29,23 @@ class Pair:
 class Span(sw.Aggregation):
     commutative = True
 
+    @staticmethod
     def lift(x):
         return Pair(x, x)
 
+    @staticmethod
     def combine(a, b):
         return Pair(min(a.low, b.low), max(a.high, b.high))
 
+    @staticmethod
     def lower(s):
         return s.high - s.low
 
+    @staticmethod
     def dump(s):
         return [s.low, s.high]
 
+    @staticmethod
     def load(plain):
         return Pair(*plain)
 
@@ -52,7 +58,7 @@ MANY = {"sum": sw.sum("v"), "all": sw.collect_list("v"), "span": Span("v"), "mid
 AND_SKETCH = {**MANY, "distinct": sw.approx_count_distinct("v"), "n": sw.count()}
 DRIFTING = {"sd": sw.stddev("v"), "sum": sw.sum("x")}  # floats, whose sums depend on the order of additions
 
-WINDOWS = {
+WINDOWS: dict[str, Any] = {
     "rows": (MANY, sw.rows(5), {}),
     "rows, floats": (DRIFTING, sw.rows(7), {}),
     "rows, two_stacks": ({"sum": sw.sum("x")}, sw.rows(6), {"algorithm": "two_stacks"}),

@@ -8,6 +8,7 @@ import slidewise as sw
 class Concat(sw.Aggregation):
     """Not commutative, and without an identity: finds operands in the wrong order."""
 
+    @staticmethod
     def combine(a, b):
         return a + b
 
@@ -19,9 +20,11 @@ class Listed(sw.Aggregation):
     size_preserving = False
     empty = ()
 
+    @staticmethod
     def lift(v):
         return (v,)
 
+    @staticmethod
     def combine(a, b):
         return a + b
 
@@ -31,6 +34,7 @@ class Total(sw.Aggregation):
 
     identity = 0
 
+    @staticmethod
     def combine(a, b):
         return a + b
 
@@ -41,6 +45,7 @@ class Highest(sw.Aggregation):
     identity = -math.inf
     selective = True
 
+    @staticmethod
     def combine(a, b):
         return b if b > a or b != b else a
 
@@ -51,9 +56,11 @@ class Deviation(sw.Aggregation):
     identity = (0, 0.0, 0.0)
     commutative = True
 
+    @staticmethod
     def lift(x):
         return (1, float(x), 0.0)
 
+    @staticmethod
     def combine(a, b):
         n = a[0] + b[0]
         if n == 0:
@@ -62,9 +69,11 @@ class Deviation(sw.Aggregation):
         w = b[0] / n
         return (n, a[1] + d * w, a[2] + b[2] + d * d * a[0] * w)
 
+    @staticmethod
     def lower(s):
         return math.sqrt(s[2] / (s[0] - 1))
 
+    @staticmethod
     def defined(s):
         return s[0] > 1
 
@@ -74,9 +83,11 @@ class Ends(sw.Aggregation):
 
     identity = (0, 0, 0, -1)  # the last field is -1 for nothing
 
+    @staticmethod
     def lift(x):
         return (x, x, 1, 0)
 
+    @staticmethod
     def combine(a, b):
         if a[3] < 0:
             return b
@@ -84,6 +95,7 @@ class Ends(sw.Aggregation):
             return a
         return (a[0], b[1], a[2] + b[2], a[3] + b[3] + (1 if a[1] > b[0] else 0))
 
+    @staticmethod
     def lower(s):
         return s[0] * 1_000_003 + s[1] * 10_007 + s[2] * 101 + s[3]
 
@@ -94,14 +106,18 @@ class Vwap(sw.Aggregation):
     identity = (0.0, 0.0)
     commutative = True
 
+    @staticmethod
     def lift(price, size):
         return (price * size, size * 1.0)
 
+    @staticmethod
     def combine(a, b):
         return (a[0] + b[0], a[1] + b[1])
 
+    @staticmethod
     def lower(s):
         return s[0] / s[1]
 
+    @staticmethod
     def defined(s):
         return s[1] != 0.0

@@ -58,7 +58,7 @@ def mark_what_a_covering_leaves_out(items: Iterable[pytest.Item]) -> None:
         if item.get_closest_marker("covering") and not _is_in_another_tier(item):
             tests.setdefault((item.parent, item.originalname), []).append(item)  # type: ignore[attr-defined]
     for cases in tests.values():
-        (strength,) = cases[0].get_closest_marker("covering").args  # type: ignore[union-attr]
+        (strength,) = cases[0].get_closest_marker("covering").args
         quick = covering([_values(case) for case in cases], strength)
         for i, case in enumerate(cases):
             if i not in quick:

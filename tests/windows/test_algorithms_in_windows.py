@@ -3,6 +3,7 @@
 import sqlite3
 import statistics
 from random import Random
+from typing import Any
 
 import pytest
 from support.aggregations import Listed
@@ -19,7 +20,7 @@ WINDOWS = {
     "time": (sw.time(7), lambda i, t: (t - 7, t + 1)),
     "hopping": (sw.time(9, every=3), None),
 }
-AGGREGATIONS = {
+AGGREGATIONS: dict[str, Any] = {
     "sum": (sw.sum, sum),
     "max": (sw.max, max),
     "median": (sw.median, statistics.median),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import slidewise as sw
-from slidewise.windows.durations import UNITS, duration, length
+from slidewise.windows.durations import UNITS, Duration, duration, length
 
 
 @pytest.mark.parametrize(
@@ -102,8 +102,10 @@ def test_months_of_numpy_are_months():
 @pytest.mark.parametrize("unit", ["W", "D", "h", "m", "s", "ms", "us", "ns"])
 def test_lengths_of_numpy_do_not_wrap_around(unit):
     most = 2**63 - 1
-    assert length(np.timedelta64(most, unit), "size").nanoseconds == most * UNITS[unit.lower()]
-    assert length(np.timedelta64(-most, unit), "size").nanoseconds == -most * UNITS[unit.lower()]
+    for sign in (1, -1):
+        found = length(np.timedelta64(sign * most, unit), "size")
+        assert isinstance(found, Duration)
+        assert found.nanoseconds == sign * most * UNITS[unit.lower()]
 
 
 def test_lengths_of_numpy_without_a_length_are_refused():

@@ -2,6 +2,7 @@
 
 import math
 from datetime import date, datetime, timedelta
+from typing import Any
 
 import numpy as np
 import pytest
@@ -101,7 +102,7 @@ def test_algorithms(arguments, options, message):
         sw.Window(*arguments, **options)
 
 
-TABLE = {"x": [3, 1, 2]}
+TABLE: dict[str, Any] = {"x": [3, 1, 2]}
 CALLS = {
     "over": lambda window: sw.with_columns(TABLE, y=sw.max("x").over(window))["y"].tolist(),
     "rolling": lambda window: sw.rolling([3, 1, 2], sw.max(), window).tolist(),

@@ -268,9 +268,11 @@ def test_an_aggregation_that_is_not_associative_is_folded_from_the_oldest():
     class Horner(sw.Aggregation):
         associative = False
 
+        @staticmethod
         def lift(x):
             return x
 
+        @staticmethod
         def combine(a, b):
             return 2 * a + b
 

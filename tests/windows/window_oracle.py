@@ -57,7 +57,7 @@ def frame_of_row(rows, i, size):
 def results(rows, size, slide, least=1):
     """(label, frame) of every result, in order; the label of a row is its value."""
     if slide is not None and slide[0] == "time":
-        return boundaries(rows, size, *slide[1:], least)
+        return boundaries(rows, size, *slide[1:], least=least)
     fired = [i for i in range(len(rows)) if fires(rows, i, slide) and i + 1 >= least]
     return [(rows[i]["v"], values(frame_of_row(rows, i, size))) for i in fired]
 

@@ -1,12 +1,13 @@
 """Windows of every size and slide, in our words and in the oracle's, and streams to run them on."""
 
 from random import Random
+from typing import Any
 
 from hypothesis import strategies as st
 
 import slidewise as sw
 
-SIZES = {
+SIZES: dict[str, Any] = {
     "rows(1)": (sw.rows, (1,), ("count", 1)),
     "rows(4)": (sw.rows, (4,), ("count", 4)),
     "time": (sw.time, (5,), ("time", 5, "both")),

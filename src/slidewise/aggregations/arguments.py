@@ -17,14 +17,14 @@ def given(*columns: Any) -> tuple[Any, ...]:
 class OneColumn(Aggregation):
     """An aggregation of one column, or of plain values where no column is named."""
 
-    def __init__(self, column: str | None = None) -> None:
+    def __init__(self, column: str | None = None, *, where: str | None = None) -> None:
         super().__init__(*given(column))
 
 
 class TwoColumns(Aggregation):
     """An aggregation of two columns, or of pairs of values where no columns are named."""
 
-    def __init__(self, column1: str | None = None, column2: str | None = None) -> None:
+    def __init__(self, column1: str | None = None, column2: str | None = None, *, where: str | None = None) -> None:
         super().__init__(*given(column1, column2))
 
 

@@ -1,4 +1,4 @@
-"""What an aggregation is: three plain functions, and what is true of them.
+"""What an aggregation is: three functions, and what is true of them.
 
 `lift` turns one row into a partial, `combine` merges two partials (the older one first), `lower` turns the
 partial of a whole frame into its result (General Incremental Sliding-Window Aggregation, section 3). The
@@ -10,7 +10,7 @@ tests them as laws.
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar, overload
 
 from slidewise.errors import InvalidInput
 from slidewise.fallback import warn_of_fallback
@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     import numpy as np
+
+    from slidewise.aggregations.over import Over
+    from slidewise.windows.definitions import WindowDefinition
+
+Nulls = Literal["skip", "keep"] | tuple[int, ...]
 
 FUNCTIONS = ("lift", "combine", "lower", "inverse", "defined", "dump", "load")
 PROPERTIES = (
@@ -47,8 +52,21 @@ SHORTCUTS = (
 )
 
 
+SpecifiedT = TypeVar("SpecifiedT", covariant=True)
+
+
+class _Specifies(Protocol[SpecifiedT]):
+    """A window in another spelling, which says what an aggregation over it is."""
+
+    def specify(self, aggregation: Aggregation, algorithm: str, /) -> SpecifiedT: ...
+
+
 class _Filtering(type):
-    """Every aggregation takes `where=`, whatever its own parameters are."""
+    """Every aggregation takes `where=`, whatever its own parameters are.
+
+    It is taken here, and never reaches `__init__`: those of the built-in ones name it for type checkers, which look
+    there.
+    """
 
     def __call__(cls, *args: Any, where: str | None = None, **kwargs: Any) -> Any:
         made = super().__call__(*args, **kwargs)
@@ -61,24 +79,65 @@ class _Filtering(type):
     @property
     def __signature__(cls) -> inspect.Signature:
         """The parameters of the class itself, and `where`."""
-        own = list(inspect.signature(cls.__init__).parameters.values())[1:]
+        parameters = inspect.signature(cls.__init__).parameters.values()  # type: ignore[misc]  # of a class, not an instance
+        own = [p for p in parameters if p.name not in ("self", "where")]
         where = inspect.Parameter("where", inspect.Parameter.KEYWORD_ONLY, default=None)
         place = next((k for k, p in enumerate(own) if p.kind is p.VAR_KEYWORD), len(own))
         return inspect.Signature([*own[:place], where, *own[place:]])
 
 
+# ---- what an aggregation does that does not say otherwise
+def _lift(*row: Any) -> Any:
+    """One row as a partial."""
+    return row[0]
+
+
+def _combine(older: Any, newer: Any) -> Any:
+    """Two partials of neighbouring rows as one."""
+    raise InvalidInput("this aggregation has no combine: define combine(older, newer)")
+
+
+def _lower(partial: Any, *argument: Any) -> Any:
+    """The result of a frame from its partial."""
+    return partial
+
+
+def _inverse(total: Any, oldest: Any) -> Any:
+    """The total without its oldest operand; only where `invertible`."""
+    raise InvalidInput("this aggregation declares no inverse")
+
+
+def _defined(partial: Any) -> bool:
+    """Whether a frame with rows has a result; False gives null (the standard deviation of one value)."""
+    return True
+
+
+def _dump(partial: Any) -> Any:
+    """The partial as plain values (numbers, text, bytes, tuples, lists, dicts, sets), for to_bytes()."""
+    return partial
+
+
+def _load(plain: Any) -> Any:
+    """What dump() gave, as a partial again."""
+    return plain
+
+
 class Aggregation(metaclass=_Filtering):
     """The base class of all aggregations, built in or your own.
 
-    Write `lift`, `combine` and `lower` as plain functions without self, and declare what is true of them:
+    Write `lift`, `combine` and `lower` as static methods, and declare what is true of them:
 
     >>> import slidewise as sw
+    >>> Sums = tuple[float, float]
     >>> class Vwap(sw.Aggregation):
     ...     identity = (0.0, 0.0)
     ...     commutative = True
-    ...     def lift(price, size): return (price * size, size)
-    ...     def combine(a, b):     return (a[0] + b[0], a[1] + b[1])
-    ...     def lower(s):          return s[0] / s[1]
+    ...     @staticmethod
+    ...     def lift(price: float, size: float) -> Sums: return (price * size, size)
+    ...     @staticmethod
+    ...     def combine(a: Sums, b: Sums) -> Sums:       return (a[0] + b[0], a[1] + b[1])
+    ...     @staticmethod
+    ...     def lower(s: Sums) -> float:                 return s[0] / s[1]
     >>> s = sw.swag("daba_lite", Vwap())
     >>> s.insert((10.0, 1)); s.insert((20.0, 3))
     >>> s.query()
@@ -130,7 +189,7 @@ class Aggregation(metaclass=_Filtering):
     where: str | None = None
     #: "skip": a row with a null argument is left out. "keep": lift sees the null. A tuple: the positions that
     #: must not be null.
-    nulls: Literal["skip", "keep"] | tuple[int, ...] = "skip"
+    nulls: Nulls = "skip"
     #: The result of a frame without rows.
     empty: Any = None
     #: The result has the type of the first column (max of dates is a date).
@@ -165,40 +224,15 @@ class Aggregation(metaclass=_Filtering):
     #: made by variant(): its functions are not those of its class
     is_variant: bool = False
 
-    @staticmethod
-    def lift(*row: Any) -> Any:
-        """One row as a partial."""
-        return row[0]
-
-    @staticmethod
-    def combine(older: Any, newer: Any) -> Any:
-        """Two partials of neighbouring rows as one."""
-        raise InvalidInput("this aggregation has no combine: define combine(older, newer)")
-
-    @staticmethod
-    def lower(partial: Any, *argument: Any) -> Any:
-        """The result of a frame from its partial."""
-        return partial
-
-    @staticmethod
-    def inverse(total: Any, oldest: Any) -> Any:
-        """The total without its oldest operand; only where `invertible`."""
-        raise InvalidInput("this aggregation declares no inverse")
-
-    @staticmethod
-    def defined(partial: Any) -> bool:
-        """Whether a frame with rows has a result; False gives null (the standard deviation of one value)."""
-        return True
-
-    @staticmethod
-    def dump(partial: Any) -> Any:
-        """The partial as plain values (numbers, text, bytes, tuples, lists, dicts, sets), for to_bytes()."""
-        return partial
-
-    @staticmethod
-    def load(plain: Any) -> Any:
-        """What dump() gave, as a partial again."""
-        return plain
+    # Functions of values, without self. Typed as attributes: a class takes any number of columns, and may make its
+    # functions in __init__, of its parameters.
+    lift: Callable[..., Any] = staticmethod(_lift)
+    combine: Callable[..., Any] = staticmethod(_combine)
+    lower: Callable[..., Any] = staticmethod(_lower)
+    inverse: Callable[..., Any] = staticmethod(_inverse)
+    defined: Callable[..., bool] = staticmethod(_defined)
+    dump: Callable[..., Any] = staticmethod(_dump)
+    load: Callable[..., Any] = staticmethod(_load)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -211,7 +245,9 @@ class Aggregation(metaclass=_Filtering):
             function = cls.__dict__.get(name)
             if inspect.isfunction(function):
                 if next(iter(inspect.signature(function).parameters), "") == "self":
-                    raise InvalidInput(f"{cls.__name__}: {name} is a plain function of values: leave out self")
+                    raise InvalidInput(
+                        f"{cls.__name__}: {name} is a function of values: leave out self, and make it a @staticmethod"
+                    )
                 setattr(cls, name, staticmethod(function))
 
     def __init__(self, *columns: str, **parameters: Any) -> None:
@@ -250,6 +286,12 @@ class Aggregation(metaclass=_Filtering):
     def properties(self) -> frozenset[str]:
         """The names of the properties that hold."""
         return frozenset(name for name in PROPERTIES if getattr(self, name) is True)
+
+    @overload
+    def over(self, window: WindowDefinition | int, *, algorithm: str = "auto") -> Over: ...
+
+    @overload
+    def over(self, window: _Specifies[SpecifiedT], *, algorithm: str = "auto") -> SpecifiedT: ...
 
     def over(self, window: Any, *, algorithm: str = "auto") -> Any:
         """This aggregation over a window, for `with_columns`: `sw.max("temp").over(sw.time("1h"))`.

@@ -43,16 +43,20 @@ class CollectList(_Collected):
     invertible = True
     exactly_invertible = True
 
-    def lift(x):
+    @staticmethod
+    def lift(x: Any) -> Any:
         return (x,)
 
-    def combine(a, b):
+    @staticmethod
+    def combine(a: Any, b: Any) -> Any:
         return a + b
 
-    def inverse(total, oldest):
+    @staticmethod
+    def inverse(total: Any, oldest: Any) -> Any:
         return total[len(oldest) :]
 
-    def lower(s):
+    @staticmethod
+    def lower(s: Any) -> Any:
         return list(s)
 
 
@@ -69,13 +73,16 @@ class CollectSet(_Collected):
     name = "collect_set"
     identity = ()
 
-    def lift(x):
+    @staticmethod
+    def lift(x: Any) -> Any:
         return (plain(x),)
 
-    def combine(a, b):
+    @staticmethod
+    def combine(a: Any, b: Any) -> Any:
         return distinct(a + b)
 
-    def lower(s):
+    @staticmethod
+    def lower(s: Any) -> Any:
         return list(s)
 
 
@@ -97,7 +104,7 @@ class StringAgg(Aggregation):
     size_preserving = False
     keeps_type = True
 
-    def __init__(self, column: str | None = None, delimiter: str = "") -> None:
+    def __init__(self, column: str | None = None, delimiter: str = "", *, where: str | None = None) -> None:
         if not isinstance(delimiter, str):
             raise InvalidInput(f"string_agg: delimiter must be text, got {delimiter!r}")
         super().__init__(*given(column), **({"delimiter": delimiter} if delimiter else {}))
@@ -110,7 +117,8 @@ class StringAgg(Aggregation):
 
         self.combine, self.inverse = combine, inverse
 
-    def lift(text):
+    @staticmethod
+    def lift(text: Any) -> Any:
         if not isinstance(text, str):
             raise InvalidInput(f"string_agg: values must be text, got {text!r}. Convert the column to text first")
         return text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slidewise.aggregations.arguments import TwoColumns
 from slidewise.aggregations.base import Aggregation
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-def _lift_pair(x, y):
+def _lift_pair(x: Any, y: Any) -> Any:
     none = (x * 1.0 - x) + (y * 1.0 - y)  # zero, or NaN where one of them is not finite
     return (1, x + none, y + none, none)
 
 
-def _lift_pair_with_squares(x, y):
+def _lift_pair_with_squares(x: Any, y: Any) -> Any:
     none = (x * 1.0 - x) + (y * 1.0 - y)
     return (1, x + none, y + none, none, none, none)
 
@@ -40,10 +40,12 @@ class CovarSamp(TwoColumns):
     commutative = True
     invertible = True
 
-    def lift(x, y):
+    @staticmethod
+    def lift(x: Any, y: Any) -> Any:
         return _lift_pair(as_float(x, "covar_samp"), as_float(y, "covar_samp"))
 
-    def combine(a, b):
+    @staticmethod
+    def combine(a: Any, b: Any) -> Any:
         n = a[0] + b[0]
         if n == 0:
             return a
@@ -51,7 +53,8 @@ class CovarSamp(TwoColumns):
         w = b[0] / n
         return (n, a[1] + dx * w, a[2] + dy * w, a[3] + b[3] + dx * a[0] * (dy * w))
 
-    def inverse(total, oldest):
+    @staticmethod
+    def inverse(total: Any, oldest: Any) -> Any:
         n = total[0] - oldest[0]
         if n <= 0:
             return (0, 0.0, 0.0, 0.0)
@@ -61,10 +64,12 @@ class CovarSamp(TwoColumns):
         dx, dy = x - oldest[1], y - oldest[2]
         return (n, x, y, total[3] - oldest[3] - dx * oldest[0] * (dy * (n / total[0])))
 
-    def lower(s):
+    @staticmethod
+    def lower(s: Any) -> Any:
         return s[3] / (s[0] - 1)
 
-    def defined(s):
+    @staticmethod
+    def defined(s: Any) -> bool:
         return s[0] > 1
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
@@ -88,10 +93,12 @@ class Corr(TwoColumns):
     commutative = True
     invertible = True
 
-    def lift(x, y):
+    @staticmethod
+    def lift(x: Any, y: Any) -> Any:
         return _lift_pair_with_squares(as_float(x, "corr"), as_float(y, "corr"))
 
-    def combine(a, b):
+    @staticmethod
+    def combine(a: Any, b: Any) -> Any:
         n = a[0] + b[0]
         if n == 0:
             return a
@@ -106,7 +113,8 @@ class Corr(TwoColumns):
             a[5] + b[5] + dx * a[0] * (dy * w),
         )
 
-    def inverse(total, oldest):
+    @staticmethod
+    def inverse(total: Any, oldest: Any) -> Any:
         n = total[0] - oldest[0]
         if n <= 0:
             return (0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -119,11 +127,13 @@ class Corr(TwoColumns):
         xy = total[5] - oldest[5] - dx * oldest[0] * (dy * share)
         return (n, x, y, 0.0 if xx < 0.0 else xx, 0.0 if yy < 0.0 else yy, xy)
 
-    def lower(s):
+    @staticmethod
+    def lower(s: Any) -> Any:
         r = s[5] / math.sqrt(s[3]) / math.sqrt(s[4])
         return 1.0 if r > 1.0 else -1.0 if r < -1.0 else r  # rounding must not leave [-1, 1]
 
-    def defined(s):
+    @staticmethod
+    def defined(s: Any) -> bool:
         return s[3] != 0.0 and s[4] != 0.0
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:

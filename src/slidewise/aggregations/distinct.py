@@ -38,7 +38,7 @@ class OfDistinct(OneColumn):
     size_preserving = False
     of: Aggregation
 
-    def __init__(self, column: str | None = None) -> None:
+    def __init__(self, column: str | None = None, *, where: str | None = None) -> None:
         name, of = self.name, self.of
         self.lift = lambda x: (plain(number(x, name)),)
 
@@ -49,10 +49,12 @@ class OfDistinct(OneColumn):
         self.lower = lower
         super().__init__(column)
 
-    def combine(a, b):
+    @staticmethod
+    def combine(a: Any, b: Any) -> Any:
         return tuple(dict.fromkeys(a + b))
 
-    def load(values):
+    @staticmethod
+    def load(values: Any) -> Any:
         return tuple(map(plain, values))  # the one NaN again
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:

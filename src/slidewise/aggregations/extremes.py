@@ -13,30 +13,30 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-def larger(a, b):
+def larger(a: Any, b: Any) -> Any:
     """The larger; the wording is the fastest measured (3.1 ns, others up to 6.7)."""
     return b if b > a or b != b else a
 
 
-def smaller(a, b):
+def smaller(a: Any, b: Any) -> Any:
     return b if b < a or a != a else a
 
 
-def _above(b, a):
+def _above(b: Any, a: Any) -> bool:
     """Whether b is truly above a, with NaN above all numbers."""
     return b > a or (b != b and a == a)
 
 
-def _alike(a, b):
+def _alike(a: Any, b: Any) -> bool:
     return a == b or (a != a and b != b)
 
 
 # ---- floats without NaN: comparing is one instruction instead of four
-def _larger_number(a, b):
+def _larger_number(a: Any, b: Any) -> Any:
     return b if b > a else a
 
 
-def _smaller_number(a, b):
+def _smaller_number(a: Any, b: Any) -> Any:
     return b if b < a else a
 
 
@@ -65,10 +65,11 @@ class Max(OneColumn):
     selective = True
     keeps_type = True
 
-    def lift(x):
+    @staticmethod
+    def lift(x: Any) -> Any:
         return x
 
-    combine = larger
+    combine = staticmethod(larger)
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
         return self if numeric(columns, "biuf") else None
@@ -98,10 +99,11 @@ class Min(OneColumn):
     selective = True
     keeps_type = True
 
-    def lift(x):
+    @staticmethod
+    def lift(x: Any) -> Any:
         return x
 
-    combine = smaller
+    combine = staticmethod(smaller)
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
         return self if numeric(columns, "biuf") else None
@@ -124,15 +126,18 @@ class MaxCount(OneColumn):
     accepts = ("ordered",)
     commutative = True
 
-    def lift(x):
+    @staticmethod
+    def lift(x: Any) -> Any:
         return (1, x)
 
-    def combine(a, b):
+    @staticmethod
+    def combine(a: Any, b: Any) -> Any:
         if a[0] == 0 or (b[0] != 0 and _above(b[1], a[1])):
             return b
         return (a[0] + b[0], a[1]) if b[0] != 0 and _alike(a[1], b[1]) else a
 
-    def lower(s):
+    @staticmethod
+    def lower(s: Any) -> Any:
         return s[0]
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
@@ -151,7 +156,8 @@ class MinCount(MaxCount):
 
     name = "min_count"
 
-    def combine(a, b):
+    @staticmethod
+    def combine(a: Any, b: Any) -> Any:
         if a[0] == 0 or (b[0] != 0 and _above(a[1], b[1])):
             return b
         return (a[0] + b[0], a[1]) if b[0] != 0 and _alike(a[1], b[1]) else a
@@ -177,16 +183,19 @@ class MaxBy(TwoColumns):
     keeps_type = True
     nulls = (1,)
 
-    def __init__(self, column: str | None = None, ordering: str | None = None) -> None:
+    def __init__(self, column: str | None = None, ordering: str | None = None, *, where: str | None = None) -> None:
         super().__init__(column, ordering)
 
-    def lift(value, ordering):
+    @staticmethod
+    def lift(value: Any, ordering: Any) -> Any:
         return (1, ordering, value)
 
-    def combine(a, b):
+    @staticmethod
+    def combine(a: Any, b: Any) -> Any:
         return b if a[0] == 0 or (b[0] != 0 and _above(b[1], a[1])) else a
 
-    def lower(s):
+    @staticmethod
+    def lower(s: Any) -> Any:
         return s[2]
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
@@ -209,7 +218,8 @@ class MinBy(MaxBy):
     name = "min_by"
     picks_row = True
 
-    def combine(a, b):
+    @staticmethod
+    def combine(a: Any, b: Any) -> Any:
         return b if a[0] == 0 or (b[0] != 0 and _above(a[1], b[1])) else a
 
 
@@ -227,17 +237,21 @@ class RelativeVariation(OneColumn):
     accepts = ("number",)
     commutative = True
 
-    def lift(x):
+    @staticmethod
+    def lift(x: Any) -> Any:
         v = as_float(x, "relative_variation")
         return (v, v)
 
-    def combine(a, b):
+    @staticmethod
+    def combine(a: Any, b: Any) -> Any:
         return (smaller(a[0], b[0]), larger(a[1], b[1]))
 
-    def lower(s):
+    @staticmethod
+    def lower(s: Any) -> Any:
         return (s[1] - s[0]) / s[1]
 
-    def defined(s):
+    @staticmethod
+    def defined(s: Any) -> bool:
         return s[1] != 0.0
 
     identity = (float("nan"), float("-inf"))
@@ -246,7 +260,7 @@ class RelativeVariation(OneColumn):
         return self.variant(lift=_lift_range) if numeric(columns) else None
 
 
-def _lift_range(x):
+def _lift_range(x: Any) -> Any:
     v = x * 1.0
     return (v, v)
 
@@ -266,17 +280,20 @@ class M4(OneColumn):
     result_fields = ("min", "max", "first", "last")
     parts_keep_type = True
 
-    def lift(x):
+    @staticmethod
+    def lift(x: Any) -> Any:
         return (1, x, x, x, x)
 
-    def combine(a, b):
+    @staticmethod
+    def combine(a: Any, b: Any) -> Any:
         if a[0] == 0:
             return b
         if b[0] == 0:
             return a
         return (1, smaller(a[1], b[1]), larger(a[2], b[2]), a[3], b[4])
 
-    def lower(s):
+    @staticmethod
+    def lower(s: Any) -> Any:
         return (s[1], s[2], s[3], s[4])
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:

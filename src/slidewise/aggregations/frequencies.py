@@ -25,16 +25,19 @@ class _Counted(OneColumn):
     exactly_invertible = True
     size_preserving = False
 
-    def lift(x):
+    @staticmethod
+    def lift(x: Any) -> Any:
         return {hashable(x): 1}
 
-    def combine(a, b):
+    @staticmethod
+    def combine(a: Any, b: Any) -> Any:
         counts = dict(a)
         for value, n in b.items():
             counts[value] = counts.get(value, 0) + n
         return counts
 
-    def inverse(total, oldest):
+    @staticmethod
+    def inverse(total: Any, oldest: Any) -> Any:
         counts = dict(total)
         for value, n in oldest.items():
             counts[value] -= n
@@ -42,7 +45,8 @@ class _Counted(OneColumn):
                 del counts[value]
         return counts
 
-    def load(counts):
+    @staticmethod
+    def load(counts: Any) -> Any:
         return {plain(value): n for value, n in counts.items()}  # the one NaN again
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
@@ -63,7 +67,8 @@ class CountDistinct(_Counted):
     empty = 0
     distinct_values = True
 
-    def lower(s):
+    @staticmethod
+    def lower(s: Any) -> Any:
         return len(s)
 
 
@@ -82,6 +87,7 @@ class Mode(_Counted):
     keeps_type = True
     most_frequent = True
 
-    def lower(s):
+    @staticmethod
+    def lower(s: Any) -> Any:
         most = max(s.values())
         return lowest_value(value for value, n in s.items() if n == most)

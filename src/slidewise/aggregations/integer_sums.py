@@ -8,7 +8,7 @@ whether a total overflows.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,39 +27,39 @@ def proven(column: np.ndarray, longest: int) -> bool:
     return magnitude * longest < 2**63
 
 
-def lift(x):
+def lift(x: Any) -> Any:
     return x + 0  # widens small integers to 64 bits
 
 
-def combine(a, b):
+def combine(a: Any, b: Any) -> Any:
     return a + b
 
 
-def inverse(total, oldest):
+def inverse(total: Any, oldest: Any) -> Any:
     return total - oldest
 
 
-def lift_halves(x):
+def lift_halves(x: Any) -> Any:
     wide = x + 0
     return (wide >> 32, wide & LOW)
 
 
-def combine_halves(a, b):
+def combine_halves(a: Any, b: Any) -> Any:
     return (a[0] + b[0], a[1] + b[1])
 
 
-def inverse_halves(total, oldest):
+def inverse_halves(total: Any, oldest: Any) -> Any:
     return (total[0] - oldest[0], total[1] - oldest[1])
 
 
-def lower_halves(s):
+def lower_halves(s: Any) -> Any:
     high = s[0] + (s[1] >> 32)
     if high < -2147483648 or high > 2147483647:
         raise OverflowError("sum: the sum of a frame leaves 64-bit integers; convert the column to float or decimal")
     return high * HALF + (s[1] & LOW)
 
 
-def mean(total, n):
+def mean(total: Any, n: Any) -> Any:
     """total / n for integers: the whole part stays an integer where it is not exact as a float."""
     if -EXACT <= total <= EXACT:
         return total / n
@@ -67,28 +67,28 @@ def mean(total, n):
     return whole + (total - whole * n) / n
 
 
-def lift_mean(x):
+def lift_mean(x: Any) -> Any:
     return (1, x + 0)
 
 
-def lower_mean(s):
+def lower_mean(s: Any) -> Any:
     return mean(s[1], s[0])
 
 
-def lift_mean_halves(x):
+def lift_mean_halves(x: Any) -> Any:
     wide = x + 0
     return (1, wide >> 32, wide & LOW)
 
 
-def combine_mean_halves(a, b):
+def combine_mean_halves(a: Any, b: Any) -> Any:
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
 
 
-def inverse_mean_halves(total, oldest):
+def inverse_mean_halves(total: Any, oldest: Any) -> Any:
     return (total[0] - oldest[0], total[1] - oldest[1], total[2] - oldest[2])
 
 
-def lower_mean_halves(s):
+def lower_mean_halves(s: Any) -> Any:
     n = s[0]
     high = s[1] + (s[2] >> 32)
     low = s[2] & LOW

@@ -21,7 +21,7 @@ def _truth(x: Any, name: str) -> bool:
     return x
 
 
-def _lift_same(x):
+def _lift_same(x: Any) -> Any:
     return x
 
 
@@ -45,10 +45,12 @@ class BoolAnd(OneColumn):
     selective = True
     keeps_type = True
 
-    def lift(x):
+    @staticmethod
+    def lift(x: Any) -> Any:
         return _truth(x, "bool_and")
 
-    def combine(a, b):
+    @staticmethod
+    def combine(a: Any, b: Any) -> Any:
         return a & b
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
@@ -75,10 +77,12 @@ class BoolOr(OneColumn):
     selective = True
     keeps_type = True
 
-    def lift(x):
+    @staticmethod
+    def lift(x: Any) -> Any:
         return _truth(x, "bool_or")
 
-    def combine(a, b):
+    @staticmethod
+    def combine(a: Any, b: Any) -> Any:
         return a | b
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
@@ -93,7 +97,7 @@ class _Bits(OneColumn):
     commutative = True
     keeps_type = True
 
-    def __init__(self, column: str | None = None) -> None:
+    def __init__(self, column: str | None = None, *, where: str | None = None) -> None:
         name = self.name
         self.lift = lambda x: _integer(x, name)
         super().__init__(column)
@@ -128,7 +132,8 @@ class BitOr(_Bits):
     spark_call = "bit_or({0})"
     identity = 0
 
-    def combine(a, b):
+    @staticmethod
+    def combine(a: Any, b: Any) -> Any:
         return a | b
 
 
@@ -147,7 +152,8 @@ class BitAnd(_Bits):
     spark_call = "bit_and({0})"
     identity = -1
 
-    def combine(a, b):
+    @staticmethod
+    def combine(a: Any, b: Any) -> Any:
         return a & b
 
     def identity_for(self, dtype: np.dtype) -> Any:
@@ -171,8 +177,10 @@ class BitXor(_Bits):
     invertible = True
     exactly_invertible = True
 
-    def combine(a, b):
+    @staticmethod
+    def combine(a: Any, b: Any) -> Any:
         return a ^ b
 
-    def inverse(total, oldest):
+    @staticmethod
+    def inverse(total: Any, oldest: Any) -> Any:
         return total ^ oldest

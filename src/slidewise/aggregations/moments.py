@@ -9,7 +9,7 @@ subtracted.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slidewise.aggregations.arguments import OneColumn
 from slidewise.aggregations.base import Aggregation
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-def _lift_two(x):
+def _lift_two(x: Any) -> Any:
     none = x * 1.0 - x
     return (1, x + none, none)
 
 
-def _lift_three(x):
+def _lift_three(x: Any) -> Any:
     none = x * 1.0 - x
     return (1, x + none, none, none)
 
 
-def _lift_four(x):
+def _lift_four(x: Any) -> Any:
     none = x * 1.0 - x
     return (1, x + none, none, none, none)
 
@@ -40,46 +40,46 @@ def _lift_four(x):
 LEAST_SHARE = 1e-4
 
 
-def _lift_about(x, anchor):
+def _lift_about(x: Any, anchor: Any) -> Any:
     d = x * 1.0 - anchor * 1.0
     return (d, d * d)
 
 
-def _add_deviations(a, b):
+def _add_deviations(a: Any, b: Any) -> Any:
     return (a[0] + b[0], a[1] + b[1])
 
 
-def _moment_about(s, share):
+def _moment_about(s: Any, share: Any) -> Any:
     """M2, or NaN where it cannot be told: the frame is then computed by merging."""
     m2 = s[1] - s[0] * s[0] * share
     return math.nan if m2 < s[1] * LEAST_SHARE else m2
 
 
-def _squares_about(s, count, share):
+def _squares_about(s: Any, count: Any, share: Any) -> Any:
     return _moment_about(s, share)
 
 
-def _var_pop_about(s, count, share):
+def _var_pop_about(s: Any, count: Any, share: Any) -> Any:
     return _moment_about(s, share) * share
 
 
-def _stddev_pop_about(s, count, share):
+def _stddev_pop_about(s: Any, count: Any, share: Any) -> Any:
     return math.sqrt(_moment_about(s, share) * share)
 
 
-def _var_samp_about(s, count, share):
+def _var_samp_about(s: Any, count: Any, share: Any) -> Any:
     return _moment_about(s, share) * (1.0 / (count - 1.0))
 
 
-def _stddev_about(s, count, share):
+def _stddev_about(s: Any, count: Any, share: Any) -> Any:
     return math.sqrt(_moment_about(s, share) * (1.0 / (count - 1.0)))
 
 
-def _has_one(count):
+def _has_one(count: Any) -> bool:
     return count > 0
 
 
-def _has_two(count):
+def _has_two(count: Any) -> bool:
     return count > 1
 
 
@@ -101,10 +101,12 @@ class VarPop(OneColumn):
     commutative = True
     invertible = True
 
-    def lift(x):
+    @staticmethod
+    def lift(x: Any) -> Any:
         return _lift_two(as_float(x, "variance"))
 
-    def combine(a, b):
+    @staticmethod
+    def combine(a: Any, b: Any) -> Any:
         n = a[0] + b[0]
         if n == 0:
             return a
@@ -113,7 +115,8 @@ class VarPop(OneColumn):
         # d * a[0] comes first: d * d may overflow where a[0] is 0
         return (n, a[1] + d * w, a[2] + b[2] + d * a[0] * (d * w))
 
-    def inverse(total, oldest):
+    @staticmethod
+    def inverse(total: Any, oldest: Any) -> Any:
         n = total[0] - oldest[0]
         if n <= 0:
             return (0, 0.0, 0.0)
@@ -122,7 +125,8 @@ class VarPop(OneColumn):
         m2 = total[2] - oldest[2] - d * oldest[0] * (d * (n / total[0]))
         return (n, mean, 0.0 if m2 < 0.0 else m2)
 
-    def lower(s):
+    @staticmethod
+    def lower(s: Any) -> Any:
         return s[2] / s[0]
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
@@ -147,7 +151,8 @@ class StddevPop(VarPop):
     from_squares = (0, True)
     spark_call = "stddev_pop({0})"
 
-    def lower(s):
+    @staticmethod
+    def lower(s: Any) -> Any:
         return math.sqrt(s[2] / s[0])
 
 
@@ -165,10 +170,12 @@ class VarSamp(VarPop):
     from_squares = (1, False)
     spark_call = "var_samp({0})"
 
-    def lower(s):
+    @staticmethod
+    def lower(s: Any) -> Any:
         return s[2] / (s[0] - 1)
 
-    def defined(s):
+    @staticmethod
+    def defined(s: Any) -> bool:
         return s[0] > 1
 
 
@@ -186,7 +193,8 @@ class Stddev(VarSamp):
     from_squares = (1, True)
     spark_call = "stddev_samp({0})"
 
-    def lower(s):
+    @staticmethod
+    def lower(s: Any) -> Any:
         return math.sqrt(s[2] / (s[0] - 1))
 
 
@@ -195,7 +203,8 @@ class SquaredDeviations(VarPop):
 
     name = "squared_deviations"
 
-    def lower(s):
+    @staticmethod
+    def lower(s: Any) -> Any:
         return s[2]
 
 
@@ -228,10 +237,12 @@ class Skewness(OneColumn):
     commutative = True
     invertible = True
 
-    def lift(x):
+    @staticmethod
+    def lift(x: Any) -> Any:
         return _lift_three(as_float(x, "skewness"))
 
-    def combine(a, b):
+    @staticmethod
+    def combine(a: Any, b: Any) -> Any:
         n = a[0] + b[0]
         if a[0] == 0:
             return b
@@ -246,7 +257,8 @@ class Skewness(OneColumn):
             a[3] + b[3] + d * (d * a[0] * (d * w) * (u - w) + 3.0 * (u * b[2] - w * a[2])),
         )
 
-    def inverse(total, oldest):
+    @staticmethod
+    def inverse(total: Any, oldest: Any) -> Any:
         n = total[0] - oldest[0]
         if n <= 0:
             return (0, 0.0, 0.0, 0.0)
@@ -259,11 +271,13 @@ class Skewness(OneColumn):
         m3 = total[3] - oldest[3] - d * (between * (u - w) + 3.0 * (u * m2 - w * oldest[2]))
         return (n, mean, m2, m3)
 
-    def lower(s):
+    @staticmethod
+    def lower(s: Any) -> Any:
         # Divided in steps: m2 ** 1.5 underflows to zero for tiny deviations
         return math.sqrt(s[0]) * (s[3] / s[2]) / math.sqrt(s[2])
 
-    def defined(s):
+    @staticmethod
+    def defined(s: Any) -> bool:
         return s[2] != 0.0
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
@@ -287,10 +301,12 @@ class Kurtosis(OneColumn):
     commutative = True
     invertible = True
 
-    def lift(x):
+    @staticmethod
+    def lift(x: Any) -> Any:
         return _lift_four(as_float(x, "kurtosis"))
 
-    def combine(a, b):
+    @staticmethod
+    def combine(a: Any, b: Any) -> Any:
         n = a[0] + b[0]
         if a[0] == 0:
             return b
@@ -313,7 +329,8 @@ class Kurtosis(OneColumn):
             ),
         )
 
-    def inverse(total, oldest):
+    @staticmethod
+    def inverse(total: Any, oldest: Any) -> Any:
         n = total[0] - oldest[0]
         if n <= 0:
             return (0, 0.0, 0.0, 0.0, 0.0)
@@ -335,10 +352,12 @@ class Kurtosis(OneColumn):
         )
         return (n, mean, m2, m3, 0.0 if m4 < 0.0 else m4)
 
-    def lower(s):
+    @staticmethod
+    def lower(s: Any) -> Any:
         return s[0] * (s[4] / s[2]) / s[2] - 3.0
 
-    def defined(s):
+    @staticmethod
+    def defined(s: Any) -> bool:
         return s[2] != 0.0
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from slidewise.aggregations.base import Aggregation
+from slidewise.windows.definitions import WindowDefinition
 
 
 @dataclass(frozen=True)
@@ -13,7 +13,7 @@ class Over:
     """One aggregation, the window it is computed over, and the algorithm to do it with."""
 
     aggregation: Aggregation
-    window: Any
+    window: WindowDefinition
     algorithm: str = "auto"
 
     def __repr__(self) -> str:

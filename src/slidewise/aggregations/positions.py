@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slidewise.aggregations.arguments import given, whole
-from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.base import Aggregation, Nulls
 from slidewise.aggregations.values import numeric, zero
 from slidewise.errors import InvalidInput
 
@@ -33,19 +33,22 @@ class First(Aggregation):
     accepts = ("carried",)
     selective = True
     keeps_type = True
-    nulls = "keep"
+    nulls: Nulls = "keep"
 
-    def __init__(self, column: str | None = None, ignore_nulls: bool = False) -> None:
+    def __init__(self, column: str | None = None, ignore_nulls: bool = False, *, where: str | None = None) -> None:
         super().__init__(*given(column), **({"ignore_nulls": True} if ignore_nulls else {}))
         self.nulls = "skip" if ignore_nulls else "keep"
 
-    def lift(x):
+    @staticmethod
+    def lift(x: Any) -> Any:
         return (1, x)
 
-    def combine(a, b):
+    @staticmethod
+    def combine(a: Any, b: Any) -> Any:
         return a if a[0] else b
 
-    def lower(s):
+    @staticmethod
+    def lower(s: Any) -> Any:
         return s[1]
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
@@ -67,7 +70,8 @@ class Last(First):
     picks_row = True
     spark_call = "last_value({0})"
 
-    def combine(a, b):
+    @staticmethod
+    def combine(a: Any, b: Any) -> Any:
         return b if b[0] else a
 
 
@@ -90,9 +94,16 @@ class NthValue(Aggregation):
     accepts = ("carried",)
     unary_lower = False
     keeps_type = True
-    nulls = "keep"
+    nulls: Nulls = "keep"
 
-    def __init__(self, column: str | int | None = None, n: int | None = None, ignore_nulls: bool = False) -> None:
+    def __init__(
+        self,
+        column: str | int | None = None,
+        n: int | None = None,
+        ignore_nulls: bool = False,
+        *,
+        where: str | None = None,
+    ) -> None:
         if n is None and not isinstance(column, str):  # nth_value(2): a number cannot be a column
             column, n = None, column
         if n is None:
@@ -112,7 +123,8 @@ class NthValue(Aggregation):
 
         self.combine, self.lower = combine, lower
 
-    def lift(x):
+    @staticmethod
+    def lift(x: Any) -> Any:
         return (x,)
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:

@@ -78,14 +78,17 @@ class OrderStatistic(Aggregation):
         super().__init__(*columns, **parameters)
         self.lower = lambda s, *x: self.select(len(s[0]) + s[1], lambda k: s[0][k] if k < len(s[0]) else NAN, *x)
 
-    def lift(x):
+    @staticmethod
+    def lift(x: Any) -> Any:
         x = plain(x)
         return ((x,), 0) if x == x else ((), 1)
 
-    def combine(a, b):
+    @staticmethod
+    def combine(a: Any, b: Any) -> Any:
         return (tuple(sorted(a[0] + b[0])), a[1] + b[1])  # sorting merges two sorted runs in linear time
 
-    def inverse(total, oldest):
+    @staticmethod
+    def inverse(total: Any, oldest: Any) -> Any:
         values = list(total[0])
         for v in oldest[0]:
             del values[bisect_left(values, v)]
@@ -140,6 +143,7 @@ class Percentile(OrderStatistic):
         fraction: float | Sequence[float] | None = None,
         *,
         method: Literal["spark", "paper"] = "spark",
+        where: str | None = None,
     ) -> None:
         column, self.fraction = column_and_fractions(self.name, column, fraction)
         if method not in self.rules:
@@ -153,10 +157,13 @@ class Percentile(OrderStatistic):
         if not isinstance(self.fraction, list):
             return ()
         rest = {name: value for name, value in self.parameters.items() if name != "fraction"}
-        return tuple(type(self)(*self.columns, fraction=q, where=self.where, **rest) for q in self.fraction)
+        column = self.columns[0] if self.columns else None
+        return tuple(type(self)(column, q, where=self.where, **rest) for q in self.fraction)
 
     def position(self, n: int, x: Any = None) -> tuple[int, float]:
-        return self.rule(n, self.fraction if x is None else checked_fraction(self.name, x))
+        fraction = self.fraction if x is None else checked_fraction(self.name, x)
+        assert isinstance(fraction, float)  # select asks for several one by one
+        return self.rule(n, fraction)
 
     def select(self, n: int, kth: Callable[[int], Any], x: Any = None) -> Any:
         if x is not None or not isinstance(self.fraction, list) or not n:
@@ -203,7 +210,7 @@ class Median(OrderStatistic):
     interpolates = True
     fraction = 0.5
 
-    def __init__(self, column: str | None = None) -> None:
+    def __init__(self, column: str | None = None, *, where: str | None = None) -> None:
         super().__init__(*given(column))
 
     def position(self, n: int, x: Any = None) -> tuple[int, float]:
@@ -229,7 +236,7 @@ class NthSmallest(OrderStatistic):
     unary_lower = False
     keeps_type = True
 
-    def __init__(self, column: str | int | None = None, n: int | None = None) -> None:
+    def __init__(self, column: str | int | None = None, n: int | None = None, *, where: str | None = None) -> None:
         if n is None and not isinstance(column, str):  # nth_smallest(3): a number cannot be a column
             column, n = None, column
         if n is None:

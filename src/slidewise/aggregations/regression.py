@@ -19,34 +19,34 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-def _lift_count(y, x):
+def _lift_count(y: Any, x: Any) -> Any:
     return 1
 
 
-def _lift_x(y, x):
+def _lift_x(y: Any, x: Any) -> Any:
     return (1, x * 1.0)
 
 
-def _lift_y(y, x):
+def _lift_y(y: Any, x: Any) -> Any:
     return (1, y * 1.0)
 
 
-def _lift_squares_of_x(y, x):
+def _lift_squares_of_x(y: Any, x: Any) -> Any:
     none = x * 1.0 - x  # zero, or NaN where it is not finite
     return (1, x + none, none)
 
 
-def _lift_squares_of_y(y, x):
+def _lift_squares_of_y(y: Any, x: Any) -> Any:
     none = y * 1.0 - y
     return (1, y + none, none)
 
 
-def _lift_products(y, x):
+def _lift_products(y: Any, x: Any) -> Any:
     none = (y * 1.0 - y) + (x * 1.0 - x)
     return (1, y + none, x + none, none)
 
 
-def _lift_line(y, x):
+def _lift_line(y: Any, x: Any) -> Any:
     of_y, of_x = y * 1.0 - y, x * 1.0 - x
     return (1, y + of_y, x + of_x, of_y, of_x, of_y + of_x)
 
@@ -60,7 +60,7 @@ class _Pairs(TwoColumns):
     #: lift for numbers that kernels take as they are
     of_numbers: ClassVar[Callable[..., Any]]
 
-    def __init__(self, y: str | None = None, x: str | None = None) -> None:
+    def __init__(self, y: str | None = None, x: str | None = None, *, where: str | None = None) -> None:
         name, lifted = self.name, type(self).of_numbers
         self.lift = lambda y, x: lifted(as_float(y, name), as_float(x, name))
         super().__init__(y, x)
@@ -87,10 +87,12 @@ class RegrCount(_Pairs):
     exactly_invertible = True
     of_numbers = staticmethod(_lift_count)
 
-    def combine(a, b):
+    @staticmethod
+    def combine(a: Any, b: Any) -> Any:
         return a + b
 
-    def inverse(total, oldest):
+    @staticmethod
+    def inverse(total: Any, oldest: Any) -> Any:
         return total - oldest
 
 
@@ -108,13 +110,16 @@ class RegrAvgx(_Pairs):
     identity = (0, 0.0)
     of_numbers = staticmethod(_lift_x)
 
-    def combine(a, b):
+    @staticmethod
+    def combine(a: Any, b: Any) -> Any:
         return (a[0] + b[0], a[1] + b[1])
 
-    def inverse(total, oldest):
+    @staticmethod
+    def inverse(total: Any, oldest: Any) -> Any:
         return (total[0] - oldest[0], total[1] - oldest[1])
 
-    def lower(s):
+    @staticmethod
+    def lower(s: Any) -> Any:
         return s[1] / s[0]
 
 
@@ -149,7 +154,8 @@ class RegrSxx(_Pairs):
     combine = staticmethod(VarPop.combine)
     inverse = staticmethod(VarPop.inverse)
 
-    def lower(s):
+    @staticmethod
+    def lower(s: Any) -> Any:
         return s[2]
 
 
@@ -185,7 +191,8 @@ class RegrSxy(_Pairs):
     combine = staticmethod(CovarSamp.combine)
     inverse = staticmethod(CovarSamp.inverse)
 
-    def lower(s):
+    @staticmethod
+    def lower(s: Any) -> Any:
         return s[3]
 
 
@@ -202,10 +209,11 @@ class CovarPop(RegrSxy):
     name = "covar_pop"
     spark_call = "covar_pop({0}, {1})"
 
-    def __init__(self, column1: str | None = None, column2: str | None = None) -> None:
+    def __init__(self, column1: str | None = None, column2: str | None = None, *, where: str | None = None) -> None:
         super().__init__(column1, column2)
 
-    def lower(s):
+    @staticmethod
+    def lower(s: Any) -> Any:
         return s[3] / s[0]
 
 
@@ -226,10 +234,12 @@ class RegrSlope(_Pairs):
     combine = staticmethod(Corr.combine)
     inverse = staticmethod(Corr.inverse)
 
-    def lower(s):
+    @staticmethod
+    def lower(s: Any) -> Any:
         return s[5] / s[4]
 
-    def defined(s):
+    @staticmethod
+    def defined(s: Any) -> bool:
         return s[4] != 0.0
 
 
@@ -246,7 +256,8 @@ class RegrIntercept(RegrSlope):
     name = "regr_intercept"
     spark_call = "regr_intercept({0}, {1})"
 
-    def lower(s):
+    @staticmethod
+    def lower(s: Any) -> Any:
         return s[1] - s[5] / s[4] * s[2]
 
 
@@ -263,7 +274,8 @@ class RegrR2(RegrSlope):
     name = "regr_r2"
     spark_call = "regr_r2({0}, {1})"
 
-    def lower(s):
+    @staticmethod
+    def lower(s: Any) -> Any:
         if s[3] == 0.0:
             return 1.0
         share = s[5] / s[4] * (s[5] / s[3])

@@ -59,7 +59,7 @@ class ApproxCountDistinct(_Sketch):
     name = "approx_count_distinct"
     empty = 0
 
-    def __init__(self, column: str | None = None, rsd: float = 0.05) -> None:
+    def __init__(self, column: str | None = None, rsd: float = 0.05, *, where: str | None = None) -> None:
         rsd = _share("approx_count_distinct", "rsd", rsd)
         super().__init__(*given(column), rsd=rsd)
         log_k = max(4, math.ceil(2.0 * math.log2(1.04 / rsd)))
@@ -101,7 +101,8 @@ class ApproxCountDistinct(_Sketch):
 
         self.load = load
 
-    def dump(s):
+    @staticmethod
+    def dump(s: Any) -> Any:
         return s.serialize_compact()
 
 
@@ -121,7 +122,13 @@ class CountMinSketch(_Sketch):
     unary_lower = False
 
     def __init__(
-        self, column: str | None = None, eps: float = 0.01, confidence: float = 0.95, seed: int = 9001
+        self,
+        column: str | None = None,
+        eps: float = 0.01,
+        confidence: float = 0.95,
+        seed: int = 9001,
+        *,
+        where: str | None = None,
     ) -> None:
         eps = _share("count_min_sketch", "eps", eps)
         confidence = _share("count_min_sketch", "confidence", confidence)
@@ -149,12 +156,14 @@ class CountMinSketch(_Sketch):
 
         self.lift, self.dump, self.load = lift, dump, load
 
-    def combine(a, b):
+    @staticmethod
+    def combine(a: Any, b: Any) -> Any:
         merged = copy.copy(a)
         merged.merge(b)
         return merged
 
-    def lower(s, *x):
+    @staticmethod
+    def lower(s: Any, *x: Any) -> Any:
         return round(s.get_estimate(sketch_key(x[0])) if x else s.total_weight)
 
 
@@ -175,7 +184,14 @@ class ApproxPercentile(_Sketch):
     accepts = ("number",)
     unary_lower = False
 
-    def __init__(self, column: str | float | None = None, fraction: float | None = None, accuracy: int = 10000) -> None:
+    def __init__(
+        self,
+        column: str | float | None = None,
+        fraction: float | None = None,
+        accuracy: int = 10000,
+        *,
+        where: str | None = None,
+    ) -> None:
         column, q = column_and_fraction("approx_percentile", column, fraction)
         accuracy = whole("approx_percentile", "accuracy", accuracy, most=20000)
         super().__init__(*given(column), fraction=q, accuracy=accuracy)
@@ -203,12 +219,14 @@ class ApproxPercentile(_Sketch):
 
         self.lift, self.lower, self.load = lift, lower, load
 
-    def combine(a, b):
+    @staticmethod
+    def combine(a: Any, b: Any) -> Any:
         merged = copy.copy(a[0])
         merged.merge(b[0])
         return (merged, a[1] + b[1])
 
-    def dump(s):
+    @staticmethod
+    def dump(s: Any) -> Any:
         return (s[0].serialize(), s[1])
 
 

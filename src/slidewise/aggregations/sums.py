@@ -18,46 +18,46 @@ if TYPE_CHECKING:
 LARGEST_EXPONENT = 709.782712893384
 
 
-def _lift_float(x):
+def _lift_float(x: Any) -> Any:
     return x * 1.0  # float32 is summed in double precision, as Spark does
 
 
-def _lift_counted_float(x):
+def _lift_counted_float(x: Any) -> Any:
     return (1, x * 1.0)
 
 
-def _lift_logarithm(x):
+def _lift_logarithm(x: Any) -> Any:
     return (1, _logarithm(x * 1.0))
 
 
-def _logarithm(x):
+def _logarithm(x: Any) -> Any:
     """log(x) where Python's would raise: -inf for zero, NaN below it."""
     if x > 0.0 or x != x:
         return math.log(x)
     return -math.inf if x == 0.0 else math.nan
 
 
-def _lift_uncounted(x, anchor):
+def _lift_uncounted(x: Any, anchor: Any) -> Any:
     return x * 1.0
 
 
-def _add(a, b):
+def _add(a: Any, b: Any) -> Any:
     return a + b
 
 
-def _whole_sum(s, count, share):
+def _whole_sum(s: Any, count: Any, share: Any) -> Any:
     return s
 
 
-def _mean_of_sum(s, count, share):
+def _mean_of_sum(s: Any, count: Any, share: Any) -> Any:
     return divided(s, count, share)
 
 
-def _add_pairs(a, b):
+def _add_pairs(a: Any, b: Any) -> Any:
     return (a[0] + b[0], a[1] + b[1])
 
 
-def _divide_pair(s):
+def _divide_pair(s: Any) -> Any:
     return s[1] / s[0]
 
 
@@ -82,18 +82,21 @@ class Count(Aggregation):
     invertible = True
     exactly_invertible = True
 
-    def __init__(self, column: str | None = None) -> None:
+    def __init__(self, column: str | None = None, *, where: str | None = None) -> None:
         columns = given(column if column != "*" else None)
         super().__init__(*columns)
         self.nulls = "skip" if columns else "keep"
 
-    def lift(row):
+    @staticmethod
+    def lift(row: Any) -> Any:
         return 1
 
-    def combine(a, b):
+    @staticmethod
+    def combine(a: Any, b: Any) -> Any:
         return a + b
 
-    def inverse(total, oldest):
+    @staticmethod
+    def inverse(total: Any, oldest: Any) -> Any:
         return total - oldest
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
@@ -120,16 +123,20 @@ class Sum(OneColumn):
     invertible = True
     exactly_invertible = "integers"
 
-    def lift(x):
+    @staticmethod
+    def lift(x: Any) -> Any:
         return number(x, "sum")
 
-    def combine(a, b):
+    @staticmethod
+    def combine(a: Any, b: Any) -> Any:
         return a + b
 
-    def inverse(total, oldest):
+    @staticmethod
+    def inverse(total: Any, oldest: Any) -> Any:
         return total - oldest
 
-    def lower(s):
+    @staticmethod
+    def lower(s: Any) -> Any:
         if type(s) is int and not INT64_MIN <= s <= INT64_MAX:
             raise OverflowError(
                 f"sum: the sum of a frame, {s}, leaves 64-bit integers; convert the column to float or decimal"
@@ -175,15 +182,18 @@ class Avg(OneColumn):
     invertible = True
     exactly_invertible = "integers"
 
-    def lift(x):
+    @staticmethod
+    def lift(x: Any) -> Any:
         return (1, number(x, "avg"))
 
-    combine = _add_pairs
+    combine = staticmethod(_add_pairs)
 
-    def inverse(total, oldest):
+    @staticmethod
+    def inverse(total: Any, oldest: Any) -> Any:
         return (total[0] - oldest[0], total[1] - oldest[1])
 
-    def lower(s):
+    @staticmethod
+    def lower(s: Any) -> Any:
         return integer_sums.mean(s[1], s[0]) if type(s[1]) is int else s[1] / s[0]
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
@@ -221,10 +231,12 @@ class Product(OneColumn):
     identity = 1.0
     commutative = True
 
-    def lift(x):
+    @staticmethod
+    def lift(x: Any) -> Any:
         return as_float(x, "product")
 
-    def combine(a, b):
+    @staticmethod
+    def combine(a: Any, b: Any) -> Any:
         return a * b
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
@@ -249,15 +261,18 @@ class Geomean(OneColumn):
     commutative = True
     invertible = True
 
-    def lift(x):
+    @staticmethod
+    def lift(x: Any) -> Any:
         return (1, _logarithm(as_float(x, "geomean")))
 
-    combine = _add_pairs
+    combine = staticmethod(_add_pairs)
 
-    def inverse(total, oldest):
+    @staticmethod
+    def inverse(total: Any, oldest: Any) -> Any:
         return (total[0] - oldest[0], total[1] - oldest[1])
 
-    def lower(s):
+    @staticmethod
+    def lower(s: Any) -> Any:
         exponent = s[1] / s[0]
         return math.inf if exponent > LARGEST_EXPONENT else math.exp(exponent)
 
@@ -279,7 +294,7 @@ def _powers(exponents: np.ndarray) -> np.ndarray:
         return np.exp(exponents, out=exponents)
 
 
-def _same(s):
+def _same(s: Any) -> Any:
     return s
 
 

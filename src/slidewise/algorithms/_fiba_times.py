@@ -1,5 +1,7 @@
 """The public operations of fiba: values by their times, in any order."""
 
+from typing import Any
+
 from slidewise.errors import InvalidInput
 
 
@@ -8,10 +10,10 @@ class Timed:
 
     __slots__ = ()
 
-    def _sound_times(self):
+    def _sound_times(self: Any) -> bool:
         return self._times is None  # they are in the tree
 
-    def insert(self, value, time=None):
+    def insert(self: Any, value: Any, time: Any = None) -> None:
         """Add a value at its time, after others of the same time; without a time, after all others.
 
         Amortised O(log d), d the distance to the nearer end of the window: O(1) in order. Values without times
@@ -31,7 +33,7 @@ class Timed:
             _require_ordered(self, "insert", time)
             self._step("insert_timed", time, partial)
 
-    def evict(self, time=None):
+    def evict(self: Any, time: Any = None) -> None:
         """Remove the oldest value, amortised O(1); with a time, every value of that time or older, as bulk_evict."""
         if time is not None:
             self.bulk_evict(time)
@@ -40,7 +42,7 @@ class Timed:
         else:
             self._step("evict")
 
-    def remove(self, time):
+    def remove(self: Any, time: Any) -> None:
         """Remove every value of exactly this time: amortised O(log n) for each."""
         if self.held:
             _require_ordered(self, "remove", time)
@@ -57,7 +59,7 @@ class Timed:
             f"evict(time={time!r}) removes all that is of that time or older, if there is any"
         )
 
-    def query(self, *arguments):
+    def query(self: Any, *arguments: Any) -> Any:
         """The aggregate of all values: 2 combines. query(start, end) is that of these times, both included: O(log n).
 
         Either end may be None: no bound. One argument, or a third one after start and end, goes to the
@@ -82,7 +84,7 @@ class Timed:
             )
         return lower(self.functions["product"](self, start, end), *argument)
 
-    def bulk_insert(self, entries):
+    def bulk_insert(self: Any, entries: Any) -> None:
         """Add many (time, value) pairs, in any order: one search each, and one pass over the nodes that have changed.
 
         >>> import slidewise as sw
@@ -104,24 +106,24 @@ class Timed:
             _choose_clock(self, True)
             self._step("insert_many", lifted)
 
-    def bulk_evict(self, time):
+    def bulk_evict(self: Any, time: Any) -> None:
         """Remove every value of this time or older: O(log n) combines, however many leave."""
         if self.held:
             _require_ordered(self, "evict", time)
             self._step("evict_up_to", time)
 
     @property
-    def oldest(self):
+    def oldest(self: Any) -> Any:
         """The time of the oldest value held; None where there is none."""
         return self.functions["oldest"](self) if self.held else None
 
     @property
-    def youngest(self):
+    def youngest(self: Any) -> Any:
         """The time of the youngest value held; None where there is none."""
         return self.functions["youngest"](self) if self.held else None
 
 
-def _choose_clock(swag, timed):
+def _choose_clock(swag: Any, timed: Any) -> None:
     if swag.held == 0:
         swag.timed = int(timed)
     elif swag.timed != timed:
@@ -131,7 +133,7 @@ def _choose_clock(swag, timed):
         )
 
 
-def _require_ordered(swag, operation, time):
+def _require_ordered(swag: Any, operation: Any, time: Any) -> None:
     """Refuse a time that has no place among those held, before anything changes."""
     try:
         if time == time and (swag.held == 0 or time < swag.youngest or not time < swag.youngest):

@@ -732,8 +732,9 @@ def sound(s):
         and not {type(x) for array in (*per_node[:5], s.after) for x in array[: s.used * WIDTH]} - {int, type(None)}
     ):
         return False
-    nodes, leaves, depths, times = set(), [], set(), []
-    waiting = [(s.root, NONE, ROOT, 0)]  # nodes to visit, and (time,) of entries between them
+    nodes, leaves, depths = set(), [], set()
+    times: list[Any] = []
+    waiting: list[Any] = [(s.root, NONE, ROOT, 0)]  # nodes to visit, and (time,) of entries between them
     while waiting:
         found = waiting.pop()
         if len(found) == 1:
@@ -748,7 +749,7 @@ def sound(s):
         if s.kinds[node] != kind or s.stale[node] != 0 or not (type(n) is int and least + skip <= n < WIDTH):
             return False
         nodes.add(node)
-        steps = []
+        steps: list[Any] = []
         for k in range(n + 1):
             if inner:
                 at_left, at_right = k == 0 and kind in (ROOT, LEFT), k == n and kind in (ROOT, RIGHT)

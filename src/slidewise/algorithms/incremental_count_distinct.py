@@ -28,20 +28,20 @@ class DistinctCounter:
 
     __slots__ = ("counts", "flushes", "live", "tau")
 
-    def __init__(self, tau=TAU):
-        self.counts = {}
+    def __init__(self, tau: Any = TAU) -> None:
+        self.counts: dict[Any, int] = {}
         self.live = 0
         self.tau = checked_tau(tau)
         self.flushes = 0
 
-    def add(self, value):
+    def add(self, value: Any) -> None:
         """O(1)."""
         count = self.counts.get(value, 0)
         self.counts[value] = count + 1
         if count == 0:
             self.live += 1
 
-    def remove(self, value):
+    def remove(self, value: Any) -> None:
         """O(1) amortised."""
         count = self.counts[value] = self.counts[value] - 1
         if count == 0:
@@ -49,13 +49,13 @@ class DistinctCounter:
             if self.live <= self.tau * len(self.counts):
                 self.flush()
 
-    def flush(self):
+    def flush(self) -> None:
         """Forget the values whose count is zero."""
         self.counts = {value: count for value, count in self.counts.items() if count}
         self.flushes += 1
 
-    def check(self, values):
-        found = {}
+    def check(self, values: Any) -> None:
+        found: dict[Any, int] = {}
         for value in values:
             found[value] = found.get(value, 0) + 1
         assert {value: count for value, count in self.counts.items() if count} == found
@@ -63,7 +63,7 @@ class DistinctCounter:
         assert self.live > self.tau * len(self.counts) or self.live == len(self.counts)
 
 
-def checked_tau(tau):
+def checked_tau(tau: Any) -> Any:
     if isinstance(tau, bool) or not isinstance(tau, int | float) or not 0 <= tau <= 1:
         raise InvalidInput(
             f"tau must be between 0 and 1, got {tau!r}: it is the live share of the table of counts "
@@ -80,12 +80,12 @@ class State(NamedTuple):
 MIXINS = (OfCountedValues,)
 
 
-def setup(s, tau=TAU):
+def setup(s: Any, tau: Any = TAU) -> None:
     s.queue = deque()
     s.table = DistinctCounter(tau)
 
 
-def insert(s, key):
+def insert(s: Any, key: Any) -> None:
     """O(1). Of lists and structs, which change and have no hash, tuples are kept."""
     key = hashable(key)
     if key is not None:
@@ -93,25 +93,25 @@ def insert(s, key):
     s.queue.append(key)
 
 
-def evict(s):
+def evict(s: Any) -> None:
     """O(1) amortised."""
     key = s.queue.popleft()
     if key is not None:
         s.table.remove(key)
 
 
-def query(s):
+def query(s: Any) -> Any:
     """O(1)."""
     return s.table.live
 
 
-def size(s):
+def size(s: Any) -> Any:
     return len(s.queue)
 
 
-def held(s):
+def held(s: Any) -> Any:
     return len(s.table.counts)
 
 
-def check(s, keys):
+def check(s: Any, keys: Any) -> None:
     s.table.check(keys)

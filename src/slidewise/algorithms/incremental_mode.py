@@ -34,10 +34,10 @@ class Tournament:
 
     __slots__ = ("counts", "free", "slot_of", "values", "winner")
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.rebuild([], self.FEWEST)
 
-    def rebuild(self, pairs, capacity):
+    def rebuild(self, pairs: Any, capacity: Any) -> None:
         """A tournament of these (value, count). O(capacity)."""
         unused = capacity - len(pairs)
         self.values = [value for value, _ in pairs] + [None] * unused
@@ -48,7 +48,7 @@ class Tournament:
         for node in range(capacity - 1, 0, -1):
             self.winner[node] = self.match(2 * node)
 
-    def add(self, value):
+    def add(self, value: Any) -> None:
         """O(log distinct)."""
         slot = self.slot_of.get(value)
         if slot is None:
@@ -56,7 +56,7 @@ class Tournament:
         self.counts[slot] += 1
         self.replay(slot)
 
-    def remove(self, value):
+    def remove(self, value: Any) -> None:
         """O(log distinct)."""
         slot = self.slot_of[value]
         self.counts[slot] -= 1
@@ -64,11 +64,11 @@ class Tournament:
         if self.counts[slot] == 0:
             self.give_slot(slot)
 
-    def mode(self):
+    def mode(self) -> Any:
         """The most frequent value, the lowest of several; None where there are no values. O(1)."""
         return self.values[self.winner[1]]
 
-    def take_slot(self, value):
+    def take_slot(self, value: Any) -> Any:
         if self.slot_of:
             require_comparable(value, self.mode())
         if not self.free:
@@ -77,17 +77,17 @@ class Tournament:
         self.values[slot] = value
         return slot
 
-    def give_slot(self, slot):
+    def give_slot(self, slot: Any) -> None:
         del self.slot_of[self.values[slot]]
         self.values[slot] = None
         self.free.append(slot)
         if len(self.counts) > self.FEWEST and 4 * len(self.slot_of) < len(self.counts):
             self.rebuild(self.pairs(), len(self.counts) // 2)
 
-    def pairs(self):
+    def pairs(self) -> Any:
         return [(value, self.counts[slot]) for value, slot in self.slot_of.items()]
 
-    def replay(self, slot):
+    def replay(self, slot: Any) -> None:
         """Play the matches above a slot again, up to one whose winner is, as before, another slot."""
         node = (len(self.counts) + slot) >> 1
         while node:
@@ -97,7 +97,7 @@ class Tournament:
                 return
             node >>= 1
 
-    def match(self, left):
+    def match(self, left: Any) -> Any:
         """The winner of node `left` and its right sibling."""
         a, b = self.winner[left], self.winner[left + 1]
         m, n = self.counts[a], self.counts[b]
@@ -105,8 +105,8 @@ class Tournament:
             return a if m > n else b
         return b if n and self.values[b] < self.values[a] else a
 
-    def check(self, values):
-        found = {}
+    def check(self, values: Any) -> None:
+        found: dict[Any, int] = {}
         for value in values:
             found[value] = found.get(value, 0) + 1
         assert dict(self.pairs()) == found
@@ -128,13 +128,13 @@ class Rescanned:
 
     __slots__ = ("count", "counts", "flushes", "live", "rescans", "tau", "valid", "value")
 
-    def __init__(self, tau=TAU):
+    def __init__(self, tau: Any = TAU) -> None:
         self.tau = checked_tau(tau)
-        self.counts = {}
+        self.counts: dict[Any, int] = {}
         self.live = self.flushes = self.rescans = 0
         self.value, self.count, self.valid = None, 0, True
 
-    def add(self, value):
+    def add(self, value: Any) -> None:
         """O(1)."""
         count = self.counts[value] = self.counts.get(value, 0) + 1
         if count == 1:
@@ -142,7 +142,7 @@ class Rescanned:
         if count >= self.count:  # also where the mode was lost: no value has more than self.count
             self.value, self.count, self.valid = value, count, True
 
-    def remove(self, value):
+    def remove(self, value: Any) -> None:
         """O(1) amortised; a mode that is lost costs a scan at the next query."""
         count = self.counts[value] = self.counts[value] - 1
         if value == self.value and self.valid:
@@ -153,7 +153,7 @@ class Rescanned:
                 self.counts = {v: c for v, c in self.counts.items() if c}
                 self.flushes += 1
 
-    def mode(self):
+    def mode(self) -> Any:
         """O(1), and O(live / tau) where the mode was lost; None where there are no values."""
         if not self.valid:
             self.value, self.count, self.valid = None, 0, True
@@ -163,12 +163,12 @@ class Rescanned:
             self.rescans += 1
         return self.value
 
-    def history(self):
+    def history(self) -> Any:
         """All that the window's values do not tell, as plain values."""
         counts = [(to_value(value), count) for value, count in self.counts.items()]
         return counts, to_value(self.value), self.count, self.valid, self.flushes, self.rescans
 
-    def relive(self, history):
+    def relive(self, history: Any) -> None:
         """Take over a history, for a window of the same values; one of others is refused."""
         from slidewise.serialization.codec import require_told_apart  # loads on first use
 
@@ -187,8 +187,8 @@ class Rescanned:
         ):
             raise StateError("saved state is damaged: the counts of its values are not those of its window")
 
-    def check(self, values):
-        found = {}
+    def check(self, values: Any) -> None:
+        found: dict[Any, int] = {}
         for value in values:
             found[value] = found.get(value, 0) + 1
         assert {value: count for value, count in self.counts.items() if count} == found
@@ -197,7 +197,7 @@ class Rescanned:
         assert self.count == most == found.get(self.value, 0) if self.valid else self.count >= most
 
 
-def new_table(variant="tournament", tau=TAU):
+def new_table(variant: Any = "tournament", tau: Any = TAU) -> Any:
     """The table of one variant."""
     if variant not in ("tournament", "paper"):
         raise InvalidInput(f'incremental_mode: variant must be "tournament" or "paper", got {variant!r}')
@@ -218,10 +218,10 @@ class WithHistory(OfCountedValues):
 
     __slots__ = ()
 
-    def _save(self):
+    def _save(self: Any) -> Any:
         return super()._save(), self.table.history() if isinstance(self.table, Rescanned) else None
 
-    def _restore(self, plain):
+    def _restore(self: Any, plain: Any) -> None:
         window, history = plain
         super()._restore(window)
         if history is not None:
@@ -231,37 +231,37 @@ class WithHistory(OfCountedValues):
 MIXINS = (WithHistory, OfCountedValues)
 
 
-def setup(s, variant="tournament", tau=TAU):
+def setup(s: Any, variant: Any = "tournament", tau: Any = TAU) -> None:
     s.queue = deque()
     s.table = new_table(variant, tau)
 
 
-def insert(s, key):
+def insert(s: Any, key: Any) -> None:
     """O(log distinct)."""
     if key is not None:
         s.table.add(key)
     s.queue.append(key)
 
 
-def evict(s):
+def evict(s: Any) -> None:
     """O(log distinct)."""
     key = s.queue.popleft()
     if key is not None:
         s.table.remove(key)
 
 
-def query(s):
+def query(s: Any) -> Any:
     """O(1)."""
     return to_value(s.table.mode())
 
 
-def size(s):
+def size(s: Any) -> Any:
     return len(s.queue)
 
 
-def held(s):
+def held(s: Any) -> Any:
     return len(s.table.slot_of if isinstance(s.table, Tournament) else s.table.counts)
 
 
-def check(s, keys):
+def check(s: Any, keys: Any) -> None:
     s.table.check(keys)

@@ -54,15 +54,15 @@ class QuantileIndex:
         "visits",
     )
 
-    def __init__(self, values, variant="replace"):
+    def __init__(self, values: Any, variant: Any = "replace") -> None:
         if variant not in VARIANTS:
             raise InvalidInput(f'quantile: variant must be "naive", "reuse" or "replace", got {variant!r}')
         self.values, self.variant = values, variant
-        self.index = []
+        self.index: list[int] = []
         self.start = self.end = 0
-        self.placed = []
+        self.placed: list[int] = []
         #: the positions that were asked for since the last move: others are not worth keeping in place
-        self.asked = []
+        self.asked: list[int] = []
         #: the row of the last selected value, -1 for none: the next first pivot
         self.answer = -1
         #: of the pivots, which are drawn at random: the same in every run
@@ -71,7 +71,7 @@ class QuantileIndex:
         self.selects = self.scans = self.avoided = self.visits = 0
 
     # ---- from frame to frame
-    def move(self, start, end):
+    def move(self, start: Any, end: Any) -> None:
         """Let the index hold rows start to end - 1. O(n), and O(1) where the frame is the last one."""
         if start >= end:
             start = end = self.end
@@ -90,7 +90,7 @@ class QuantileIndex:
                 self.index += range(self.end, end)
         self.start, self.end, self.asked = start, end, []
 
-    def replace(self, old, new):
+    def replace(self, old: Any, new: Any) -> None:
         """Put row `new` where row `old` is, and across each placed position on whose other side it belongs."""
         index, value = self.index, self.values[new]
         hole = index.index(old)
@@ -105,7 +105,7 @@ class QuantileIndex:
         self.placed = placed
 
     # ---- selection
-    def kth(self, k):
+    def kth(self, k: Any) -> Any:
         """The k-th smallest value of the frame, counted from 0."""
         self.asked.append(k)
         if k in self.placed:
@@ -121,16 +121,16 @@ class QuantileIndex:
             self.placed.append(k)
         return self.value_at(k)
 
-    def value_at(self, position):
+    def value_at(self, position: Any) -> Any:
         return self.values[self.index[position]]
 
-    def bring_extreme(self, k, left, right):
+    def bring_extreme(self, k: Any, left: Any, right: Any) -> None:
         """Place the first or the last position of left to right - 1: its least or greatest value, by one scan."""
         self.visits += right - left
         found = (min if k == left else max)(range(left, right), key=self.value_at)
         self.index[k], self.index[found] = self.index[found], self.index[k]
 
-    def quick_select(self, k, left, right):
+    def quick_select(self, k: Any, left: Any, right: Any) -> None:
         """Place position k within left to right - 1. O(right - left) expected."""
         self.selects += 1
         whole = right - left == len(self.index)
@@ -149,7 +149,7 @@ class QuantileIndex:
             self.bring_extreme(k, left, right)
         self.answer = self.index[k]
 
-    def median_of_three(self, left, right):
+    def median_of_three(self, left: Any, right: Any) -> Any:
         """The median of three values drawn at random."""
         drawn = []
         for _ in range(3):
@@ -157,7 +157,7 @@ class QuantileIndex:
             drawn.append(self.value_at(left + (self.seed >> 32) % (right - left)))
         return sorted(drawn)[1]
 
-    def partition(self, left, right, pivot):
+    def partition(self, left: Any, right: Any, pivot: Any) -> Any:
         """Order the stretch around a pivot; returns where the values equal to it begin and end.
 
         Only what is out of place moves: less and greater values by pairs, and equal ones to both ends and from there to
@@ -192,7 +192,7 @@ class QuantileIndex:
         index[i : i + n], index[right - n : right] = index[right - n : right], index[i : i + n]
         return first, last
 
-    def check(self):
+    def check(self) -> None:
         assert sorted(self.index) == list(range(self.start, self.end))
         held = [self.values[row] for row in self.index] if self.placed else []
         for p in self.placed:
@@ -211,13 +211,13 @@ class State(NamedTuple):
 MIXINS = (OfRawValues,)
 
 
-def setup(s, variant="replace"):
+def setup(s: Any, variant: Any = "replace") -> None:
     s.queue = deque()
     s.rows = {}
     s.order = QuantileIndex(s.rows, variant)
 
 
-def insert(s, key):
+def insert(s: Any, key: Any) -> None:
     """O(1)."""
     if key is not None:
         if s.rows:
@@ -227,28 +227,28 @@ def insert(s, key):
     s.queue.append(key)
 
 
-def evict(s):
+def evict(s: Any) -> None:
     """O(1)."""
     if s.queue.popleft() is not None:
         del s.rows[s.start]
         s.start += 1
 
 
-def query(s, *argument):
+def query(s: Any, *argument: Any) -> Any:
     """O(n), less where the last query's work can be reused."""
     s.order.move(s.start, s.end)
     return s.aggregation.select(s.end - s.start, lambda k: to_value(s.order.kth(k)), *argument)
 
 
-def size(s):
+def size(s: Any) -> Any:
     return len(s.queue)
 
 
-def held(s):
+def held(s: Any) -> Any:
     return len(s.rows)
 
 
-def check(s, keys):
+def check(s: Any, keys: Any) -> None:
     assert list(s.rows.values()) == keys
     assert list(s.rows) == list(range(s.start, s.end))
     if s.order.start == s.start and s.order.end == s.end:

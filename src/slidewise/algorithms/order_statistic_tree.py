@@ -24,8 +24,9 @@ class Node:
     """A subtree. An empty one is NIL, which spares the code every test for None."""
 
     __slots__ = ("left", "right", "size", "value")
+    size: int
 
-    def __init__(self, value):
+    def __init__(self, value: Any) -> None:
         self.value = value
         self.left = self.right = NIL
         self.size = 1
@@ -45,13 +46,13 @@ class Ranked:
 
     __slots__ = ()
 
-    def select(self, i):
+    def select(self: Any, i: Any) -> Any:
         """The i-th smallest value, counted from 0; nulls have no rank. O(log n)."""
         if not 0 <= i < self.root.size:
             raise InvalidInput(f"select: there are {self.root.size} values, counted from 0, got {i!r}")
         return to_value(at_rank(self.root, i))
 
-    def rank(self, value):
+    def rank(self: Any, value: Any) -> Any:
         """How many values held are less than this one. O(log n)."""
         return count_below(self.root, to_key(value))
 
@@ -59,40 +60,40 @@ class Ranked:
 MIXINS = (Ranked, OfRawValues)
 
 
-def setup(s):
+def setup(s: Any) -> None:
     s.queue = deque()
     s.root = NIL
 
 
-def insert(s, key):
+def insert(s: Any, key: Any) -> None:
     """O(log n)."""
     if key is not None:
         s.root = with_value(s.root, key)
     s.queue.append(key)
 
 
-def evict(s):
+def evict(s: Any) -> None:
     """O(log n). The oldest value is the first of its equals: just it is removed, and not an equal one."""
     key = s.queue.popleft()
     if key is not None:
         s.root = without_rank(s.root, count_below(s.root, key))
 
 
-def query(s, *argument):
+def query(s: Any, *argument: Any) -> Any:
     """O(log n)."""
     return s.aggregation.select(s.root.size, lambda k: to_value(at_rank(s.root, k)), *argument)
 
 
-def size(s):
+def size(s: Any) -> Any:
     return len(s.queue)
 
 
-def held(s):
+def held(s: Any) -> Any:
     return s.root.size
 
 
 # ---- the tree
-def with_value(node, value):
+def with_value(node: Any, value: Any) -> Any:
     """The subtree with one value more, right of its equals."""
     if node is NIL:
         return Node(value)
@@ -103,7 +104,7 @@ def with_value(node, value):
     return balanced(node)
 
 
-def without_rank(node, i):
+def without_rank(node: Any, i: Any) -> Any:
     """The subtree without its i-th value."""
     before = node.left.size
     if i < before:
@@ -120,7 +121,7 @@ def without_rank(node, i):
     return balanced(node)
 
 
-def at_rank(node, i):
+def at_rank(node: Any, i: Any) -> Any:
     """The i-th value of a subtree."""
     while True:
         before = node.left.size
@@ -133,7 +134,7 @@ def at_rank(node, i):
             i -= before + 1
 
 
-def count_below(node, value):
+def count_below(node: Any, value: Any) -> Any:
     """How many values of a subtree are less."""
     count = 0
     while node is not NIL:
@@ -145,7 +146,7 @@ def count_below(node, value):
     return count
 
 
-def balanced(node):
+def balanced(node: Any) -> Any:
     """The subtree after a change in one child: sized, and rotated where one side has become too heavy."""
     left, right = node.left, node.right
     if left.size + 1 > DELTA * (right.size + 1):
@@ -160,7 +161,7 @@ def balanced(node):
     return node
 
 
-def rotated_left(node):
+def rotated_left(node: Any) -> Any:
     top = node.right
     node.right, top.left = top.left, node
     node.size = node.left.size + node.right.size + 1
@@ -168,7 +169,7 @@ def rotated_left(node):
     return top
 
 
-def rotated_right(node):
+def rotated_right(node: Any) -> Any:
     top = node.left
     node.left, top.right = top.right, node
     node.size = node.left.size + node.right.size + 1
@@ -176,8 +177,8 @@ def rotated_right(node):
     return top
 
 
-def check(s, keys):
-    def in_order(node):
+def check(s: Any, keys: Any) -> None:
+    def in_order(node: Any) -> Any:
         if node is NIL:
             return []
         a, b = node.left.size + 1, node.right.size + 1

@@ -107,7 +107,7 @@ class Threaded(Swag):
         if end - first > 1:
             self._worker = self._worker or Worker()
             self._pending = range(first, end)
-            self._job = self._worker.submit(cumulate, self.slices, first, end)  # type: ignore[attr-defined]
+            self._job = self._worker.submit(cumulate, self.slices, first, end)
 
     def _wait(self) -> None:
         if self._job is not None:
@@ -161,9 +161,9 @@ def run_merge(left, values, n, first, last, out, valid):
     rows = len(values)
     right = identity
     if first == 0:
-        for i in range(min(n, rows)):
-            right = combine(right, lift(*values[i]))
-            emit(results, valid, i, right)
+        for k in range(min(n, rows)):
+            right = combine(right, lift(*values[k]))
+            emit(results, valid, k, right)
         first = 1
     for chunk in range(first, last, 2):
         row = chunk * n

@@ -4,6 +4,8 @@ A null is queued, and so counted by len(), but never handed to a structure. NaN 
 which `<` puts above everything and which equals itself: no structure needs a rule for NaN.
 """
 
+from typing import Any
+
 from slidewise.aggregations.values import NAN, hashable, plain
 from slidewise.errors import InvalidInput
 
@@ -13,20 +15,20 @@ class Greatest:
 
     __slots__ = ()
 
-    def __lt__(self, other):
+    def __lt__(self, other: Any) -> bool:
         return False
 
-    def __gt__(self, other):  # Python asks this for `other < GREATEST`
+    def __gt__(self, other: Any) -> Any:  # Python asks this for `other < GREATEST`
         return other is not self
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "GREATEST"
 
 
 GREATEST = Greatest()
 
 
-def to_key(value):
+def to_key(value: Any) -> Any:
     """The value as it is kept: None for a null, GREATEST for NaN, 0.0 for -0.0."""
     kind = type(value)
     if kind is int or kind is str or value is None:
@@ -37,12 +39,12 @@ def to_key(value):
     return value + 0.0 if type(value) is float else value
 
 
-def to_value(key):
+def to_value(key: Any) -> Any:
     """A kept value as it is given out."""
     return NAN if key is GREATEST else key
 
 
-def require_comparable(key, other):
+def require_comparable(key: Any, other: Any) -> Any:
     """Raise TypeError where two keys have no order, before a structure that compares later has changed."""
     return key < other
 
@@ -57,7 +59,7 @@ class OfRawValues:
 
     __slots__ = ()
 
-    def insert(self, value, time=None):
+    def insert(self: Any, value: Any, time: Any = None) -> None:
         """Add a value, younger than all others."""
         key = to_key(value)
         if time is not None or self._times is not None:
@@ -72,30 +74,30 @@ class OfRawValues:
                 "Values must be hashable for counting, and comparable with each other for ordering"
             ) from error
 
-    def query(self, *argument):
+    def query(self: Any, *argument: Any) -> Any:
         """The aggregate of the values held; a fraction or rank as argument goes to the aggregation's rule."""
         return self.functions["query"](self, *argument)
 
-    def window(self):
+    def window(self: Any) -> Any:
         """The values of the window, the oldest first; nulls are None. O(n)."""
         return [to_value(key) for key in self.queue]
 
-    def partials(self):
+    def partials(self: Any) -> Any:
         """How many values, or counts of values, are kept beside the queue: the algorithm's space."""
         return self.functions["held"](self)
 
     # for to_bytes(): the answer depends on the window alone, so that inserting its values again will do
-    def _save(self):
+    def _save(self: Any) -> Any:
         return self.window()
 
-    def _restore(self, plain):
+    def _restore(self: Any, plain: Any) -> None:
         for value in plain:
             self.functions["insert"](self, to_key(value))
 
-    def _sound(self):
+    def _sound(self: Any) -> bool:
         return True  # however the values were chosen, they were inserted one by one
 
-    def check(self, values=None):
+    def check(self: Any, values: Any = None) -> None:
         """Verify the structure's invariant and that it holds just the window; for tests."""
         if values is not None:
             assert list(self.queue) == [to_key(v) for v in values]
@@ -107,7 +109,7 @@ class OfCountedValues(OfRawValues):
 
     __slots__ = ()
 
-    def _restore(self, plain):
+    def _restore(self: Any, plain: Any) -> None:
         from slidewise.serialization.codec import require_told_apart  # loads on first use
 
         require_told_apart([hashable(value) for value in plain])

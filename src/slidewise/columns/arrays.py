@@ -205,7 +205,7 @@ def pandas_as_arrow(array: Any, name: str) -> pa.Array:
     import pandas
 
     if isinstance(array.dtype, pandas.SparseDtype):
-        array = array.astype(array.dtype.subtype)
+        array = array.astype(array.dtype.subtype)  # type: ignore[attr-defined]  # which its stubs lack
     values: Any = array
     if isinstance(array.dtype, np.dtype):
         values = _readable(np.asarray(array), name)
@@ -240,7 +240,8 @@ def arrow_to_pandas(values: pa.Array, made_of: str, index: Any) -> Any:
     elif not values.null_count:
         dtype = None  # with nulls, pandas' own conversion would go through float and lose digits
     if dtype is not None:
-        return pandas.Series(pandas.api.types.pandas_dtype(dtype).__from_arrow__(values), index=index)
+        nullable: Any = pandas.api.types.pandas_dtype(dtype)
+        return pandas.Series(nullable.__from_arrow__(values), index=index)
     series = values.to_pandas()
     return series if index is None else series.set_axis(index)
 

@@ -132,7 +132,7 @@ class Part(Aggregation):
 
     def __init__(self, of: Aggregation, op: Aggregation, fields: tuple[str, ...]) -> None:
         self.identity_for = of.identity_for  # type: ignore[method-assign]
-        self.identity, self.lift, self.combine = op.identity, op.lift, op.combine  # type: ignore[method-assign]
+        self.identity, self.lift, self.combine = op.identity, op.lift, op.combine
         self.accepts, self.where, self.result_fields = of.accepts, of.where, fields
         super().__init__(*of.columns, of=of)
 
@@ -148,10 +148,10 @@ class Merged(Aggregation):
         self, of: Aggregation, op: Aggregation, columns: list[str], fields: tuple[str, ...], as_partial: bool
     ) -> None:
         self.identity_for = of.identity_for  # type: ignore[method-assign]
-        self.identity, self.lift, self.combine = op.identity, _LIFTS[len(columns)], op.combine  # type: ignore[method-assign]
+        self.identity, self.lift, self.combine = op.identity, _LIFTS[len(columns)], op.combine
         self.result_fields = fields
         if not as_partial:
-            self.lower, self.defined, self.empty = op.lower, op.defined, of.empty  # type: ignore[method-assign]
+            self.lower, self.defined, self.empty = op.lower, op.defined, of.empty
         super().__init__(*columns, of=of, as_partial=as_partial)
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:

@@ -22,7 +22,7 @@ from slidewise.windows.definitions import Frames
 
 def with_columns(
     data: Any,
-    given: Mapping[str, Over],
+    given: Mapping[str, Any],
     *,
     partition_by: str | Iterable[str] | None = None,
     order_by: Any = None,

@@ -42,7 +42,7 @@ class OfPartials(Aggregation):
             "load",
         ):
             setattr(self, name, getattr(of, name))
-        self.lift, self.nulls = _same, "keep"  # type: ignore[method-assign]
+        self.lift, self.nulls = _same, "keep"
         self.columns = ()
         self.parameters = {"of": of}
 

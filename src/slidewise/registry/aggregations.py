@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from slidewise.aggregations.bloom_filter import BloomFilter
+from slidewise.aggregations.bloom_filters import BloomFilter
 from slidewise.aggregations.collecting import CollectList, CollectSet, StringAgg
 from slidewise.aggregations.covariance import Corr, CovarSamp
 from slidewise.aggregations.distinct import AvgDistinct, SumDistinct
 from slidewise.aggregations.extremes import M4, Max, MaxBy, MaxCount, Min, MinBy, MinCount, RelativeVariation
 from slidewise.aggregations.frequencies import CountDistinct, Mode
 from slidewise.aggregations.logic import BitAnd, BitOr, BitXor, BoolAnd, BoolOr
-from slidewise.aggregations.moment_sketch import MomentSketch
+from slidewise.aggregations.moment_sketches import MomentSketch
 from slidewise.aggregations.moments import Kurtosis, Skewness, Stddev, StddevPop, VarPop, VarSamp
 from slidewise.aggregations.positions import First, Last, NthValue
 from slidewise.aggregations.ranks import Median, NthSmallest, Percentile, PercentileDisc

@@ -19,11 +19,12 @@ from slidewise.spark.names import require_distinct
 from slidewise.spark.plan import Group, column, repartition_by_keys, sort_by_order
 from slidewise.spark.requirements import is_stream, require_batch, require_packages
 from slidewise.spark.schema import Schema
+from slidewise.spark.with_columns import DataFrameT
 from slidewise.windows.definitions import WindowDefinition
 
 
 def aggregate(
-    df: Any,
+    df: DataFrameT,
     aggregations: Mapping[str, Aggregation] | None = None,
     /,
     *,
@@ -31,8 +32,18 @@ def aggregate(
     order_by: Any = None,
     window: WindowDefinition | int,
     algorithm: str = "auto",
+    max_delay: Any = None,
+    max_ahead: Any = None,
+    emit: str | None = None,
+    late: str | None = None,
+    keep: Any = None,
+    forget_after: Any = None,
+    buckets: int | None = None,
+    slices: bool | None = None,
+    metrics: str | None = None,
+    checkpoint: str | None = None,
     **columns: Aggregation,
-) -> Any:
+) -> DataFrameT:
     """Aggregations over a window with a slide: a DataFrame of one row per key and slide. Nothing runs before an action.
 
         slidewise.spark.aggregate(df, partition_by="sensor", order_by="ts", window=sw.time("1h", every="1m"),
@@ -50,11 +61,16 @@ def aggregate(
     """
     require_packages()
     from slidewise.spark.arrow_types import arrow_type
-    from slidewise.spark.streams.query import OPTIONS, stream_aggregate
+    from slidewise.spark.streams.query import stream_aggregate
 
-    given: dict[str, Any] = {**dict(aggregations or {}), **columns}
-    options = [name for name in OPTIONS if name in given and not isinstance(given[name], Aggregation)]
-    streams = {name: given.pop(name) for name in options}
+    options: dict[str, Any] = {
+        "max_delay": max_delay, "max_ahead": max_ahead, "emit": emit, "late": late, "keep": keep,
+        "forget_after": forget_after, "buckets": buckets, "slices": slices, "metrics": metrics,
+        "checkpoint": checkpoint,
+    }  # fmt: skip
+    named = {name: value for name, value in options.items() if isinstance(value, Aggregation)}
+    given = {**dict(aggregations or {}), **columns, **named}  # a result may have the name of an option
+    streams = {name: value for name, value in options.items() if value is not None and name not in named}
     expressions = slide_expressions(window, given, algorithm)
     if is_stream(df):
         return stream_aggregate(df, expressions, partition_by, order_by, **streams)

@@ -16,8 +16,8 @@ from typing import Any
 
 from slidewise import aggregations as agg
 from slidewise.aggregations.base import Aggregation
-from slidewise.aggregations.bloom_filter import BloomFilter
-from slidewise.aggregations.moment_sketch import MomentSketch
+from slidewise.aggregations.bloom_filters import BloomFilter
+from slidewise.aggregations.moment_sketches import MomentSketch
 from slidewise.columns.sorting import OrderColumn
 from slidewise.errors import InvalidInput
 from slidewise.spark.window import Column, column_name

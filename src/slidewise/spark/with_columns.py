@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from slidewise.aggregations.over import Over
 from slidewise.errors import InvalidInput
@@ -11,11 +11,17 @@ from slidewise.spark.plan import group_expressions, plan_columns
 from slidewise.spark.requirements import is_stream, require_batch, require_packages
 from slidewise.spark.window import SpecifiedOver
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+#: classic or of Spark Connect: the same kind comes back
+DataFrameT = TypeVar("DataFrameT", bound="DataFrame")
+
 ENGINES = ("auto", "slidewise", "spark")
 
 
 def with_columns(
-    df: Any,
+    df: DataFrameT,
     expressions: Mapping[str, Over | SpecifiedOver] | None = None,
     /,
     *,
@@ -34,7 +40,7 @@ def with_columns(
     max_ahead: Any = None,
     checkpoint: str | None = None,
     **columns: Over | SpecifiedOver,
-) -> Any:
+) -> DataFrameT:
     """The DataFrame with new columns: aggregations over windows. Nothing runs before an action.
 
         slidewise.spark.with_columns(df, partition_by="sensor", order_by="ts",

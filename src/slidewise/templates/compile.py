@@ -10,7 +10,7 @@ import functools
 import itertools
 import threading
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,7 +54,7 @@ def new_state(module: types.ModuleType, op: Aggregation, partial: np.dtype, capa
 
 # ---- kernels
 def kernel(
-    driver: types.FunctionType,
+    driver: Callable[..., Any],
     module: types.ModuleType | None,
     op: Aggregation,
     partial: np.dtype,
@@ -109,7 +109,7 @@ class Same:
 
 
 def _code_of(
-    driver: types.FunctionType, module: types.ModuleType | None, parts: tuple[Any, ...], constants: str
+    driver: Callable[..., Any], module: types.ModuleType | None, parts: tuple[Any, ...], constants: str
 ) -> Code:
     """What a kernel is made from.
 
@@ -120,7 +120,7 @@ def _code_of(
 
 
 def _kernel_code(
-    driver: types.FunctionType, module: types.ModuleType | None, parts: tuple[Any, ...], constants: str
+    driver: Callable[..., Any], module: types.ModuleType | None, parts: tuple[Any, ...], constants: str
 ) -> Code:
     unknown: list[Any] = []
     code = digest(_template_digest(driver, module), digest(*parts, unknown=unknown), constants)
@@ -140,12 +140,12 @@ code_digest = functools.lru_cache(maxsize=1024)(_digest)
 
 
 @functools.cache
-def _template_digest(driver: types.FunctionType, module: types.ModuleType | None) -> str:
+def _template_digest(driver: Callable[..., Any], module: types.ModuleType | None) -> str:
     return digest(driver, *(functions_of(module) if module else ()))
 
 
 def _build(
-    driver: types.FunctionType,
+    driver: Any,
     functions: list[types.FunctionType],
     op: Aggregation,
     partial: np.dtype,

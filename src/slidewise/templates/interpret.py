@@ -13,7 +13,7 @@ import itertools
 from collections import deque
 from collections.abc import Callable, Iterator
 from types import FunctionType, ModuleType
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from slidewise.aggregations.base import FUNCTIONS, Aggregation
 from slidewise.errors import IllegalPair, InvalidInput, Refused, StateError
@@ -134,9 +134,18 @@ class Swag:
         """Remove the oldest value; with a time, every value of that time or older."""
         raise AssertionError("made per class")
 
-    def query(self, *argument: Any) -> Any:
+    def query(self, *argument: Any, **between: Any) -> Any:
         """The aggregate of the values held; an argument goes to the aggregation's lower."""
         raise AssertionError("made per class")
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """What the algorithm has besides, such as fiba's `bulk_insert`: its class is made when it is asked for."""
+
+        def __enter__(self) -> Self: ...  # pba's, which works in a thread
+
+        def __exit__(self, *error: object) -> None: ...
 
     def __len__(self) -> int:
         size: int = self.functions["size"](self)

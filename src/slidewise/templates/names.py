@@ -36,8 +36,8 @@ def inverse(total: Any, oldest: Any) -> Any:
     raise Unbound("inverse")
 
 
-def lower(partial: Any) -> Any:
-    """The result of a frame."""
+def lower(partial: Any, *count: Any) -> Any:
+    """The result of a frame; where its number of rows is known, with that number and its reciprocal."""
     raise Unbound("lower")
 
 
@@ -56,7 +56,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 # ---- several aggregations at once (see columns/joint.py)
-def write(results: Any, i: int, total: Any, count: float, share: float) -> None:
+def write(results: Any, i: Any, total: Any, count: float, share: float) -> None:
     """Write the results that are lowered row by row."""
     raise Unbound("write")
 
@@ -71,7 +71,7 @@ def write_postponed(results: Any, begin: int, end: int, waiting: Any, count: flo
     raise Unbound("write_postponed")
 
 
-def write_one(results: Any, i: int, part: Any, count: float, share: float) -> bool:
+def write_one(results: Any, i: Any, part: Any, count: float, share: float) -> bool:
     """The same for one row."""
     raise Unbound("write_one")
 
@@ -129,7 +129,7 @@ def zipped(columns: Any) -> Any:
     raise Unbound("zipped")
 
 
-def prefetch(columns: Any, i: int) -> None:
+def prefetch(columns: Any, i: Any) -> None:
     """Have row i of zipped columns brought into the cache. i may be beyond the last row, and is unsigned."""
     raise Unbound("prefetch")
 

@@ -60,8 +60,11 @@ def check_aggregation(aggregation: Aggregation | type[Aggregation], samples: Ite
     >>> import slidewise as sw
     >>> class Latest(sw.Aggregation):
     ...     commutative = True
+    ...     @staticmethod
     ...     def lift(x):       return (x,)
+    ...     @staticmethod
     ...     def combine(a, b): return b
+    ...     @staticmethod
     ...     def lower(s):      return s[0]
     >>> try:
     ...     sw.check_aggregation(Latest, [1, 2, 3])

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from slidewise.errors import InvalidInput
 from slidewise.windows.durations import CalendarDuration, Duration, Length, length, same_kind, sign
 from slidewise.windows.reach import UNBOUNDED, Bound, Exclude, OffsetColumn, Reach, Unbounded, Unit, crosses
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Closed = Literal["both", "right", "left", "neither"]
 
@@ -201,8 +204,8 @@ class Between(WindowDefinition):
 class Frames(WindowDefinition):
     """Explicit frames: row i sees rows start[i] to end[i] - 1."""
 
-    start: Sequence[int]
-    end: Sequence[int]
+    start: Sequence[int] | np.ndarray
+    end: Sequence[int] | np.ndarray
     size_kind: ClassVar[str] = "bounds"
     every: ClassVar[None] = None  # type: ignore[misc]
     offset: ClassVar[None] = None  # type: ignore[misc]
@@ -367,7 +370,7 @@ def col(name: str) -> OffsetColumn:
     return OffsetColumn(name)
 
 
-def frames(start: Sequence[int], end: Sequence[int]) -> Frames:
+def frames(start: Sequence[int] | np.ndarray, end: Sequence[int] | np.ndarray) -> Frames:
     """Explicit frames, for `rolling`: row i sees rows start[i] to end[i] - 1.
 
     >>> frames([0, 0, 1], [1, 2, 3])

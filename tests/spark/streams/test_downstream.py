@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections import Counter, defaultdict
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -101,8 +102,8 @@ def test_a_join_with_another_stream(folder, emit, tmp_path):
     from pyspark.sql import functions as F  # noqa: N812
 
     parts = events(3, 60)
-    steps = [{"other": key, "at": START + dt.timedelta(seconds=s), "step": s} for s in range(18) for key in "abcx"]
-    steps = [steps[first : first + 24] for first in range(0, 72, 24)]
+    all_steps = [{"other": key, "at": START + dt.timedelta(seconds=s), "step": s} for s in range(18) for key in "abcx"]
+    steps: Any = [all_steps[first : first + 24] for first in range(0, 72, 24)]
     ends = [[{"other": "end", "at": START + dt.timedelta(seconds=s)}] for s in (1000, 2000, 3000)]
     schema = pa.schema([("other", pa.string()), ("at", pa.timestamp("us", "UTC")), ("step", pa.int64())])
     (tmp_path / "other").mkdir()

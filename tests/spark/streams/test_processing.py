@@ -34,12 +34,15 @@ class Spread(sw.Aggregation):
     identity = (2**62, -(2**62))
     commutative = True
 
+    @staticmethod
     def lift(x):
         return (x, x)
 
+    @staticmethod
     def combine(a, b):
         return (min(a[0], b[0]), max(a[1], b[1]))
 
+    @staticmethod
     def lower(s):
         return s[1] - s[0]
 

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import random
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -50,7 +51,7 @@ def test_a_stream_equals_its_batch(spark, tmp_path, settings, seed):
     chance = random.Random(seed)
     parts = events(chance.randrange(2, 6), chance.choice([1, 20, 200]), seed)
     delay = chance.choice([0, 2, 30])
-    call = {"partition_by": chance.choice(["k", None, ["k", "note"]]), "order_by": "ts"}
+    call: dict[str, Any] = {"partition_by": chance.choice(["k", None, ["k", "note"]]), "order_by": "ts"}
     aggregates = {f"r{n}": make() for n, make in enumerate(chance.sample(AGGREGATES, chance.randrange(1, 4)))}
     slides = seed % 2 == 1
     if slides:

@@ -166,6 +166,7 @@ def own(factor):
         commutative = True
         lift = (lambda x: x * 10) if factor == 10 else (lambda x: x)
 
+        @staticmethod
         def combine(a, b):
             return a + b
 

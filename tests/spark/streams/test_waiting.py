@@ -13,6 +13,7 @@ import slidewise as sw
 from slidewise.errors import StateError
 from slidewise.spark.streams import pending_rows
 from slidewise.spark.streams.pending_rows import WaitingRoom
+from slidewise.spark.streams.stream_task import NEVER
 
 TASK = task_of({"n": sw.count().over(sw.rows(2))})
 
@@ -52,7 +53,7 @@ def test_rows_come_out_once_and_in_the_order_of_arrival(steps, small):
             assert out["seq"].to_pylist() == expected
             assert hashes.tolist() == [number % 3 for number in expected]
             assert out["k"].to_pylist() == [f"key {number % 3}" for number in expected]
-            assert room.deadline == min((SECOND * t for t, _ in waits), default=pending_rows.NEVER)
+            assert room.deadline == min((SECOND * t for t, _ in waits), default=NEVER)
             assert set(saved) == {number for number, *_ in room.saved}
             assert sum(entry[2] for entry in room.saved) <= 2 * len(waits)
             room = WaitingRoom(TASK, room.saved)

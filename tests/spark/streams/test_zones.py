@@ -20,12 +20,15 @@ DAY = 86_400 * SECOND
 class Hours(sw.Aggregation):
     """The hours of the day, as a person would tell them."""
 
+    @staticmethod
     def lift(x):
         return str(x.hour)
 
+    @staticmethod
     def combine(a, b):
         return f"{a} {b}"
 
+    @staticmethod
     def lower(p):
         return p
 

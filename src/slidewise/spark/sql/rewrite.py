@@ -253,8 +253,9 @@ class _Rewriter:
 def _fitted(made: SpecifiedOver, schema: Any) -> SpecifiedOver:
     """A window whose offsets are in the unit of its order: along dates a number is one of days, as in Spark."""
     window = made.over.window
-    by_range = isinstance(window, Between) and window.unit == "range" and len(made.order_by) == 1
-    if not by_range or schema.field(made.order_by[0].name).dataType.typeName() != "date":
+    if not (isinstance(window, Between) and window.unit == "range" and len(made.order_by) == 1):
+        return made
+    if schema.field(made.order_by[0].name).dataType.typeName() != "date":
         return made
     start, end = (Duration(bound * _DAY) if isinstance(bound, int) else bound for bound in (window.start, window.end))
     return replace(made, over=replace(made.over, window=replace(window, start=start, end=end)))

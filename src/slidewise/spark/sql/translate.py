@@ -13,8 +13,8 @@ from typing import Any
 
 from slidewise import aggregations as agg
 from slidewise.aggregations.base import Aggregation
-from slidewise.aggregations.bloom_filter import BloomFilter
-from slidewise.aggregations.moment_sketch import MomentSketch
+from slidewise.aggregations.bloom_filters import BloomFilter
+from slidewise.aggregations.moment_sketches import MomentSketch
 from slidewise.errors import InvalidInput
 from slidewise.spark.sql.calls import Bound, Call, Frame, Ordered, Spec
 from slidewise.spark.sql.query_text import Derived, Source, Span

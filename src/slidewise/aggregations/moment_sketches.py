@@ -40,7 +40,7 @@ class MomentSketch(Aggregation):
     commutative = True
     unary_lower = False
 
-    def __init__(self, column: str | None = None, order: int = 10) -> None:
+    def __init__(self, column: str | None = None, order: int = 10, *, where: str | None = None) -> None:
         order = whole("moment_sketch", "order", order, least=2, most=20)
         super().__init__(*given(column), order=order)
         self.identity = (0, math.nan, -math.inf) + (0.0,) * (2 * order)
@@ -61,7 +61,7 @@ class MomentSketch(Aggregation):
         return self.variant(**_written_out(self.parameters["order"])) if numeric(columns) else None
 
 
-def _log(x):
+def _log(x: Any) -> Any:
     return math.log(x) if x > 0.0 else math.nan
 
 

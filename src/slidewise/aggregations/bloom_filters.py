@@ -81,7 +81,9 @@ class BloomFilter(Aggregation):
     commutative = True
     unary_lower = False
 
-    def __init__(self, column: str | None = None, bits: int = 1024, hashes: int = 4) -> None:
+    def __init__(
+        self, column: str | None = None, bits: int = 1024, hashes: int = 4, *, where: str | None = None
+    ) -> None:
         bits = whole("bloom_filter", "bits", bits, least=8)
         hashes = whole("bloom_filter", "hashes", hashes, most=64)
         super().__init__(*given(column), bits=bits, hashes=hashes)
@@ -97,7 +99,8 @@ class BloomFilter(Aggregation):
 
         self.lift, self.lower = lift, lower
 
-    def combine(a, b):
+    @staticmethod
+    def combine(a: Any, b: Any) -> Any:
         return a | b
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:

@@ -1,0 +1,100 @@
+"""What a user's type checker sees: the examples of all pages, the types of results, and mistakes that it finds."""
+
+import doctest
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from slidewise import aggregations
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+#: Arrow has no types of its own: whoever imports it tells mypy so.
+SETTINGS = """
+[mypy]
+strict = True
+[mypy-pyarrow.*]
+ignore_missing_imports = True
+"""
+
+
+#: A comment that ignores an error is itself one where there is no such error.
+USE = """
+from typing import Any, assert_type
+
+import numpy as np
+import pandas as pd
+import polars as pl
+from pyspark.sql import DataFrame
+
+import slidewise as sw
+import slidewise.spark
+from slidewise.spark import Window, functions as F
+from slidewise.spark.window import SpecifiedOver
+
+# An aggregation over a window
+assert_type(sw.max("x").over(sw.rows(3)), sw.Over)
+assert_type(sw.median("x", where="valid").over(3), sw.Over)
+assert_type(F.median("x").over(Window.partitionBy("k").orderBy("t")), SpecifiedOver)
+assert_type(sw.percentile("x", [0.25, 0.75], where="valid").name, str)
+sw.max("x").over("3")  # type: ignore[call-overload]
+sw.max(3)  # type: ignore[arg-type]
+sw.max("x", were="valid")  # type: ignore[call-arg]
+
+# The same kind of frame comes back
+features = {"peak": sw.max("x").over(sw.rows(3)), "n": sw.count().over(sw.time("1h"))}
+arrays = {"x": np.zeros(3)}
+assert_type(sw.with_columns(arrays, **features), dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]])
+assert_type(sw.with_columns(pd.DataFrame(), order_by="t", **features), pd.DataFrame)
+assert_type(sw.with_columns(pl.DataFrame(), partition_by=["k"], peak=sw.max("x").over(5)), pl.DataFrame)
+hourly = sw.time("1h", every="1m")
+assert_type(sw.aggregate(pd.DataFrame(), order_by="t", window=hourly, peak=sw.max("x")), pd.DataFrame)
+sw.with_columns(arrays, peak=sw.max("x"))  # type: ignore[arg-type]
+sw.with_columns(arrays, late="never", peak=sw.max("x").over(5))  # type: ignore[arg-type]
+sw.aggregate(arrays, peak=sw.max("x"))  # type: ignore[call-arg]
+
+
+def of_spark(df: DataFrame) -> None:
+    assert_type(sw.with_columns(df, engine="auto", **features), DataFrame)
+    assert_type(sw.with_columns(df, median=F.median("x").over(Window.partitionBy("k"))), DataFrame)
+    assert_type(slidewise.spark.with_columns(df, features, order_by="t"), DataFrame)
+    assert_type(slidewise.spark.aggregate(df, order_by="t", window=hourly, emit="changes", n=sw.count()), DataFrame)
+    slidewise.spark.aggregate(df, window=hourly, buckets="many", n=sw.count())  # type: ignore[arg-type]
+
+
+# An aggregation of one's own, which makes its functions of its parameters
+class Scaled(sw.Aggregation):
+    def __init__(self, column: str | None = None, by: float = 1.0) -> None:
+        super().__init__(*([] if column is None else [column]), by=by)
+
+        def lift(x: float) -> float:
+            return x * by
+
+        self.lift = lift
+
+    @staticmethod
+    def combine(a: float, b: float) -> float:
+        return a + b
+
+
+assert_type(Scaled("x", by=2.0).over(sw.rows(3)), sw.Over)
+assert_type(sw.swag("daba_lite", Scaled()).query(), Any)
+"""
+
+
+def test_mypy_strict(tmp_path):
+    for page in PAGES:
+        examples = doctest.DocTestParser().get_examples(page.read_text(encoding="utf-8"))
+        module = tmp_path / f"{page.stem.replace('-', '_')}.py"
+        module.write_text("".join(example.source for example in examples), encoding="utf-8")
+    factories = "".join(f'assert_type(sw.{name}(where="valid").over(3), sw.Over)\n' for name in aggregations.__all__)
+    (tmp_path / "use.py").write_text(USE + factories)
+    (tmp_path / "mypy.ini").write_text(SETTINGS)
+    # The package itself has settings of its own, and is not what is checked here.
+    command = [sys.executable, "-m", "mypy", "--follow-imports=silent", "--config-file=mypy.ini"]
+    command += [f"--cache-dir={ROOT / '.mypy_cache' / 'users'}", "."]
+    environment = os.environ | {"MYPYPATH": str(ROOT / "src")}
+    run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
