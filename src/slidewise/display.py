@@ -1,9 +1,10 @@
-"""Tables that look good in a terminal and in a notebook, and are data all the same."""
+"""What a person sees in a terminal or a notebook: tables, which are data all the same, and a line of progress."""
 
 from __future__ import annotations
 
 import html
 import shutil
+import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -125,3 +126,36 @@ def _wrap(text: str, width: int, **options: Any) -> list[str]:
 def _room() -> int:
     """The columns of the terminal, within what can be read."""
     return max(80, min(shutil.get_terminal_size((120, 24)).columns, 160))
+
+
+# ---- progress
+def is_watched() -> bool:
+    """Whether a person sees standard error while it is written: a terminal or a notebook, and never a log.
+
+    Nor what a worker of Spark writes: Spark's Java reads that from a pipe.
+    """
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return hasattr(shell, "kernel") or (sys.stderr is not None and not sys.stderr.closed and sys.stderr.isatty())
+
+
+class StatusLine:
+    """A line on standard error that is written over, and gone in the end."""
+
+    def __init__(self) -> None:
+        self._length = 0
+
+    def show(self, text: str) -> None:
+        """Write this in place of what is there."""
+        text = text[: shutil.get_terminal_size().columns - 1]  # one that is wrapped could not be written over
+        self._write("\r" + text.ljust(self._length))
+        self._length = len(text)
+
+    def clear(self) -> None:
+        """Leave nothing."""
+        if self._length:
+            self._write("\r" + " " * self._length + "\r")
+            self._length = 0
+
+    @staticmethod
+    def _write(text: str) -> None:
+        print(text, end="", file=sys.stderr, flush=True)
