@@ -34,7 +34,7 @@ from examples.demo.features import FEATURES
 from examples.demo.progress import status
 
 #: each is a micro-batch
-FILES = 8
+FILES = 6
 #: how many machines, and how many of the last micro-batches are shown
 MACHINES, SHOWN = 4, 8
 #: longer than rows wait for others that are late (stream_job.MAX_DELAY)
