@@ -2,22 +2,27 @@
 PYTHON ?= python3
 VENV   := .venv
 PY     := $(VENV)/bin/python
-READY  := $(VENV)/.ready
+# Stamps: the extra of that name is installed. The demo needs less than the rest, and takes what is there.
+READY  := $(VENV)/.ready-dev
+DEMO   := $(or $(wildcard $(READY)),$(VENV)/.ready-demo)
 
 # test-core, test-spark and test-processes are parts of test and of test-all.
-.PHONY: test-core test-spark test-processes help java demo tour test test-all soak lint format bench clean
+.PHONY: test-core test-spark test-processes help java demo tour test test-all soak lint format bench constraints clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
-$(READY): pyproject.toml
+$(PY):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "slidewise needs Python 3.11 or newer, and $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.12"; exit 1; }
 	@echo "setting up $(VENV) (once)"
 	@$(PYTHON) -m venv $(VENV) || \
 	  { echo "$(PYTHON) cannot make virtual environments: install its venv module (Debian: apt-get install python3-venv)"; exit 1; }
-	@$(PY) -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+
+$(VENV)/.ready-%: pyproject.toml constraints.txt | $(PY)
+	@echo "installing what $* needs into $(VENV) (once)"
+	@$(PY) -m pip install --disable-pip-version-check -c constraints.txt -e '.[$*]'
 	@touch $@
 
 # Spark runs on Java 17 or newer.
@@ -32,7 +37,7 @@ java:
 	  echo "Spark needs Java 17 or newer, and $${found:+only Java }$${found:-none} was found: install it (Debian: apt-get install openjdk-17-jre-headless), and set JAVA_HOME"; exit 1; \
 	fi
 
-demo: $(READY) java  ## features of 2 million events on a local Spark: a table, a picture, and the same as a stream (ROWS=200k: quicker)
+demo: $(DEMO) java  ## features of 200,000 events on a local Spark: a table, a picture, and the same as a stream (ROWS=2M: the long one)
 	@$(PY) -m examples.demo $(if $(ROWS),--rows $(ROWS))
 
 tour: $(READY)  ## a tour of the core in the terminal
@@ -80,6 +85,12 @@ bench: $(READY)  ## the benchmarks, with peers in the same run
 	@$(PY) -m benchmarks.columns
 	@$(PY) -m benchmarks.spark_batch
 	@$(PY) -m benchmarks.spark_streaming
+
+constraints:  ## renew constraints.txt: the newest versions that pyproject.toml allows, to be tested
+	@fresh=$$(mktemp -d) && trap 'rm -rf "$$fresh"' EXIT && \
+	  $(PYTHON) -m venv "$$fresh" && "$$fresh/bin/pip" install --disable-pip-version-check -e '.[dev]' && \
+	  { grep '^#' constraints.txt; "$$fresh/bin/pip" freeze --exclude-editable; } > "$$fresh/constraints.txt" && \
+	  cp "$$fresh/constraints.txt" constraints.txt
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) demo-output .pytest_cache .hypothesis .mypy_cache .ruff_cache

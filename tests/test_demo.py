@@ -20,7 +20,7 @@ from rich.console import Console
 
 import slidewise as sw
 from examples.demo import __main__ as demo
-from examples.demo import events, features, picture, race, show, stream
+from examples.demo import events, features, picture, progress, race, show, stream
 from examples.demo.compare import compare
 
 ROOT = Path(__file__).parent.parent
@@ -178,6 +178,41 @@ def test_the_last_line_says_how_many_rows_differ():
     assert stream.verdict(compare(same, other, by="ts"), 2).plain == (
         "3 of 2 rows differ from those of the batch: 2 are missing or too many; x in 1"
     )
+
+
+def test_a_log_has_a_line_for_all_that_is_done():
+    lines = []
+    board = stream.Board(80, say=lines.append)
+    board.work("starting")
+    board.report(said(3))
+    assert lines == ["starting ...", "micro-batch 3: 4,000 rows out, 0.1 s"]
+
+    log = io.StringIO()
+    console = Console(file=log)
+    with progress.status("drawing", console) as say:
+        say("drawing the second")
+    with progress.bar("generating", 3, console) as advance:
+        advance(3)
+    assert log.getvalue().splitlines() == ["drawing ...", "drawing the second ...", "generating ..."]
+
+
+def test_a_terminal_shows_what_is_going_on():
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=80)
+    with progress.status("drawing", console) as say:
+        say("drawing the second")
+    assert "drawing the second" in screen.getvalue() and "..." not in screen.getvalue()
+
+
+def test_kernels_of_all_features_are_compiled_here(made):
+    lines = []
+    features.compile_kernels(made[0].first_rows(), lines.append)
+    assert lines[0] == "compiling kernels (once): 0 of 15 features" and len(lines) == len(features.FEATURES) == 15
+
+
+def test_the_long_one_is_asked_for():
+    assert demo.parser().parse_args([]).rows == 200_000
+    assert demo.parser().parse_args(["--rows", "2M"]).rows == 2_000_000
 
 
 def test_every_feature_can_be_asked_of_spark():

@@ -13,6 +13,7 @@ from rich.text import Text
 
 import slidewise as sw
 from examples.demo import events, features, picture, race, session, show, stream
+from examples.demo.progress import status
 
 CONSOLE = Console()
 
@@ -40,7 +41,12 @@ def run(options: argparse.Namespace, folder: Path) -> None:
     machine = plant.known(options.machine) if options.machine else plant.pictured
 
     step("2  Features, for every event")
-    spark = session.start(options.master, folder / "spark.log", CONSOLE)
+    spark = session.start(
+        options.master,
+        folder / "spark.log",
+        CONSOLE,
+        meanwhile=lambda say: features.compile_kernels(plant.first_rows(), say),
+    )
     try:
         readings = events.read(spark, plant.path)
         CONSOLE.print(features.listed(readings))
@@ -54,14 +60,16 @@ def run(options: argparse.Namespace, folder: Path) -> None:
             step("4  Beside Spark's own windows: what both can do")
             CONSOLE.print(race.run(spark, readings, folder / "race", CONSOLE))
     finally:
-        spark.stop()
+        with status("stopping Spark", CONSOLE):
+            spark.stop()
 
     if not options.no_stream:
         step("5  The same as a stream: late, out of order, killed once")
         CONSOLE.print(stream.run(plant, folder / "features", folder / "stream", options.master, CONSOLE))
 
     step("6  To keep")
-    image = picture.draw(folder / "features", machine, folder / "machine.png")
+    with status("drawing", CONSOLE):
+        image = picture.draw(folder / "features", machine, folder / "machine.png")
     CONSOLE.print(show.kept({"features": folder / "features", "a picture": image, "Spark's log": folder / "spark.log"}))
 
 
@@ -85,9 +93,9 @@ def parser() -> argparse.ArgumentParser:
         description="Generates the events of a plant, computes features over sliding windows with slidewise on a local "
         "Spark, compares with Spark's own windows where Spark has them, computes the same on a stream that is killed "
         "and started again, and writes Parquet and a picture.",
-        epilog="A quick look: python -m examples.demo --rows 200k. Java 17 or newer must be installed.",
+        epilog="The long one: python -m examples.demo --rows 2M. Java 17 or newer must be installed.",
     )
-    it.add_argument("--rows", type=amount, default="2M", metavar="N", help="events to generate, as 500k or 3M (2M)")
+    it.add_argument("--rows", type=amount, default="200k", metavar="N", help="events to generate, as 500k or 3M (200k)")
     it.add_argument("--machines", type=amount, default="200", metavar="N", help="machines that they come from (200)")
     it.add_argument("--machine", metavar="NAME", help="the machine to show, as lathe-002 (the third busiest)")
     it.add_argument("--seed", type=int, default=1, metavar="N", help="other events for another number (1)")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -74,6 +76,16 @@ def in_sql(name: str) -> str:
 def computed(readings: DataFrame, features: dict[str, Any], **stream: Any) -> DataFrame:
     """The readings with features: the two lines that this demo is about. Nothing runs yet."""
     return sw.with_columns(readings, partition_by="machine", order_by="ts", **stream, **features)
+
+
+def compile_kernels(some: pa.Table, say: Callable[[str], None]) -> None:
+    """Compute the features of some events here: what is compiled for them is kept on disk for the workers of Spark.
+
+    Each of these would compile the same otherwise, all at once.
+    """
+    for number, name in enumerate(FEATURES):
+        say(f"compiling kernels (once): {number} of {len(FEATURES)} features")
+        computed(some, {name: FEATURES[name]})
 
 
 def write(spark: SparkSession, readings: DataFrame, folder: Path, console: Console) -> float:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from examples.demo.compare import compare
 from examples.demo.features import COMMON, computed, in_sql
-from examples.demo.progress import spark_bar, stopwatch
+from examples.demo.progress import spark_bar, status, stopwatch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -26,15 +26,17 @@ def run(spark: SparkSession, readings: DataFrame, folder: Path, console: Console
         "slidewise": computed(readings, COMMON),
     }
     small = readings.where("machine LIKE '%-1_0'")
-    for warm_up in (own(small), computed(small, COMMON)):
-        warm_up.write.format("noop").mode("overwrite").save()
+    with spark_bar("a few machines first, to warm up", spark, console):
+        for warm_up in (own(small), computed(small, COMMON)):
+            warm_up.write.format("noop").mode("overwrite").save()
     times = {}
     for number, (name, features) in enumerate(contestants.items()):
         with spark_bar(name, spark, console), stopwatch() as seconds:
             features.select("ts", *COMMON).write.parquet(str(folder / str(number)))
         times[name] = seconds()
     slow, fast = times.values()
-    answers = compared(folder / "0", folder / "1")
+    with status("comparing the answers", console):
+        answers = compared(folder / "0", folder / "1")
     shutil.rmtree(folder)
     return Group(bars(times), Text(f"slidewise is {slow / fast:.1f} times as fast; {answers}."))
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+
+from examples.demo.progress import status
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,7 +24,7 @@ SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     # a few tasks per core: enough to see them advance, and to even out machines of different size
-    "spark.sql.shuffle.partitions": str(8 * (os.cpu_count() or 1)),
+    "spark.sql.shuffle.partitions": str(4 * (os.cpu_count() or 1)),
     "spark.sql.adaptive.coalescePartitions.enabled": "false",
     # the rival at its best: without it, Spark reads the whole frame again for every row
     "spark.sql.window.segmentTree.enabled": "true",
@@ -36,8 +39,14 @@ def check() -> None:
     requirements.require_java()
 
 
-def start(master: str, log: Path, console: Console, settings: dict[str, str] = SETTINGS) -> SparkSession:
-    """Start Spark, and send what it says to a file."""
+def start(
+    master: str,
+    log: Path,
+    console: Console,
+    settings: dict[str, str] = SETTINGS,
+    meanwhile: Callable[[Callable[[str], None]], None] = lambda say: None,
+) -> SparkSession:
+    """Start Spark, and send what it says to a file; do something else in the meantime, which says how far it is."""
     from pyspark.sql import SparkSession
 
     import slidewise.spark
@@ -45,8 +54,13 @@ def start(master: str, log: Path, console: Console, settings: dict[str, str] = S
     builder = slidewise.spark.configure(SparkSession.builder.appName("slidewise demo").master(master))
     for key, value in settings.items():
         builder = builder.config(key, value)
-    with console.status("starting Spark"), standard_error_in(log):
-        return builder.getOrCreate()
+    label = "starting Spark"
+    with status(label, console) as say, standard_error_in(log), ThreadPoolExecutor(1) as beside:
+        other = beside.submit(meanwhile, lambda text: say(f"{label}, {text}"))
+        spark = builder.getOrCreate()
+        label = "Spark has started"
+        other.result()
+        return spark
 
 
 @contextmanager

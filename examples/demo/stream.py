@@ -9,8 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -31,9 +31,10 @@ from examples.demo import show
 from examples.demo.compare import Comparison, compare
 from examples.demo.events import Plant
 from examples.demo.features import FEATURES
+from examples.demo.progress import status
 
 #: each is a micro-batch
-FILES = 12
+FILES = 6
 #: how many machines, and how many of the last micro-batches are shown
 MACHINES, SHOWN = 4, 8
 #: longer than rows wait for others that are late (stream_job.MAX_DELAY)
@@ -48,8 +49,8 @@ def run(
     cut(plant.path, folder / "in", files)
     busiest = [machine for machine, _ in plant.per_machine.most_common(MACHINES)]
     command = [sys.executable, "-m", "examples.demo.stream_job", str(folder.resolve()), master, *busiest]
-    board = Board(console.width)
-    with Live(board, console=console, transient=True):
+    board = Board(console.width, say=console.print if not console.is_terminal else lambda line: None)
+    with Live(board, console=console, transient=True) if console.is_terminal else nullcontext():
         with job(command, folder / "log") as process:
             follow(process, board, kill_after=files // 2)
         console.print(
@@ -60,8 +61,9 @@ def run(
             written = follow(process, board)
     console.print(board)
     columns = ["machine", "ts", *FEATURES]
-    found = compare(pq.read_table(features, columns=columns), pq.read_table(written, columns=columns), by="ts")
-    shutil.rmtree(folder)
+    with status("comparing with the features of the batch", console):
+        found = compare(pq.read_table(features, columns=columns), pq.read_table(written, columns=columns), by="ts")
+        shutil.rmtree(folder)
     return verdict(found, plant.rows)
 
 
@@ -110,15 +112,14 @@ def follow(process: subprocess.Popen[str], board: Board, kill_after: int | None 
     """Show what the process says until it is done, or killed after so many micro-batches; the files that it wrote."""
     assert process.stdout is not None
     written: list[str] = []
-    board.at_work = "starting Spark in a process of its own"
+    board.work("starting Spark in a process of its own")
     for line in process.stdout:
         said = json.loads(line)
         if "files" in said:
             board.at_work = None
             written = [unquote(urlparse(file).path) for file in said["files"]]
             continue
-        board.at_work = "streaming"
-        board.reports[said["batch"]] = said
+        board.report(said)
         if kill_after is not None and len(board.reports) >= kill_after:
             time.sleep(said["seconds"] / 2)
             kill(process)
@@ -130,13 +131,26 @@ def follow(process: subprocess.Popen[str], board: Board, kill_after: int | None 
 class Board:
     """The last micro-batches, and the newest features of some machines."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, say: Callable[[str], None] = lambda line: None) -> None:
         self.width = width
+        #: where no terminal shows the board as it changes, a line for every change
+        self.say = say
         #: what the process has said, by micro-batch: after a kill, one may be done again
         self.reports: dict[int, dict[str, Any]] = {}
         #: None: all is done
         self.at_work: str | None = None
         self._spinner = Spinner("dots")
+
+    def work(self, at: str) -> None:
+        """Begin to do something else."""
+        self.at_work = at
+        self.say(f"{at} ...")
+
+    def report(self, said: dict[str, Any]) -> None:
+        """A micro-batch is done."""
+        self.at_work = "streaming"
+        self.reports[said["batch"]] = said
+        self.say(f"micro-batch {said['batch']}: {said['out']:,} rows out, {said['seconds']:.1f} s")
 
     def __rich__(self) -> RenderableType:
         reports = list(self.reports.values())

@@ -44,6 +44,7 @@ from slidewise.windows.reach import UNBOUNDED
 
 if TYPE_CHECKING:
     from slidewise.columns.rolling import rolling
+    from slidewise.columns.warm_up import warm_up
     from slidewise.columns.with_columns import asc, desc
 
 __version__ = "0.1.0"
@@ -80,6 +81,7 @@ __all__ = [
     "rows_between",
     "swag",
     "time",
+    "warm_up",
     "with_columns",
 ]
 
@@ -88,6 +90,7 @@ _LAZY = {
     "asc": "slidewise.columns.with_columns",
     "desc": "slidewise.columns.with_columns",
     "rolling": "slidewise.columns.rolling",
+    "warm_up": "slidewise.columns.warm_up",
 }
 
 

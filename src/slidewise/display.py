@@ -1,12 +1,14 @@
-"""Tables that look good in a terminal and in a notebook, and are data all the same."""
+"""What a person sees in a terminal or a notebook: tables, which are data all the same, and a line of progress."""
 
 from __future__ import annotations
 
 import html
-import io
 import shutil
+import sys
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 
@@ -37,7 +39,7 @@ class Table:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __rich__(self) -> Any:
+    def __rich__(self) -> Any:  # what a console of rich shows, where that is installed
         if self.narrow is not None:
             return self.narrow.__rich__()
         from rich import box
@@ -67,13 +69,93 @@ class Table:
         return f"<table>{caption}<thead>{line('th', self.columns)}</thead><tbody>{body}</tbody></table>{note}"
 
 
-def as_text(*renderables: Any) -> str:
-    """What rich shows of these, as plain text for print()."""
-    from rich.console import Console
+# ---- plain text
+#: before the first column, between two, and after the last
+_LEFT, _GAP, _RIGHT = "  ", "   ", " "
 
-    out = io.StringIO()
-    width = max(80, min(shutil.get_terminal_size((120, 24)).columns, 160))
-    console = Console(file=out, width=width, color_system=None, legacy_windows=False)
-    for renderable in renderables:
-        console.print(renderable)
-    return "\n".join(line.rstrip() for line in out.getvalue().rstrip().splitlines())
+
+def as_text(table: Table) -> str:
+    """A table in lines that the terminal has room for; long cells take several."""
+    if table.narrow is not None:
+        return as_text(table.narrow)
+    lines = [table.title, ""] if table.title else []
+    if table.columns:
+        widths = _column_widths([table.columns, *table.rows])
+        rule = " " + "─" * (sum(widths) + len(_LEFT[1:] + _GAP * (len(widths) - 1) + _RIGHT))
+        lines += [*_row_lines(table.columns, widths), rule]
+        lines += [line for row in table.rows for line in _row_lines(row, widths)]
+    return "\n".join([*lines, *(["", wrapped(table.note)] if table.note else [])]).rstrip()
+
+
+def wrapped(text: str, indent: str = "") -> str:
+    """Text in lines that the terminal has room for."""
+    return "\n".join(_wrap(text, _room(), initial_indent=indent, subsequent_indent=indent))
+
+
+def _column_widths(rows: Sequence[Sequence[str]]) -> list[int]:
+    """As wide as the longest cell; where there is no room for that, as the longest word, and a share of what is left.
+
+    The first column names the rows, and is not wrapped.
+    """
+    columns = list(zip(*rows, strict=True))
+    wanted = [max(map(len, cells)) for cells in columns]
+    words = [max((len(word) for cell in cells for word in cell.split()), default=0) for cells in columns]
+    room = _room() - len(_LEFT + _GAP * (len(columns) - 1) + _RIGHT)
+    if wanted[0] + sum(words[1:]) > room:
+        words = [1] * len(columns)  # words break
+    widths = [wanted[0], *words[1:]]
+    spare = max(0, room - sum(widths))
+    narrowest_first = sorted(range(1, len(columns)), key=lambda k: wanted[k] - widths[k])
+    for done, k in enumerate(narrowest_first):
+        more = min(wanted[k] - widths[k], spare // (len(narrowest_first) - done))
+        widths[k] += more
+        spare -= more
+    return widths
+
+
+def _row_lines(cells: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
+    columns = [_wrap(cell, max(1, width)) for cell, width in zip(cells, widths, strict=True)]
+    for parts in zip_longest(*columns, fillvalue=""):
+        yield (_LEFT + _GAP.join(map(str.ljust, parts, widths))).rstrip()
+
+
+def _wrap(text: str, width: int, **options: Any) -> list[str]:
+    return textwrap.wrap(text, width, break_on_hyphens=False, **options)
+
+
+def _room() -> int:
+    """The columns of the terminal, within what can be read."""
+    return max(80, min(shutil.get_terminal_size((120, 24)).columns, 160))
+
+
+# ---- progress
+def is_watched() -> bool:
+    """Whether a person sees standard error while it is written: a terminal or a notebook, and never a log.
+
+    Nor what a worker of Spark writes: Spark's Java reads that from a pipe.
+    """
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return hasattr(shell, "kernel") or (sys.stderr is not None and not sys.stderr.closed and sys.stderr.isatty())
+
+
+class StatusLine:
+    """A line on standard error that is written over, and gone in the end."""
+
+    def __init__(self) -> None:
+        self._length = 0
+
+    def show(self, text: str) -> None:
+        """Write this in place of what is there."""
+        text = text[: shutil.get_terminal_size().columns - 1]  # one that is wrapped could not be written over
+        self._write("\r" + text.ljust(self._length))
+        self._length = len(text)
+
+    def clear(self) -> None:
+        """Leave nothing."""
+        if self._length:
+            self._write("\r" + " " * self._length + "\r")
+            self._length = 0
+
+    @staticmethod
+    def _write(text: str) -> None:
+        print(text, end="", file=sys.stderr, flush=True)

@@ -20,7 +20,7 @@ node * WIDTH + k of the flat arrays; the child before all entries is first[node]
 """
 
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from slidewise.algorithms._fiba_times import Timed
 from slidewise.templates.checking import agree

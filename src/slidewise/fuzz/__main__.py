@@ -6,9 +6,10 @@ Each target is a module: TARGETS names it, and Target says what it has.
 from __future__ import annotations
 
 import argparse
+import functools
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from typing import Any, Protocol, cast
 
@@ -52,27 +53,37 @@ def main(arguments: list[str] | None = None) -> int:
     target.add_options(parser)
     given = parser.parse_args(words)
 
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
     failed = done = 0
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[failed]} failed"), TimeRemainingColumn())
-    with (
-        Progress(*columns, disable=not sys.stderr.isatty(), transient=True) as progress,
-        target.opened(given) as wrong_with,
-    ):
-        task = progress.add_task("", total=given.cases, failed=0)
+    with _progress(given.cases) as (say, advance), target.opened(given) as wrong_with:
         for number in range(given.first, given.first + given.cases):
             done += 1
             wrong = wrong_with(number)
             if wrong is not None:
                 failed += 1
-                line = f"# case {number}: {_again(parser, given, number)}\n{wrong}"
-                progress.console.print(line, markup=False, highlight=False, soft_wrap=True)
+                say(f"# case {number}: {_again(parser, given, number)}\n{wrong}")
                 if not given.keep_going:
                     break
-            progress.update(task, advance=1, failed=failed)
+            advance(failed)
     print(f"{done} cases, {failed} failed")
     return 1 if failed else 0
+
+
+@contextmanager
+def _progress(cases: int) -> Iterator[tuple[Callable[[str], None], Callable[[int], None]]]:
+    """How to print a line, and how to say that one more case is done, and how many have failed.
+
+    A terminal shows a bar, where rich is installed.
+    """
+    try:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    except ImportError:
+        yield print, lambda failed: None
+        return
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[failed]} failed"), TimeRemainingColumn())
+    with Progress(*columns, disable=not sys.stderr.isatty(), transient=True) as progress:
+        task = progress.add_task("", total=cases, failed=0)
+        say = functools.partial(progress.console.print, markup=False, highlight=False, soft_wrap=True)
+        yield say, lambda failed: progress.update(task, advance=1, failed=failed)
 
 
 def _again(parser: argparse.ArgumentParser, given: argparse.Namespace, number: int) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
-from slidewise.display import Table, as_text
+from slidewise.display import Table, wrapped
 from slidewise.errors import InvalidInput
 from slidewise.planner.choose import Choice, choose, situation_of
 from slidewise.planner.sharing import base_of, may_join, read_off
@@ -46,13 +46,13 @@ class Explanation:
         rows = [{"": name, **dict(zip(places, cells, strict=True))} for name, cells in lines.items()]
         return Table.of(self.title, rows)
 
-    def __rich__(self) -> Any:
+    def __rich__(self) -> Any:  # what a console of rich shows, where that is installed
         from rich.console import Group
 
         return Group(self.table, *(f"  {note}" for note in self.notes))
 
     def __repr__(self) -> str:  # what a console shows
-        return as_text(self)
+        return "\n".join([repr(self.table), *(wrapped(note, "  ") for note in self.notes)])
 
     def _repr_html_(self) -> str:
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)

@@ -11,16 +11,43 @@ import stat
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from slidewise.templates import announce
 from slidewise.templates.bind import HOME
 
 #: Entries kept per directory; the oldest half goes when there are more.
 MOST_ENTRIES = 4000
 
 
+#: Every kernel of this process.
+_kernels: list[Any] = []
+
+
+class KernelCounts(NamedTuple):
+    """Kernels of this process, each of its signatures by itself."""
+
+    compiled: int
+    #: from the disk cache
+    loaded: int
+
+
+def count_kernels() -> KernelCounts:
+    """Count what was compiled and what was loaded so far."""
+    stats = [kernel.stats for kernel in _kernels]
+    return KernelCounts(sum(len(s.cache_misses) for s in stats), sum(len(s.cache_hits) for s in stats))
+
+
 def cached_njit(function: Callable[..., Any], **options: Any) -> Any:
     """njit with the disk cache in the first place that takes it, and without where none does; `options` are numba's."""
+    announce.listen()
+    made = _njit(function, **options)
+    if not options.get("no_cpython_wrapper"):  # only other kernels call it, and have it inside
+        _kernels.append(made)
+    return made
+
+
+def _njit(function: Callable[..., Any], **options: Any) -> Any:
     import numba
 
     for directory in (numba.config.CACHE_DIR, private_directory()):
