@@ -45,6 +45,8 @@ def _answer(case: Case, aggregate: Aggregate, keys: list[list[int]]) -> list[Any
     if typed or (function == "sum" and families[0] == "duration"):  # the value as Arrow gives it back
         lists = function in COLLECTS or any(isinstance(value, list) for value in out)  # of several fractions
         return _as_arrow(case.columns[aggregate.arguments[0]], out, lists)
+    if function in ("sum", "sum_distinct") and families[0] == "decimal":  # some are drawn as whole numbers
+        return [decimal.Decimal(value) if isinstance(value, int) else value for value in out]
     return out
 
 
