@@ -349,6 +349,7 @@ def page_missing(pages, i):
     return 2 if middle is None else int(middle[i >> 10 & storage.LAST] is None)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["daba", "daba_lite"])
 def test_the_most_moves_in_one_operation_do_not_grow_with_the_window(name, monkeypatch):
     small = most_moves(monkeypatch, name, 1_000, runs=range(1, 500, 11))  # new pages at any phase of a flip

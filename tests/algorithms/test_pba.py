@@ -223,6 +223,7 @@ def by_pba(op, x, n):
     return out[valid], valid
 
 
+@pytest.mark.covering(0)
 @pytest.mark.parametrize("op", [Total(), Deviation(), Ends()], ids=lambda op: op.name)
 @pytest.mark.parametrize("job", [8, 64, 1 << 17])
 def test_columns_are_those_of_sba(op, job, monkeypatch):

@@ -22,6 +22,7 @@ def test_every_algorithm_agrees_with_numpy(algorithm, n):
     assert np.allclose(sw.rolling(x, sw.sum(), sw.rows(n), algorithm=algorithm), by_hand(x, np.sum, n))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("algorithm", [e.name for e in legal_algorithms(sw.max()) if e.compiled])
 def test_nan_is_greatest_and_leaves_no_trace(algorithm):
     x = np.array([1.0, np.nan, 2.0, -np.inf, 0.5, 0.25])
@@ -46,6 +47,7 @@ def test_overflow_is_an_error_exactly_when_the_true_sum_leaves_int64(algorithm):
         sw.rolling(np.array([big, 1], np.int64), sw.sum(), sw.rows(2), algorithm=algorithm)
 
 
+@pytest.mark.full
 def test_auto_agrees_with_recalculation_for_many_aggregations():
     x = RNG.integers(0, 9, 200).astype(float)
     names = "count sum avg min max product geomean stddev stddev_pop var_samp var_pop skewness kurtosis "

@@ -1,18 +1,22 @@
 """Random queries with windows: slidewise.spark.sql beside spark.sql. `python -m slidewise.fuzz sql` runs more."""
 
 import pytest
-from support.tiers import in_full
 
 from slidewise.fuzz.sql import BATCH, differences, program, query_of, session
 
-#: one hundred cases each: the seeds of make test, and those that make test-all and make soak add
-SEEDS = [0, *in_full(1), *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(2, 32))]
+#: a query takes a second where its kernels are not compiled yet
+FEW, MANY = 40, 100
+RUNS = [
+    (0, FEW),
+    *(pytest.param(seed, MANY, marks=pytest.mark.full) for seed in (0, 1)),
+    *(pytest.param(seed, MANY, marks=pytest.mark.soak) for seed in range(2, 32)),
+]
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_random_queries(spark, seed):
+@pytest.mark.parametrize(("seed", "cases"), RUNS)
+def test_random_queries(spark, seed, cases):
     with session() as running:
-        for first in range(0, 100, BATCH):
+        for first in range(0, cases, BATCH):
             queries = {number: query_of(seed, number) for number in range(first, first + BATCH)}
             for number, wrong in differences(running, queries).items():
                 assert wrong is None, f"{wrong}\n{program(queries[number])}"
