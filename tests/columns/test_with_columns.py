@@ -234,6 +234,7 @@ def test_punctuation_by_a_function_of_the_row():
     assert out["s"].to_pylist() == [1, 3, 3, 5]
 
 
+@pytest.mark.covering(0)
 @pytest.mark.parametrize("count", [0, 1])
 @pytest.mark.parametrize("keys", [{}, {"partition_by": "key", "order_by": "at"}])
 def test_no_rows_and_one_row(count, keys):

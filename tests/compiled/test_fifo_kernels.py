@@ -275,6 +275,7 @@ def test_first_use_from_many_threads_makes_one_kernel():
 PROGRAM = """
 import warnings; warnings.simplefilter("error")
 import numpy as np, slidewise as sw
+from slidewise.aggregations.trial import partial_dtype
 from slidewise.registry import algorithm
 from slidewise.templates import compile as compiling, fifo
 

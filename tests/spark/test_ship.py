@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from support.tiers import in_full
 
 import slidewise as sw
 from slidewise.columns.with_columns import ordering
@@ -64,6 +65,7 @@ def test_the_package_is_unpacked_once_and_found_again(function, tmp_path):
         assert place.stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.full
 def test_where_nothing_can_be_written_the_zip_itself_serves(function, tmp_path):
     """A read-only home, and no place for temporary files: kernels are compiled and not kept."""
     refuse = "import os, tempfile\ndef no(*a, **k): raise PermissionError('read-only')\n"
@@ -86,6 +88,7 @@ def test_a_directory_that_others_can_write_to_is_not_trusted(function, tmp_path)
     assert done.stdout.splitlines()[0] == RESULT, done.stderr
 
 
+@pytest.mark.full
 def test_a_process_that_served_other_sources_takes_the_new_ones(function, tmp_path):
     (tmp_path / "old" / "slidewise").mkdir(parents=True)
     (tmp_path / "old" / "slidewise" / "__init__.py").write_text("")
@@ -106,7 +109,9 @@ def test_executors_on_the_drivers_own_machine_need_no_package(spark, connect):
     assert shipping.ship(connect) == shipping._package().name
 
 
-@pytest.mark.parametrize("lost", ["slidewise/__init__.py", "slidewise/columns", "slidewise/aggregations/*.py", "*"])
+@pytest.mark.parametrize(
+    "lost", ["slidewise/columns", *in_full("slidewise/__init__.py", "slidewise/aggregations/*.py", "*")]
+)
 def test_what_a_cleaner_of_temporary_files_took_is_there_again(function, tmp_path, lost):
     import os
 
@@ -124,6 +129,7 @@ def test_what_a_cleaner_of_temporary_files_took_is_there_again(function, tmp_pat
     assert {path.name for path in place.iterdir()} == {"slidewise"}
 
 
+@pytest.mark.full
 def test_a_directory_that_numba_made_anew_for_its_cache_is_filled(function, tmp_path):
     """As it does in a process that has begun before a cleaner took all of it, readable by others."""
     import os

@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from support.tiers import on_both
+from support.tiers import in_full, on_both
 
 import slidewise as sw
 from slidewise.columns.aggregate import slide_expressions
@@ -117,6 +117,7 @@ def check(table, window, results, partition_by="key", order_by="at", seed=0):
     assert pa.Table.from_batches(out, expected.schema).to_pydict() == expected.to_pydict()
 
 
+SOME = WINDOWS[::4]
 CHUNKS = {"row by row": (1, 0), "tiny chunks": (5, 1), "small chunks": (12, 4)}
 
 
@@ -127,7 +128,7 @@ def cut(monkeypatch, chunks):
 
 
 # ---- the executor's side, without Spark
-@pytest.mark.parametrize("window", WINDOWS, ids=repr)
+@pytest.mark.parametrize("window", [*SOME, *in_full(*(w for w in WINDOWS if w not in SOME))], ids=repr)
 def test_chunk_by_chunk_as_all_at_once(window, monkeypatch):
     for seed, (chunks, count, keys) in enumerate(
         [("row by row", 40, 1), ("row by row", 30, 6), ("tiny chunks", 80, 1), ("tiny chunks", 60, 15)]
