@@ -10,7 +10,7 @@ import pyarrow as pa
 from slidewise.display import Table
 from slidewise.planner.explain import shared
 from slidewise.spark.streams.compatibility import measure_extent
-from slidewise.spark.streams.grid import grid_of
+from slidewise.spark.streams.finality import build_grid
 from slidewise.spark.streams.stream_task import StreamTask
 from slidewise.windows.definitions import RowsWindow, TimeWindow, WindowDefinition
 from slidewise.windows.durations import Duration
@@ -125,7 +125,7 @@ class _Need:
         kind, back, ahead = measure_extent(window, task)
         every = window.every
         if task.slices:
-            many = grid_of(task).slices
+            many = build_grid(task).slices
             return cls(f"{many:,} slice{'s' * (many != 1)}, and those after the watermark", "hopping", 0, many)
         if isinstance(window, TimeWindow) and isinstance(every, TimeWindow):
             return cls(f"the rows of windows that are open, of the last {window.size} at most", "hopping", 0)

@@ -14,9 +14,8 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from slidewise.spark.shipping import arriving
 from slidewise.spark.streams.checkpoint import META, PIECES
-from slidewise.spark.streams.pipeline import Processing
-from slidewise.spark.streams.run import processing_of
-from slidewise.spark.streams.step_data import Step
+from slidewise.spark.streams.pipeline import Pipeline
+from slidewise.spark.streams.step_data import StepResult
 from slidewise.spark.streams.stream_task import StreamTask
 from slidewise.spark.streams.wire import BLOB, Packing, from_text, to_text
 
@@ -76,8 +75,8 @@ class Processor:
         self._task, self._packing, self._event_time, self._left_out = task, packing, event_time, left_out
 
     @cached_property
-    def _processing(self) -> Processing:
-        return processing_of(self._task)
+    def _pipeline(self) -> Pipeline:
+        return Pipeline(self._task)
 
     def bind(self, handle: Any, meta: Any, pieces: Any) -> None:
         """Take Spark's handle of timers, and the state of the bucket at hand."""
@@ -92,11 +91,10 @@ class Processor:
         yield from self._advance([], timers, fired)
 
     def _advance(self, blobs: Iterable[bytes], timers: Any, fired: int | None = None) -> Iterator[Any]:
-        processing = self._processing
         new, pieces = self._packing.unpacked(blobs)
         milliseconds = timers.getCurrentWatermarkInMs()
-        watermark = milliseconds * 1000 if processing.task.time is not None else None
-        step = processing.advance(self._states, new, pieces, watermark)
+        watermark = milliseconds * 1000 if self._task.time is not None else None
+        step = self._pipeline.advance(self._states, new, pieces, watermark)
         self._set_timer(step, fired)
         for first in range(0, len(step.rows), _ROWS):
             yield _frame(self._marked(step.rows[first : first + _ROWS]))
@@ -117,7 +115,7 @@ class Processor:
         schema = self._marked(rows.empty_table()).schema
         return pa.table([made.get(field.name, pa.nulls(len(counts), field.type)) for field in schema], schema=schema)
 
-    def _set_timer(self, step: Step, fired: int | None) -> None:
+    def _set_timer(self, step: StepResult, fired: int | None) -> None:
         """One timer per bucket, at its next deadline: the first millisecond at or after it."""
         before, after = (None if at is None else -(-at // 1000) for at in (step.was_due, step.deadline))
         if before == after:

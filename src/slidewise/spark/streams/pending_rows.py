@@ -53,7 +53,7 @@ class Entries(Protocol):
         """Let an entry go."""
 
 
-class WaitingRoom:
+class PendingRows:
     """The rows of one bucket that wait for the watermark."""
 
     def __init__(self, task: StreamTask, saved: Iterable[tuple[int, int, int, int]]) -> None:

@@ -22,7 +22,7 @@ from slidewise.spark.session import PARTITIONS, PROVIDER, ROCKSDB
 from slidewise.spark.spark_operator import quoted
 from slidewise.spark.streams.checkpoint import remember, require_compatible
 from slidewise.spark.streams.metrics import AHEAD
-from slidewise.spark.streams.slices_or_rows import keeps_slices
+from slidewise.spark.streams.results import choose_slices
 from slidewise.spark.streams.stream_task import (
     EMITS,
     REVISION,
@@ -158,7 +158,7 @@ def slides_call(df: Any, expressions: dict[str, Over], partition_by: Any, order_
     check_names(task)
     check_windows(task)
     task = _in_zone(task, schema)
-    task = replace(task, slices=keeps_slices(task, chosen.slices))
+    task = replace(task, slices=choose_slices(task, chosen.slices))
     if task.keep is not None:
         labels, results = output.fields[: -len(expressions)], output.fields[-len(expressions) :]
         row = [StructField(ROW, LongType())] if task.windows[0].slide_kind == "count" else []

@@ -25,7 +25,7 @@ from slidewise.errors import StateError
 from slidewise.serialization import codec, envelope
 from slidewise.serialization.definition import differences, fingerprint
 from slidewise.spark.streams.compatibility import measure_extents, require_sound
-from slidewise.spark.streams.pending_rows import WaitingRoom, require_times
+from slidewise.spark.streams.pending_rows import PendingRows, require_times
 from slidewise.spark.streams.stream_task import BEFORE, HASH, KEPT, NEVER, NOTE_TIME, WAITING, StreamTask
 from slidewise.spark.streams.tables import read_batch, require_columns, require_numbers
 
@@ -39,7 +39,7 @@ ROOT = 1
 _DEEPEST = 40
 #: leaves up to this depth are looked up in a table
 _TABLE_BITS = 12
-_TABLES = ("keys", "kept", "waiting", "notes")
+_TABLES = ("keys", "history", "pending", "last_results")
 #: of the definition that a piece was written with
 FINGERPRINT = "fingerprint"
 
@@ -67,35 +67,36 @@ _NO_TIMES = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
-class Held:
-    """Rows of some keys. Keys have their hash, and how many rows of either table are theirs, which follow in order.
+class KeyedState:
+    """The state of some keys: their rows, and the last results that were emitted.
 
-    Notes are of a key, with its hash, and not of its rows: the key may have none.
+    A key has its hash, and how many rows of history and of pending are its own, which follow in the order of keys. Last
+    results name their key and its hash: the key may have no rows.
     """
 
     keys: pa.Table
-    kept: pa.Table
-    waiting: pa.Table
-    notes: pa.Table
-    #: when rows of each key are due, when all of it can go, and when each note can; not saved, since the meta value has
-    #: all of it per piece
+    history: pa.Table
+    pending: pa.Table
+    last_results: pa.Table
+    #: when rows of each key are due, when all of it expires, and when each of the last results does; not saved, since
+    #: the meta value has all of it per piece
     due: np.ndarray = field(default_factory=lambda: _NO_TIMES)
-    over: np.ndarray = field(default_factory=lambda: _NO_TIMES)
-    notes_over: np.ndarray = field(default_factory=lambda: _NO_TIMES)
+    expires: np.ndarray = field(default_factory=lambda: _NO_TIMES)
+    results_expire: np.ndarray = field(default_factory=lambda: _NO_TIMES)
     #: whether rows of each key came or went in this step
     changed: np.ndarray = field(default_factory=lambda: np.empty(0, bool))
 
     def __len__(self) -> int:
-        return len(self.kept) + len(self.waiting) + len(self.notes)
+        return len(self.history) + len(self.pending) + len(self.last_results)
 
     @property
     def deadline(self) -> int:
-        """When rows come out, or nothing is needed any more.
+        """When results are emitted, or nothing is needed any more.
 
         Silent keys are let go when all keys are silent, or when there is another reason to write: not one by one.
         """
-        over = max(self.over.max(initial=-NEVER), self.notes_over.max(initial=-NEVER))
-        return min(int(self.due.min(initial=NEVER)), int(over))
+        expires = max(self.expires.max(initial=-NEVER), self.results_expire.max(initial=-NEVER))
+        return min(int(self.due.min(initial=NEVER)), int(expires))
 
     @property
     def most_bytes(self) -> int:
@@ -105,14 +106,14 @@ class Held:
     @property
     def divisible(self) -> bool:
         """Whether there is more than one hash."""
-        hashes = np.concatenate([t[HASH].to_numpy() for t in (self.keys, self.notes)])
+        hashes = np.concatenate([t[HASH].to_numpy() for t in (self.keys, self.last_results)])
         return bool((hashes != hashes[0]).any())
 
     def require_whole(self, time: str | None) -> None:
         """Refuse keys whose rows are not all there, or not only those, and rows without a time."""
         require_numbers(self.keys, HASH, BEFORE, KEPT, WAITING)
-        require_numbers(self.notes, HASH, NOTE_TIME)
-        for name, table in ((KEPT, self.kept), (WAITING, self.waiting)):
+        require_numbers(self.last_results, HASH, NOTE_TIME)
+        for name, table in ((KEPT, self.history), (WAITING, self.pending)):
             require_numbers(table, time)
             counts = self.counts(name).astype(np.int64)
             if counts.min(initial=0) < 0 or counts.sum() != len(table):
@@ -124,13 +125,13 @@ class Held:
         """How many rows each key has in a table."""
         return self.keys[name].to_numpy()
 
-    def by(self, label: Callable[[np.ndarray], np.ndarray]) -> dict[int, Held]:
+    def by(self, label: Callable[[np.ndarray], np.ndarray]) -> dict[int, KeyedState]:
         """The rows of keys whose hashes have equal labels."""
-        labels, noted = (label(t[HASH].to_numpy()) for t in (self.keys, self.notes))
+        labels, noted = (label(t[HASH].to_numpy()) for t in (self.keys, self.last_results))
         order, beside = (np.argsort(each, kind="stable") for each in (labels, noted))
         kept, waiting = self.counts(KEPT), self.counts(WAITING)
-        keys, notes = self.keys.take(pa.array(order)), self.notes.take(pa.array(beside))
-        tables = [t.take(pa.array(_rows_of(n, order))) for t, n in ((self.kept, kept), (self.waiting, waiting))]
+        keys, notes = self.keys.take(pa.array(order)), self.last_results.take(pa.array(beside))
+        tables = [t.take(pa.array(_rows_of(n, order))) for t, n in ((self.history, kept), (self.pending, waiting))]
         ends = [np.concatenate(([0], np.cumsum(n[order]))) for n in (kept, waiting)]
         there = np.union1d(labels, noted)
         cuts, note_cuts = (
@@ -141,8 +142,8 @@ class Held:
             own, about = slice(cuts[k], cuts[k + 1]), slice(note_cuts[k], note_cuts[k + 1])
             rows, waits = (t[end[own.start] : end[own.stop]] for t, end in zip(tables, ends, strict=True))
             here = order[own]
-            times = self.due[here], self.over[here], self.notes_over[beside[about]]
-            found[name] = Held(keys[own], rows, waits, notes[about], *times, self.changed[here])
+            times = self.due[here], self.expires[here], self.results_expire[beside[about]]
+            found[name] = KeyedState(keys[own], rows, waits, notes[about], *times, self.changed[here])
         return found
 
 
@@ -152,10 +153,10 @@ def _rows_of(counts: np.ndarray, order: np.ndarray) -> np.ndarray:
     return np.repeat(begin - (np.cumsum(count) - count), count) + np.arange(int(count.sum()))
 
 
-def together(parts: Iterable[Held], empty: Held) -> Held:
-    """The rows of several pieces."""
+def join_states(parts: Iterable[KeyedState], empty: KeyedState) -> KeyedState:
+    """Join the state of several pieces."""
     listed = [empty, *parts]
-    return Held(*(pa.concat_tables([getattr(p, name) for p in listed]) for name in _TABLES))
+    return KeyedState(*(pa.concat_tables([getattr(p, name) for p in listed]) for name in _TABLES))
 
 
 class Bucket:
@@ -166,17 +167,17 @@ class Bucket:
         self._task, self._definition = task, task.definition()
         self._short = {FINGERPRINT: fingerprint(self._definition).hex()}
         schemas = self._schemas(task.history)
-        self.empty = Held(*(schema.empty_table() for schema in schemas))
+        self.empty = KeyedState(*(schema.empty_table() for schema in schemas))
         #: what is saved: a task without notes saves no table of them
         self._saved = _TABLES if task.notes else _TABLES[:-1]
         #: the columns of all tables by the fingerprints that pieces may have
         self._layouts = {self._short[FINGERPRINT]: schemas}
-        #: the watermark up to which everything has come out; None before the first
-        self.mark: int | None = None
+        #: the watermark up to which all results were emitted; None before the first
+        self.watermark: int | None = None
         #: leaves, and when something of each is due
         self.due: dict[int, int] = {ROOT: NEVER}
         self._is_there: set[int] = set()
-        self._room = WaitingRoom(task, [])
+        self._ahead = PendingRows(task, [])
         saved = store.read_meta()
         if saved is not None:
             self._load(saved)
@@ -193,12 +194,12 @@ class Bucket:
     def _load(self, data: bytes) -> None:
         saved, encoded = envelope.opened(data, "stream")
         with codec.damage():
-            self.mark, leaves, due, there, *more = codec.decode(encoded)
+            self.watermark, leaves, due, there, *more = codec.decode(encoded)
             _require_tree(leaves, there)
-            require_times(due, () if self.mark is None else (self.mark,))
+            require_times(due, () if self.watermark is None else (self.watermark,))
             self.due, self._is_there = dict(zip(leaves, due, strict=True)), set(there)
             reach, layouts = more[0] if more else ({}, {})
-            self._room = WaitingRoom(self._task, more[1] if len(more) > 1 else [])
+            self._ahead = PendingRows(self._task, more[1] if len(more) > 1 else [])
             layouts = {name: pa.ipc.read_schema(pa.py_buffer(schema)) for name, schema in layouts.items()}
             reach = {kind: (operator.index(back), operator.index(ahead)) for kind, (back, ahead) in reach.items()}
         name = fingerprint(saved).hex()
@@ -213,13 +214,13 @@ class Bucket:
             self.due = {ROOT: NEVER}
         layouts = {name: history.serialize().to_pybytes() for name, (_, history, *_) in self._layouts.items()}
         pieces = (list(self.due), list(self.due.values()), sorted(self._is_there))
-        payload = (self.mark, *pieces, (measure_extents(self._task), layouts), self._room.saved)
+        payload = (self.watermark, *pieces, (measure_extents(self._task), layouts), self._ahead.saved)
         self.store.write_meta(envelope.seal("stream", self._definition, payload))
 
     @property
     def deadline(self) -> int:
         """When the next piece, or the next row that waits, is due."""
-        return min(*self.due.values(), self._room.deadline)
+        return min(*self.due.values(), self._ahead.deadline)
 
     def leaves(self, hashes: np.ndarray) -> np.ndarray:
         """The piece of each hash."""
@@ -236,10 +237,17 @@ class Bucket:
             found = np.where((found == 0) & np.isin(here, list(self.due)), here, found)
         return found
 
+    def touched(self, hashes: np.ndarray, watermark: int | None) -> set[int]:
+        """Find the pieces that have keys of these hashes, or of which something is due."""
+        pieces = set(np.unique(self.leaves(hashes)).tolist())
+        if watermark is not None:
+            pieces |= {piece for piece, due in self.due.items() if due <= watermark}
+        return pieces
+
     # ---- rows ahead of the watermark
     def exchange(self, new: pa.Table, hashes: np.ndarray, watermark: int) -> tuple[pa.Table, np.ndarray]:
         """New rows and the hashes of their keys in; out those that the watermark has passed, of earlier steps too."""
-        return self._room.exchange(self, new, hashes, watermark)
+        return self._ahead.exchange(self, new, hashes, watermark)
 
     def read_entry(self, number: int) -> list[bytes]:
         """The tables of an entry."""
@@ -255,17 +263,17 @@ class Bucket:
         self.store.remove(number)
 
     # ---- pieces
-    def replace(self, pieces: set[int], held: Held) -> None:
+    def replace(self, pieces: set[int], held: KeyedState) -> None:
         """Write pieces anew: their keys are now these."""
         pieces = self._joined(pieces, held)
         parts = held.by(self.leaves)
         for piece in sorted(pieces):
             self.write(piece, parts.get(piece, self.empty), HALVINGS)
 
-    def _joined(self, pieces: set[int], held: Held) -> set[int]:
+    def _joined(self, pieces: set[int], held: KeyedState) -> set[int]:
         """The pieces, of which two halves are one where most of their keys have changed, and they are small enough."""
         rows = held.counts(KEPT) + held.counts(WAITING)
-        each = (held.kept.nbytes + held.waiting.nbytes) / max(1, int(rows.sum()))
+        each = (held.history.nbytes + held.pending.nbytes) / max(1, int(rows.sum()))
         there, of = np.unique(self.leaves(held.keys[HASH].to_numpy()), return_inverse=True)
         totals = (np.bincount(of, weights) for weights in (rows * each, held.changed, np.ones(len(of))))
         #: bytes, keys that have changed, and keys of each piece
@@ -289,7 +297,7 @@ class Bucket:
                 piece = parent
         return joined
 
-    def read(self, piece: int) -> Held:
+    def read(self, piece: int) -> KeyedState:
         """The rows of a piece."""
         if piece not in self._is_there:
             return self.empty
@@ -315,7 +323,7 @@ class Bucket:
             raise StateError(f"this state is of another definition: {differences(saved, self._short)}")
         return codec.decode(encoded), schemas
 
-    def write(self, piece: int, held: Held, halvings: int) -> None:
+    def write(self, piece: int, held: KeyedState, halvings: int) -> None:
         """Replace a piece, which may become several; `halvings` are those that are left to a sparse one."""
         if not len(held):
             self._remove(piece)
@@ -336,7 +344,7 @@ class Bucket:
             self.store.remove(piece)
             self._is_there.discard(piece)
 
-    def _split(self, piece: int, held: Held, depth: int, halvings: int) -> None:
+    def _split(self, piece: int, held: KeyedState, depth: int, halvings: int) -> None:
         self._remove(piece)
         self.due.pop(piece, None)
         low = piece - (1 << depth)
