@@ -10,7 +10,7 @@ from microbatches import SCHEMA, SECOND, Stream, batch, batches, on_time, row, r
 from microbatches import small_pieces as small_pieces
 
 import slidewise as sw
-from slidewise.spark.streams.stream_task import as_kept, depends_on_zone
+from slidewise.spark.streams.stream_task import depends_on_zone, to_state_type
 
 BERLIN, TONGA = "Europe/Berlin", "Pacific/Tongatapu"
 DAY = 86_400 * SECOND
@@ -112,5 +112,5 @@ def test_built_in_results_over_timestamps_are_the_same_in_every_zone(aggregation
         except Exception as error:
             found.append(type(error))  # not of timestamps, or not so
         else:
-            found.append(made.cast(as_kept(made.type)).to_pylist())
+            found.append(made.cast(to_state_type(made.type)).to_pylist())
     assert found[0] == found[1]

@@ -27,7 +27,7 @@ from slidewise.spark.streams.results import (
     key_rows,
 )
 from slidewise.spark.streams.step_data import Emitted, JoinedRows, Progress, RowDecisions, Selection
-from slidewise.spark.streams.stream_task import NOTE, REVISION, StreamTask
+from slidewise.spark.streams.stream_task import RESULT_VALUE, REVISION, StreamTask
 
 
 class Emission(Protocol):
@@ -231,9 +231,9 @@ class ReviseSlides:
         """Take the recorded revisions of some slides out of the state; 0 where none was recorded."""
         last = decisions.last_results
         recorded = find_keys(last, rows, self._task.partition_by)
-        found, at = _match(keys, ids, recorded, last[f"{NOTE}0"].to_numpy())
+        found, at = _match(keys, ids, recorded, last[f"{RESULT_VALUE}0"].to_numpy())
         revisions = np.zeros(len(keys), np.int32)
-        revisions[found] = last[f"{NOTE}1"].to_numpy()[at]
+        revisions[found] = last[f"{RESULT_VALUE}1"].to_numpy()[at]
         stay = np.ones(len(last), bool)
         stay[at] = False
         decisions.last_results = last.filter(pa.array(stay))

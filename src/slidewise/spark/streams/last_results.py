@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from slidewise.columns.arrays import in_one_piece
 from slidewise.columns.sorting import key_codes, plain
 from slidewise.spark.streams.step_data import Emitted, JoinedRows, RowDecisions
-from slidewise.spark.streams.stream_task import HASH, NEVER, NOTE, NOTE_TIME, StreamTask
+from slidewise.spark.streams.stream_task import HASH, NEVER, RESULT_TIME, RESULT_VALUE, StreamTask
 
 
 def find_keys(last: pa.Table, rows: JoinedRows, partition_by: tuple[str, ...]) -> np.ndarray:
@@ -35,8 +35,8 @@ def record_results(
     """Record results of current keys, after the records that stay."""
     first = pa.array(rows.begin[keys])
     made = {name: rows.table[name].take(first) for name in task.partition_by}
-    made |= {HASH: pa.array(rows.hashes[rows.begin[keys]]), NOTE_TIME: pa.array(times)}
-    made |= {f"{NOTE}{k}": column for k, column in enumerate(columns)}
+    made |= {HASH: pa.array(rows.hashes[rows.begin[keys]]), RESULT_TIME: pa.array(times)}
+    made |= {f"{RESULT_VALUE}{k}": column for k, column in enumerate(columns)}
     return pa.concat_tables([before, pa.table(made, before.schema)])
 
 
@@ -52,7 +52,7 @@ def retain_results(
     if not len(last) or life is None:
         return last, np.full(len(last), NEVER)
     assert watermark is not None
-    expires = last[NOTE_TIME].to_numpy() + life + 1
+    expires = last[RESULT_TIME].to_numpy() + life + 1
     keys, first = find_keys(last, rows, task.partition_by), np.full(len(last), NEVER)
     if len(rows.table):
         assert rows.times is not None
@@ -75,13 +75,13 @@ def filter_changes(task: StreamTask, rows: JoinedRows, emitted: Emitted, decisio
     # Index of the one before, where all results stand after those that are recorded; -1: there is none.
     before = np.where(np.diff(key, prepend=-1) != 0, last_of[key], count + np.arange(len(key)) - 1)
     if task.forget_after is not None:
-        since = np.concatenate([last[NOTE_TIME].to_numpy(), time])[before]
+        since = np.concatenate([last[RESULT_TIME].to_numpy(), time])[before]
         before[time - since > task.forget_after] = -1
     compared = np.flatnonzero(before >= 0)
     differs = before < 0
     columns = []
     for k, name in enumerate(task.expressions):
-        both = in_one_piece(pa.chunked_array([*last[f"{NOTE}{k}"].chunks, *emitted.table[name].chunks]))
+        both = in_one_piece(pa.chunked_array([*last[f"{RESULT_VALUE}{k}"].chunks, *emitted.table[name].chunks]))
         differs[compared] |= unlike(both.take(pa.array(before[compared])), both.take(pa.array(count + compared)))
         columns.append(both)
     ends = np.flatnonzero(np.diff(key, append=-1) != 0)

@@ -21,7 +21,15 @@ from slidewise.spark.streams.last_results import retain_results
 from slidewise.spark.streams.results import Results, choose_results
 from slidewise.spark.streams.state_store import Bucket, KeyedState, Store, join_states
 from slidewise.spark.streams.step_data import JoinedRows, Progress, RowDecisions, StepResult
-from slidewise.spark.streams.stream_task import BEFORE, HASH, KEPT, NEVER, REVISIONS, WAITING, StreamTask
+from slidewise.spark.streams.stream_task import (
+    DROPPED_ROWS,
+    HASH,
+    HISTORY_ROWS,
+    NEVER,
+    PENDING_ROWS,
+    REVISIONS,
+    StreamTask,
+)
 
 
 class Pipeline:
@@ -92,7 +100,12 @@ class Pipeline:
         )
         stay = (history > 0) | (pending > 0)
         keys = rows.table.select(list(self.task.partition_by)).take(pa.array(begin[stay]))
-        columns = {HASH: rows.hashes[begin], BEFORE: decisions.dropped, KEPT: history, WAITING: pending}
+        columns = {
+            HASH: rows.hashes[begin],
+            DROPPED_ROWS: decisions.dropped,
+            HISTORY_ROWS: history,
+            PENDING_ROWS: pending,
+        }
         for name, column in columns.items():
             keys = (
                 keys.append_column(name, pa.array(column[stay])) if keys.num_columns else pa.table({name: column[stay]})
@@ -113,7 +126,7 @@ class Pipeline:
 
     def _take_pending(self, rows: JoinedRows, decisions: RowDecisions) -> pa.Table:
         """Take the pending rows with all of their columns."""
-        names, at = self.task.waiting.names, pa.array(rows.origin[decisions.pending])
+        names, at = self.task.pending.names, pa.array(rows.origin[decisions.pending])
         if decisions.revisions is None:
             return rows.whole.select(names).take(at)
         revisions = pa.array(decisions.revisions[decisions.pending])
@@ -124,7 +137,8 @@ class Pipeline:
 def join_rows(task: StreamTask, state: KeyedState, new: pa.Table, hashes: np.ndarray) -> JoinedRows:
     """Join new rows with those of the state, and arrange all of them by key and order."""
     history, pending = (
-        state.keys.take(pa.array(np.repeat(np.arange(len(state.keys)), state.counts(name)))) for name in (KEPT, WAITING)
+        state.keys.take(pa.array(np.repeat(np.arange(len(state.keys)), state.counts(name))))
+        for name in (HISTORY_ROWS, PENDING_ROWS)
     )
     keys = {
         name: pa.chunked_array([*history[name].chunks, *pending[name].chunks, *new[name].chunks], new[name].type)
@@ -138,7 +152,9 @@ def join_rows(task: StreamTask, state: KeyedState, new: pa.Table, hashes: np.nda
     }
     table = pa.table({name: in_one_piece(column) for name, column in (keys | others).items()})
     every_hash = np.concatenate([history[HASH].to_numpy(), pending[HASH].to_numpy(), hashes])
-    dropped = np.concatenate([history[BEFORE].to_numpy(), pending[BEFORE].to_numpy(), np.zeros(len(new), np.int64)])
+    dropped = np.concatenate(
+        [history[DROPPED_ROWS].to_numpy(), pending[DROPPED_ROWS].to_numpy(), np.zeros(len(new), np.int64)]
+    )
     whole = pa.table(
         {
             name: pa.chunked_array([*_pending_column(name, pending, state.pending).chunks, *new[name].chunks])
