@@ -15,8 +15,8 @@ from slidewise.spark.plan import Group, group_expressions, halo_for, plan_task
 from slidewise.spark.requirements import is_stream, require_batch
 from slidewise.spark.schema import Schema
 from slidewise.spark.spark_operator import Verdict, verdict
-from slidewise.spark.streams.explain import explained
-from slidewise.spark.streams.query import OPTIONS, rows_call, slides_call
+from slidewise.spark.streams.explain import explain_task
+from slidewise.spark.streams.query import OPTIONS, build_rows_call, build_slides_call
 from slidewise.spark.window import SpecifiedOver
 
 #: of a call, besides its columns
@@ -48,9 +48,9 @@ def _explain_stream(
     **options: Any,
 ) -> Table:
     if window is None:
-        return explained(rows_call(df, columns, partition_by, order_by, algorithm, **options).task)
-    return explained(
-        slides_call(df, slide_expressions(window, columns, algorithm), partition_by, order_by, **options).task
+        return explain_task(build_rows_call(df, columns, partition_by, order_by, algorithm, **options).task)
+    return explain_task(
+        build_slides_call(df, slide_expressions(window, columns, algorithm), partition_by, order_by, **options).task
     )
 
 

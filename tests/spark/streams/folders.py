@@ -8,7 +8,7 @@ import random
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from slidewise.spark.streams.stream_task import as_kept
+from slidewise.spark.streams.stream_task import to_state_type
 
 START = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
 COLUMNS = (
@@ -80,7 +80,7 @@ class Folder:
 
 def utc(table):
     """Times of the session's zone as UTC."""
-    kinds = {name: as_kept(column.type) for name, column in zip(table.column_names, table.columns, strict=True)}
+    kinds = {name: to_state_type(column.type) for name, column in zip(table.column_names, table.columns, strict=True)}
     return table.cast(pa.schema(list(kinds.items())))
 
 

@@ -16,7 +16,7 @@ from slidewise.columns.arranged import Data
 from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.sources import source
 from slidewise.columns.with_columns import names, ordering
-from slidewise.spark.streams.run import processing_of
+from slidewise.spark.streams.pipeline import Pipeline
 from slidewise.spark.streams.stream_task import StreamTask, check_windows
 
 SECOND = 1_000_000
@@ -78,7 +78,7 @@ def hashes_of(table, keys):
 
 
 class Stream:
-    """Micro-batches through a Processing; a new one for every batch, so that all state goes through bytes."""
+    """Micro-batches through a Pipeline; a new one for every batch, so that all state goes through bytes."""
 
     def __init__(self, task, delay):
         self.task, self.delay, self.memory = task, delay, Memory()
@@ -89,7 +89,7 @@ class Stream:
         rows = rows.select(self.task.rows.names)
         hashes = hashes_of(rows, self.task.partition_by)
         if len(rows) or (self.deadline is not None and self.deadline <= self.watermark):
-            step = processing_of(self.task).advance(self.memory, rows, hashes, self.watermark)
+            step = Pipeline(self.task).advance(self.memory, rows, hashes, self.watermark)
             assert step.deadline is None or step.deadline > self.watermark
             self.deadline, self.late, self.untimed = step.deadline, self.late + step.late, self.untimed + step.untimed
             self.out.append(step.rows)

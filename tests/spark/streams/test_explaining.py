@@ -7,13 +7,13 @@ import pytest
 from microbatches import SCHEMA, SECOND, Stream, row, task_of
 
 import slidewise as sw
-from slidewise.spark.streams.explain import explained
+from slidewise.spark.streams.explain import explain_task
 
 NUMBERS = pa.schema([("k", pa.int64()), ("ts", pa.timestamp("us", "UTC")), ("x", pa.float64()), ("odo", pa.int64())])
 
 
 def lines_of(task):
-    return {line["column"]: line for line in explained(task)}
+    return {line["column"]: line for line in explain_task(task)}
 
 
 def numbers(text):
@@ -79,7 +79,7 @@ def test_what_is_said_of_each_result():
 
 
 def test_what_is_said_of_slides_and_options():
-    hopping = explained(task_of({"n": sw.count()}, window=sw.time("1h", every="1m"), keep=600 * SECOND))
+    hopping = explain_task(task_of({"n": sw.count()}, window=sw.time("1h", every="1m"), keep=600 * SECOND))
     [line, total] = hopping
     assert line["kept per key"] == "the rows of windows that are open, of the last 1h at most"
     assert line["comes out"] == "when the watermark has passed the end of its slide"
@@ -95,7 +95,7 @@ def test_what_is_said_of_slides_and_options():
     at_once = lines_of(task_of({"n": sw.count().over(sw.rows(3))}, emit="arrival"))
     assert at_once["n"]["comes out"] == "with its own micro-batch"
     assert "watermark" not in at_once["all together"]["bytes per key"]
-    changes = explained(task_of({"n": sw.max("note").over(sw.rows(3))}, emit="changes", forget_after=60 * SECOND))
+    changes = explain_task(task_of({"n": sw.max("note").over(sw.rows(3))}, emit="changes", forget_after=60 * SECOND))
     assert "forgotten after 1m" in changes.note
     assert "does not come out" in changes.note
     assert next(iter(changes))["bytes per key"] == "about 56 bytes"

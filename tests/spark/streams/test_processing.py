@@ -26,8 +26,8 @@ from support.tiers import examples
 
 import slidewise as sw
 from slidewise.columns.arranged import Data
-from slidewise.spark.streams.run import processing_of
-from slidewise.spark.streams.step_data import Joined
+from slidewise.spark.streams.pipeline import Pipeline
+from slidewise.spark.streams.step_data import JoinedRows
 
 
 class Spread(sw.Aggregation):
@@ -191,7 +191,7 @@ def test_without_an_order_rows_count_as_they_arrive(parts):
     stream.watermark = None
     for part in parts:
         rows = part.select(SCHEMA.names)
-        step = processing_of(task).advance(stream.memory, rows, hashes_of(rows, ["k"]), None)
+        step = Pipeline(task).advance(stream.memory, rows, hashes_of(rows, ["k"]), None)
         assert step.deadline is None
         stream.out.append(step.rows)
     same(stream.result(), batch(task, pa.concat_tables(parts)))
@@ -230,7 +230,7 @@ def test_rows_of_a_step_do_not_wait_for_the_collector(task):
     try:
         for second in range(0, 40, 4):
             stream.push(pa.Table.from_pylist([row("ab"[n % 2], second + n) for n in range(4)], SCHEMA))
-        left = [each for each in gc.get_objects() if isinstance(each, Data | Joined)]
+        left = [each for each in gc.get_objects() if isinstance(each, Data | JoinedRows)]
     finally:
         gc.enable()
     assert not left
@@ -296,12 +296,12 @@ def test_a_changed_definition_and_damaged_state_are_refused():
     ):
         task = task_of(options.pop("expressions"), **options)
         with pytest.raises(sw.StateError, match=change):
-            processing_of(task).advance(stream.memory, rows, hashes_of(rows, ["k"]), stream.watermark)
+            Pipeline(task).advance(stream.memory, rows, hashes_of(rows, ["k"]), stream.watermark)
     good = dict(stream.memory.pieces), stream.memory.meta
 
     def refused(match):
         with pytest.raises(sw.StateError, match=match):
-            processing_of(stream.task).advance(stream.memory, rows, hashes_of(rows, ["k"]), stream.watermark)
+            Pipeline(stream.task).advance(stream.memory, rows, hashes_of(rows, ["k"]), stream.watermark)
 
     for piece, data in good[0].items():
         stream.memory.pieces[piece] = data[:-40] + bytes([data[-40] ^ 1]) + data[-39:]

@@ -13,7 +13,7 @@ import pytest
 from microbatches import SCHEMA, Stream, batch, hashes_of, same, task_of
 
 import slidewise as sw
-from slidewise.spark.streams.wire import BLOB, BUCKET, Packing, bucket_labels, murmur3
+from slidewise.spark.streams.wire import BLOB, BUCKET, Packing, choose_bucket_labels, murmur3
 
 SAVED = Path(__file__).parent / "state_format_1.json"
 START = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
@@ -38,14 +38,14 @@ def milliseconds(second):
 def test_labels_are_spread_evenly():
     assert [murmur3(n) for n in (0, 1)] == [933211791, -559580957]  # hash(0) and hash(1) in Spark
     for buckets in (1, 2, 16, 48):
-        labels = bucket_labels(buckets)
+        labels = choose_bucket_labels(buckets)
         assert len(set(labels)) == buckets
         for partitions in [n for n in (1, 2, 3, 4, 8, 16) if buckets % n == 0]:
             assert set(Counter(murmur3(label) % partitions for label in labels).values()) == {buckets // partitions}
 
 
 def test_rows_survive_packing():
-    packing = Packing(SCHEMA, bucket_labels(4))
+    packing = Packing(SCHEMA, choose_bucket_labels(4))
     table = rows(0, 50)
     hashes = np.arange(50) * 2654435761 - 2**40
     whole = table.append_column(packing.key_hash, pa.array(hashes)).rename_columns([str(k) for k in range(8)])
@@ -53,18 +53,18 @@ def test_rows_survive_packing():
     assert len(packed) == 1
     blobs = pa.Table.from_batches(packed).to_pylist()
     assert {blob[BUCKET] for blob in blobs} == set(packing.labels)
-    found, pieces = packing.unpacked(blob[BLOB] for blob in blobs)
+    found, pieces = packing.unpack(blob[BLOB] for blob in blobs)
     assert sorted(map(repr, found.to_pylist())) == sorted(map(repr, table.to_pylist()))
     assert (pieces >= 0).all()
 
 
 def test_the_processor_in_sparks_tester():
     tws = pytest.importorskip("pyspark.sql.streaming.tws_tester")
-    from slidewise.spark.streams.operator import Processor, stateful
+    from slidewise.spark.streams.operator import Processor, build_operator
 
-    packing = Packing(SCHEMA, bucket_labels(1))
+    packing = Packing(SCHEMA, choose_bucket_labels(1))
     task = task_of(OVER)
-    processor = stateful(Processor(task, packing, "ts", "__left_out"), None)
+    processor = build_operator(Processor(task, packing, "ts", "__left_out"), None)
     tester = tws.TwsTester(processor, timeMode="EventTime", eventTimeExtractor=lambda row: 2**62)
 
     def push(table):
@@ -109,13 +109,13 @@ def test_values_go_to_spark_as_they_are(name, zone):
     from pyspark.sql.pandas.types import from_arrow_type
     from pyspark.sql.types import StructField, StructType
 
-    from slidewise.spark.streams.operator import _frame
+    from slidewise.spark.streams.operator import to_pandas
 
     column = NESTED[name]
     schema = StructType([StructField("_0", StructType([StructField(name, from_arrow_type(column.type))]))])
     options = {"timezone": zone, "safecheck": True, "arrow_cast": True, "assign_cols_by_name": True}
     made = conversion.convert(
-        [_frame(pa.table({name: column}))], schema, int_to_decimal_coercion_enabled=False, **options
+        [to_pandas(pa.table({name: column}))], schema, int_to_decimal_coercion_enabled=False, **options
     )
     assert repr(made.column(0).flatten()[0].cast(column.type).to_pylist()) == repr(column.to_pylist())
 

@@ -13,7 +13,7 @@ from microbatches import SECOND, Memory, task_of
 
 import slidewise as sw
 from slidewise.spark.session import PROVIDER, ROCKSDB
-from slidewise.spark.streams.run import processing_of
+from slidewise.spark.streams.pipeline import Pipeline
 
 SCHEMA = pa.schema([("k", pa.int64()), ("ts", pa.timestamp("us", "UTC")), ("x", pa.float64())])
 COLUMNS = "k long, ts timestamp, x double"
@@ -85,7 +85,7 @@ def test_state_and_memory_stay_flat():
     keys = np.arange(3000) % 100
     for step in range(STEPS):
         now = BEGIN + step * 2 * SECOND
-        made = processing_of(task).advance(memory, rows(keys, now, now + 2 * SECOND), hashes(keys), now - SECOND)
+        made = Pipeline(task).advance(memory, rows(keys, now, now + 2 * SECOND), hashes(keys), now - SECOND)
         out += len(made.rows)
         state.append(memory.size)
         if step >= WARM and step % 10 == 0:
@@ -106,18 +106,18 @@ def test_a_micro_batch_writes_the_state_of_the_keys_that_it_touches(monkeypatch)
     task = task_of({"peak": sw.max("x").over(sw.rows(last))}, schema=SCHEMA, emit="arrival")
     memory, chance = Counting(), np.random.default_rng(1)
     everyone = np.tile(np.arange(number), last)
-    processing_of(task).advance(memory, rows(everyone, BEGIN, BEGIN + SECOND), hashes(everyone), BEGIN)
+    Pipeline(task).advance(memory, rows(everyone, BEGIN, BEGIN + SECOND), hashes(everyone), BEGIN)
     written = []
     for step in range(1, 4):
         some, now = chance.choice(number, number // 100, replace=False), BEGIN + step * 2 * SECOND
         memory.written = 0
-        made = processing_of(task).advance(memory, rows(some, now, now + SECOND), hashes(some), now - SECOND)
+        made = Pipeline(task).advance(memory, rows(some, now, now + SECOND), hashes(some), now - SECOND)
         assert len(made.rows) == len(some)
         written.append(memory.written / memory.size)
     assert written[-1] < ABOUT  # the first may divide pieces anew
     divided = len(memory.pieces)
     now = BEGIN + 10 * SECOND
-    processing_of(task).advance(memory, rows(everyone, now, now + SECOND), hashes(everyone), now - SECOND)
+    Pipeline(task).advance(memory, rows(everyone, now, now + SECOND), hashes(everyone), now - SECOND)
     assert len(memory.pieces) < divided / 20  # joined again, where all keys change
 
 

@@ -12,7 +12,7 @@ from microbatches import SECOND, task_of
 import slidewise as sw
 from slidewise.errors import StateError
 from slidewise.spark.streams import pending_rows
-from slidewise.spark.streams.pending_rows import WaitingRoom
+from slidewise.spark.streams.pending_rows import PendingRows
 from slidewise.spark.streams.stream_task import NEVER
 
 TASK = task_of({"n": sw.count().over(sw.rows(2))})
@@ -39,7 +39,7 @@ def rows_of(times, first):
 )
 def test_rows_come_out_once_and_in_the_order_of_arrival(steps, small):
     saved, waits, seen, now = Saved(), [], 0, 0
-    room = WaitingRoom(TASK, [])
+    room = PendingRows(TASK, [])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pending_rows, "SMALL", small)
         for times, forward in steps:
@@ -56,11 +56,11 @@ def test_rows_come_out_once_and_in_the_order_of_arrival(steps, small):
             assert room.deadline == min((SECOND * t for t, _ in waits), default=NEVER)
             assert set(saved) == {number for number, *_ in room.saved}
             assert sum(entry[2] for entry in room.saved) <= 2 * len(waits)
-            room = WaitingRoom(TASK, room.saved)
+            room = PendingRows(TASK, room.saved)
 
 
 def test_many_small_entries_are_one():
-    saved, room = Saved(), WaitingRoom(TASK, [])
+    saved, room = Saved(), PendingRows(TASK, [])
     for n in range(50):
         room.exchange(saved, rows_of([100], n), np.array([n % 3]), 0)
     assert len(saved) == 1
@@ -68,7 +68,7 @@ def test_many_small_entries_are_one():
 
 def test_rows_far_ahead_hold_no_others():
     """One row of each batch has a clock that is wrong."""
-    saved, room = Saved(), WaitingRoom(TASK, [])
+    saved, room = Saved(), PendingRows(TASK, [])
     for n in range(100):
         times = [n + 1] * 2_000 + [10_000]
         room.exchange(saved, rows_of(times, 0), np.arange(len(times)) % 3, SECOND * n)
@@ -77,7 +77,7 @@ def test_rows_far_ahead_hold_no_others():
 
 
 def test_a_damaged_entry_is_refused():
-    saved, room = Saved(), WaitingRoom(TASK, [])
+    saved, room = Saved(), PendingRows(TASK, [])
     room.exchange(saved, rows_of([1, 2], 0), np.arange(2) % 3, 0)
     [number] = saved
     saved[number][1] = saved[number][1][:50]

@@ -11,7 +11,7 @@ from microbatches import small_pieces as small_pieces
 from support.tiers import examples, in_full
 
 import slidewise as sw
-from slidewise.spark.streams.stream_task import as_kept, depends_on_zone
+from slidewise.spark.streams.stream_task import depends_on_zone, to_state_type
 
 BERLIN, TONGA = "Europe/Berlin", "Pacific/Tongatapu"
 DAY = 86_400 * SECOND
@@ -116,5 +116,5 @@ def test_built_in_results_over_timestamps_are_the_same_in_every_zone(aggregation
         except Exception as error:
             found.append(type(error))  # not of timestamps, or not so
         else:
-            found.append(made.cast(as_kept(made.type)).to_pylist())
+            found.append(made.cast(to_state_type(made.type)).to_pylist())
     assert found[0] == found[1]

@@ -52,7 +52,7 @@ class Check:
 
 
 def remember(out: Any, task: StreamTask) -> None:
-    """Know the task of a DataFrame, for as long as that lives."""
+    """Remember the task of a DataFrame, for as long as that lives."""
     _tasks[out] = task
 
 
@@ -87,10 +87,10 @@ def require_compatible(spark: Any, task: StreamTask, path: str) -> None:
 
 
 def check_task(spark: Any, task: StreamTask, path: str) -> Check:
-    """What a checkpoint has for a task."""
+    """Check what a checkpoint has for a task."""
     if not isinstance(path, str) or not path:
         raise InvalidInput(f"checkpoint= is the path of a checkpoint, as in checkpointLocation, got {path!r}")
-    operators = _sealed(spark, path)
+    operators = _read_metas(spark, path)
     if not operators:
         return Check(path, found=False)
     # Of several calls in a query, the state is this one's with which it agrees, or else agrees the most.
@@ -99,7 +99,7 @@ def check_task(spark: Any, task: StreamTask, path: str) -> Check:
 
 
 def compare(task: StreamTask, path: str, metas: list[bytes]) -> Check:
-    """What the meta values of one operator's buckets say about a task."""
+    """Compare a task with the meta values of one operator's buckets."""
     here = task.definition()
     new, changed, gone, refused = set[str](), set[str](), set[str](), None
     for meta in metas:
@@ -108,7 +108,7 @@ def compare(task: StreamTask, path: str, metas: list[bytes]) -> Check:
             new |= _results(here) - _results(saved)
             gone |= _results(saved) - _results(here)
             changed |= {n for n in _results(saved) & _results(here) if saved[RESULT + n] != here[RESULT + n]}
-            Bucket(_Sealed(meta), task)
+            Bucket(_MetaOnly(meta), task)
         except StateError as error:
             refused = str(error)
     return Check(path, bool(metas), tuple(sorted(new)), tuple(sorted(changed)), tuple(sorted(gone)), refused)
@@ -118,7 +118,7 @@ def _results(definition: Definition) -> set[str]:
     return {part.removeprefix(RESULT) for part in definition if part.startswith(RESULT)}
 
 
-class _Sealed:
+class _MetaOnly:
     """The meta value of a bucket, of which nothing else is read or written."""
 
     def __init__(self, meta: bytes) -> None:
@@ -141,13 +141,13 @@ class _Sealed:
 
 
 # ---- reading
-def _sealed(spark: Any, path: str) -> list[list[bytes]]:
-    """The meta values of all buckets, for each operator of ours; none: there is no state yet."""
+def _read_metas(spark: Any, path: str) -> list[list[bytes]]:
+    """Read the meta values of all buckets, for each operator of ours; none: there is no state yet."""
     try:
         operators = spark.read.format("state-metadata").load(path).collect()
         ours = sorted({each["operatorId"] for each in operators if _is_ours(each)})
         if ours:
-            return [_metas(spark, path, operator) for operator in ours]
+            return [_read_operator(spark, path, operator) for operator in ours]
         foreign = bool(operators) or _has_commits(spark, path)
     except StateError:
         raise
@@ -180,7 +180,7 @@ def _has_commits(spark: Any, path: str) -> bool:
         return False
 
 
-def _metas(spark: Any, path: str, operator: int) -> list[bytes]:
+def _read_operator(spark: Any, path: str, operator: int) -> list[bytes]:
     reader = spark.read.format("statestore").option("path", path).option("operatorId", operator)
     rows = reader.option("stateVarName", META).load().select("value.data").collect()
     return [_bytes(row["data"], path) for row in rows]

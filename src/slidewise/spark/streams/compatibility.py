@@ -1,4 +1,6 @@
-"""What may change when a query starts again from its checkpoint: its results, as far as the state has what they need.
+"""Compatibility: what may change when a query starts again from its checkpoint.
+
+Results may, as far as the state has what they need.
 
 State is rows, or partials of slices. A new result is sound where the columns that it reads, or its partials, are kept,
 and where its frames reach no further than those of another result of the same kind, so that all rows of its first
@@ -21,21 +23,21 @@ Extents = dict[str, tuple[int, int]]
 
 
 def measure_extents(task: StreamTask) -> Extents:
-    """How far the frames of a task reach."""
+    """Measure how far the frames of a task reach, by kind of window."""
     found: Extents = {}
     for window in task.windows:
         # Slides are those of one window.
-        kind, back, ahead = (itself(window), 0, 0) if task.slides else measure_extent(window, task)
+        kind, back, ahead = (identify_window(window), 0, 0) if task.slides else measure_extent(window, task)
         before = found.get(kind, (0, 0))
         found[kind] = max(before[0], back), max(before[1], ahead)
     return found
 
 
 def measure_extent(window: WindowDefinition, task: StreamTask) -> tuple[str, int, int]:
-    """The kind of a window, and how far its frames reach back and ahead."""
+    """Measure how far the frames of a window reach back and ahead, and tell its kind."""
     reach = window.reach
     if reach is None or isinstance(reach.end, CalendarDuration):
-        return itself(window), 0, 0
+        return identify_window(window), 0, 0
     if reach.unit != "range":
         return reach.unit, reach.back, reach.ahead
     assert task.time is not None
@@ -44,8 +46,8 @@ def measure_extent(window: WindowDefinition, task: StreamTask) -> tuple[str, int
     return "time", back, max(0, reach.end.nanoseconds // 1000) if isinstance(reach.end, Duration) else 0
 
 
-def itself(window: WindowDefinition) -> str:
-    """The kind of a window of which nothing else tells what it holds."""
+def identify_window(window: WindowDefinition) -> str:
+    """Identify a window whose kind is all that tells what it holds."""
     return " | ".join(canonical_window(window))
 
 
@@ -61,19 +63,19 @@ def require_sound(task: StreamTask, saved: Definition, kept: pa.Schema | None, h
         )
     why = "Load it with the definition that saved it, or start with a new checkpoint"
     if all(saved.get(part) == here.get(part) for part in fixed):
-        unsound = _unsound(task, kept, had)
-        if unsound is None:
+        missing = _find_missing(task, kept, had)
+        if missing is None:
             return
         why = (
-            f"Results can be added to a running query, or leave it, where its state has what they need, and {unsound}. "
+            f"Results can be added to a running query, or leave it, where its state has what they need, and {missing}. "
             "Compute them in a query with a checkpoint of its own, or start this one with a new checkpoint"
         )
     what = differences(saved, here) or "its results stand in another order"
     raise StateError(f"this state is of another definition: {what}. {why}")
 
 
-def _unsound(task: StreamTask, kept: pa.Schema | None, had: Extents) -> str | None:
-    """Why a state cannot serve other results; None where it can."""
+def _find_missing(task: StreamTask, kept: pa.Schema | None, had: Extents) -> str | None:
+    """Find why a state cannot serve other results; None where it can."""
     if kept is None:
         return "this state was saved before states said what they have"
     if task.emit == "changes":

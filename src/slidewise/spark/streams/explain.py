@@ -1,4 +1,4 @@
-"""What a call on a stream keeps per key, and when its rows come out; from the definition alone."""
+"""Explain: what a call on a stream keeps per key, and when its results are emitted; from the definition alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 from slidewise.display import Table
 from slidewise.planner.explain import shared
 from slidewise.spark.streams.compatibility import measure_extent
-from slidewise.spark.streams.grid import grid_of
+from slidewise.spark.streams.finality import build_grid
 from slidewise.spark.streams.stream_task import StreamTask
 from slidewise.windows.definitions import RowsWindow, TimeWindow, WindowDefinition
 from slidewise.windows.durations import Duration
@@ -57,8 +57,8 @@ def _bits(kind: pa.DataType) -> int | None:
         return None
 
 
-def explained(task: StreamTask) -> Table:
-    """One line per result, and one for all of them."""
+def explain_task(task: StreamTask) -> Table:
+    """Explain a task: one line per result, and one for all of them."""
     needs = {name: _Need.of(over.window, task) for name, over in task.expressions.items()}
     longest = {need.kind: name for name, need in sorted(needs.items(), key=lambda item: item[1].back)}
     lines = []
@@ -71,7 +71,7 @@ def explained(task: StreamTask) -> Table:
                 "computes": repr(over),
                 "kept per key": need.words,
                 "bytes per key": need.bytes(task),
-                "comes out": _comes_out(over.window, task),
+                "comes out": _describe_emission(over.window, task),
                 "shares": "; ".join(part for part in found if part != "-") or "-",
             }
         )
@@ -81,7 +81,7 @@ def explained(task: StreamTask) -> Table:
             "column": "all together",
             "computes": "",
             "kept per key": " or ".join(together) + (", whichever are more" if len(together) > 1 else ""),
-            "bytes per key": _total(task, list(needs.values())),
+            "bytes per key": _measure_total(task, list(needs.values())),
             "comes out": "when all of it has" if len({line["comes out"] for line in lines}) > 1 else "-",
             "shares": f"{_unit(task)}s with {', '.join(task.history.names)}",
         }
@@ -89,20 +89,20 @@ def explained(task: StreamTask) -> Table:
     return Table.of(f"{'aggregate' if task.slides else 'with_columns'} on a stream", lines, _note(task))
 
 
-def _total(task: StreamTask, needs: list[_Need]) -> str:
-    """The bytes of a key."""
-    width, waiting = Width.of(task.history.types), Width.of(task.waiting.types)
+def _measure_total(task: StreamTask, needs: list[_Need]) -> str:
+    """Measure the bytes of a key."""
+    width, pending = Width.of(task.history.types), Width.of(task.pending.types)
     keys = [task.rows.field(name).type for name in task.partition_by]
     known = Width.of(keys, KEY) + width * max(need.rows for need in needs)
-    known += waiting * max(need.waiting for need in needs)
+    known += pending * max(need.pending for need in needs)
     if task.emit == "changes":
-        known += Width.of([*keys, *(field.type for field in task.notes)], HASH)
+        known += Width.of([*keys, *(field.type for field in task.last_results)], HASH)
     parts = [str(known)]
     if any(need.more for need in needs):
         parts.append(f"{width} for each further {_unit(task)}")
     if task.emit != "arrival" and not task.slices:
         since = "" if task.keep is None else f" less {Duration(task.keep * 1000)}"
-        ahead = waiting + Width(NUMBER, True) if task.waits_for_watermark else waiting
+        ahead = pending + Width(NUMBER, True) if task.waits_for_watermark else pending
         parts.append(f"{ahead} for each row after the watermark{since}")
     return " + ".join(parts)
 
@@ -115,9 +115,9 @@ class _Need:
     #: how far back frames reach, in the unit of their kind
     kind: str
     back: int
-    #: how many rows these are in any case, how many wait for following ones, and whether there may be more
+    #: how many rows these are in any case, how many are pending, and whether there may be more
     rows: int = 0
-    waiting: int = 0
+    pending: int = 0
     more: bool = True
 
     @classmethod
@@ -125,7 +125,7 @@ class _Need:
         kind, back, ahead = measure_extent(window, task)
         every = window.every
         if task.slices:
-            many = grid_of(task).slices
+            many = build_grid(task).slices
             return cls(f"{many:,} slice{'s' * (many != 1)}, and those after the watermark", "hopping", 0, many)
         if isinstance(window, TimeWindow) and isinstance(every, TimeWindow):
             return cls(f"the rows of windows that are open, of the last {window.size} at most", "hopping", 0)
@@ -145,8 +145,8 @@ class _Need:
 
     def bytes(self, task: StreamTask) -> str:
         """The bytes of these rows."""
-        width, waiting = Width.of(task.history.types), Width.of(task.waiting.types)
-        known = width * self.rows + waiting * self.waiting
+        width, pending = Width.of(task.history.types), Width.of(task.pending.types)
+        known = width * self.rows + pending * self.pending
         parts = [str(known)] * (known.bytes > 0 or not self.more) + [f"{width} a {_unit(task)}"] * self.more
         return " + ".join(parts)
 
@@ -155,8 +155,8 @@ def _unit(task: StreamTask) -> str:
     return "slice" if task.slices else "row"
 
 
-def _comes_out(window: WindowDefinition, task: StreamTask) -> str:
-    """When a result comes out, in words."""
+def _describe_emission(window: WindowDefinition, task: StreamTask) -> str:
+    """Tell in words when a result is emitted."""
     kind, _, ahead = measure_extent(window, task)
     if task.emit == "arrival":
         return "with its own micro-batch"

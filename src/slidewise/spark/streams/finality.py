@@ -1,82 +1,293 @@
-"""How far each key of a stream has come: which rows are final, and which rows later frames can still reach.
+"""Finality: which results of a stream are final, and which rows later frames can still reach.
 
 All rows up to the watermark are there, so that a frame is final when it ends there. Everything is found for all keys
 at once: an answer is an array with one row number per key. A row that is yet to come is later than the watermark; its
 frame reaches as far back as that of a row in the first place that is not final, and not further.
+
+There are two rules, and each kind of result has one (results.py): `FrameFinality` for results at rows, and
+`BoundaryFinality` for slides by time. Both answer the same four questions about a `View`, the current rows as of a
+watermark: which rows have something new (`select`), which stay in the state (`retain`), when the next result is due
+(`schedule`), and when a key without further rows is of no use any more (`expire`).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from slidewise.columns.arranged import Data
 from slidewise.columns.frames.bounds import Scattered
-from slidewise.columns.frames.deltas import measured
-from slidewise.columns.frames.from_window import step_in_units, targets_of
-from slidewise.columns.sorting import Arrangement, OrderColumn
-from slidewise.columns.sources import source
-from slidewise.spark.streams.stream_task import NEVER
-from slidewise.windows.definitions import DeltaWindow, WindowDefinition
+from slidewise.columns.frames.deltas import measured, units
+from slidewise.columns.frames.from_window import step_in_units
+from slidewise.spark.streams.step_data import (
+    ArrangedRows,
+    JoinedRows,
+    Lifetimes,
+    Progress,
+    RowDecisions,
+    Selection,
+    View,
+    next_complete,
+)
+from slidewise.spark.streams.stream_task import NEVER, StreamTask
+from slidewise.windows.definitions import DeltaWindow, TimeWindow, WindowDefinition
 from slidewise.windows.durations import CalendarDuration, sign
+from slidewise.windows.grid import Grid
 
 #: no month is longer, and no clock is set by more than the day that is added
 _MONTH, _DAY = 31 * 86_400_000_000, 86_400_000_000
+#: before the first watermark, nothing was emitted
+_BEGIN = -(2**62)
+#: moves the first needed row of each lifetime further back
+Extension = Callable[[ArrangedRows, np.ndarray], np.ndarray]
 
 
-class Arrived(Data):
-    """Rows that stand by key and order."""
+class Finality(Protocol):
+    """Which rows are new, needed and due, as of a watermark."""
+
+    def view(self, rows: JoinedRows, progress: Progress) -> View:
+        """See the current rows as of a watermark."""
+
+    def select(self, view: View, fresh: np.ndarray) -> Selection | None:
+        """Select the rows of lifetimes in which results may be new; `fresh` rows make results new. None: none are."""
+
+    def retain(self, view: View, selection: Selection | None, decisions: RowDecisions) -> None:
+        """Decide which rows stay in the state, as history or as pending rows."""
+
+    def schedule(self, view: View, selection: Selection | None, emitted: np.ndarray, decisions: RowDecisions) -> None:
+        """Decide of which rows nothing was emitted yet, and when the next result of each row is due."""
+
+    def expire(self, rows: JoinedRows) -> np.ndarray:
+        """Tell when nothing of each key is needed any more, if no more rows come."""
+
+    def arrange(self, view: View, places: np.ndarray) -> tuple[ArrangedRows, np.ndarray]:
+        """Take whole lifetimes, as far as their rows are in `places`, and the numbers of these lifetimes."""
+
+
+class FrameFinality:
+    """Results at rows: one is final when no row can enter its frame any more."""
 
     def __init__(
-        self,
-        table: pa.Table,
-        partition_by: tuple[str, ...],
-        order_by: tuple[OrderColumn, ...],
-        offsets: np.ndarray,
-        before: np.ndarray | None = None,
+        self, task: StreamTask, lookback: int | None, counts_rows: bool = False, extend: Extension | None = None
     ) -> None:
-        """`before` is how many rows of each key are gone; None: that is of no interest."""
-        super().__init__(source(table), list(partition_by), list(order_by), 1, Arrangement(None, offsets))
-        if before is not None:
-            self.__dict__["places"] = super().places + np.repeat(before, np.diff(offsets))
+        """`lookback` is how far back in time frames reach; None where some count rows.
 
-    @property
-    def begin(self) -> np.ndarray:
-        """The first row of each key. A key has at least one row."""
-        return self.offsets[:-1]
+        With `counts_rows` the place of a row in its key matters. `extend` is for slides that need rows besides frames.
+        """
+        self._task, self._lookback, self._counts_rows, self._extend = task, lookback, counts_rows, extend
 
-    @property
-    def end(self) -> np.ndarray:
-        """The row after the last of each key."""
-        return self.offsets[1:]
+    def view(self, rows: JoinedRows, progress: Progress) -> View:
+        """See the current rows as of a watermark."""
+        return _view(self._task, rows, progress)
 
-    def times(self) -> np.ndarray:
-        """The time of every arranged row."""
-        return self._arranged().sortable[0]
+    def select(self, view: View, fresh: np.ndarray) -> Selection | None:
+        """Select the known rows, at arrival all rows, of lifetimes in which some are fresh."""
+        ready = np.ones(len(view.known), bool) if view.at_arrival else view.known
+        places = np.flatnonzero(ready & view.lifetimes.rows_of_any(ready & fresh))
+        if not len(places):
+            return None
+        rows, numbers = self.arrange(view, places)
+        first, due = self.first_open(rows, view.progress.watermark)
+        if view.at_arrival:  # a row that is to come may yet take a place among those that are not known
+            first = np.minimum(first, rows.first(~view.known[places]))
+        if self._task.forget_after is not None:
+            due = np.minimum(due, _forgotten(self._task, view.rows, view.lifetimes.offsets)[numbers])
+        ended = view.lifetimes.ended[numbers]
+        return Selection(rows, places, np.where(ended, rows.end, first), due, ended, view.at_arrival)
 
-    def groups(self) -> np.ndarray:
-        """The number of the group of equal order of every arranged row, going on from key to key."""
-        changes = self._arranged().changes()
-        changes[self.begin] = True
-        return np.cumsum(changes)
+    def retain(self, view: View, selection: Selection | None, decisions: RowDecisions) -> None:
+        """Keep final rows that frames which are not final, or are to come, can reach; and all that are not final."""
+        watermark, times = view.progress.watermark, view.rows.times
+        decisions.history &= ~view.lifetimes.ended[view.lifetimes.of]
+        if self._lookback is not None and watermark is not None and times is not None:
+            decisions.history &= times >= watermark - self._lookback
+        if selection is None:
+            return
+        rows, places, final = selection.rows, selection.places, selection.final
+        needed = np.where(selection.ended, rows.end, self._first_needed(rows, selection.first, watermark))
+        since = np.arange(len(places)) >= selection.each(needed)
+        decisions.history[places] = final & since
+        decisions.pending[places] = ~final
+        if self._counts_rows:  # of the last lifetime of a key, which is the only one that stays
+            keys = view.rows.key_of(places[rows.begin])
+            decisions.dropped[keys] = rows.places[rows.begin] + needed - rows.begin
 
-    def targets(self, bound: Any) -> np.ndarray:
-        """The time of every arranged row, plus a bound of its frame."""
-        moved, below, above = targets_of(bound, self._arranged())
-        limits = np.iinfo(np.int64)
-        return np.where(above, limits.max, np.where(below, limits.min, moved))
+    def schedule(self, view: View, selection: Selection | None, emitted: np.ndarray, decisions: RowDecisions) -> None:
+        """Rows are due at their time, and known ones when their frame is final."""
+        unemitted = ~(view.known | emitted)
+        if selection is not None:
+            unemitted[selection.places] = ~(selection.final | emitted[selection.places])
+        decisions.unemitted = unemitted
+        if view.rows.times is not None:
+            decisions.due = np.where(unemitted, view.rows.times, NEVER)
+        if selection is not None:
+            places = selection.places
+            decisions.due[places] = np.where(unemitted[places], selection.each(selection.due), NEVER)
 
-    def first(self, mask: np.ndarray) -> np.ndarray:
-        """The first row of each key for which a mask holds; the key's end where it holds for none."""
-        rows = np.where(mask, np.arange(len(mask)), len(mask))
-        return np.minimum(np.minimum.reduceat(rows, self.begin), self.end)
+    def expire(self, rows: JoinedRows) -> np.ndarray:
+        """Tell when nothing of each key is needed any more, if no more rows come."""
+        return _expire(self._task, self._lookback, rows)
+
+    def arrange(self, view: View, places: np.ndarray) -> tuple[ArrangedRows, np.ndarray]:
+        """Take whole lifetimes, as far as their rows are in `places`, and the numbers of these lifetimes."""
+        return _arrange(self._task, view, places, self._counts_rows)
+
+    def first_open(self, rows: ArrangedRows, watermark: int | None) -> tuple[np.ndarray, np.ndarray]:
+        """Find the first row of each lifetime that is not final, and when time alone makes it so."""
+        first, due = rows.end, np.full(len(rows.end), NEVER)
+        for window in self._task.windows:
+            own = first_open(window, rows, watermark)
+            closes = next_final(window, rows, own)
+            first, due = np.minimum(first, own), due if closes is None else np.minimum(due, closes)
+        return first, due
+
+    def _first_needed(self, rows: ArrangedRows, first: np.ndarray, watermark: int | None) -> np.ndarray:
+        """Find the first row of each lifetime that rows which are not final, or are to come, can reach."""
+        needed = first
+        for window in self._task.windows:
+            needed = np.minimum(needed, first_needed(window, rows, first, watermark))
+        return needed if self._extend is None else self._extend(rows, needed)
+
+
+class BoundaryFinality:
+    """Slides by time: one is final when the watermark has passed its end, whether or not rows of its key come.
+
+    The known rows that an open slide needs are the history; slides that end after the previous watermark are new.
+    Slices do not wait until they are known: the order of rows within them does not matter.
+    """
+
+    def __init__(self, task: StreamTask, grid: Grid, lookback: int | None) -> None:
+        """`lookback` is how far back in time frames reach; None where some count rows, or windows hop."""
+        [self._window] = task.windows
+        self._task, self._grid, self._lookback = task, grid, lookback
+        self._hopping = grid.size is not None
+
+    def view(self, rows: JoinedRows, progress: Progress) -> View:
+        """See the current rows as of a watermark."""
+        if not self._hopping:
+            return replace(_view(self._task, rows, progress), grid=self._grid)
+        # A hopping window may reach over the time in which a key is forgotten; nothing stays for longer than it does.
+        number = len(rows.begin)
+        of = np.repeat(np.arange(number), np.diff(rows.offsets))
+        whole_keys = Lifetimes(rows.offsets, of, np.zeros(number, bool))
+        return View(rows, progress, rows.known(progress.watermark), whole_keys, grid=self._grid)
+
+    def select(self, view: View, fresh: np.ndarray) -> Selection | None:
+        """Select the known rows of lifetimes of which slides close, or some rows are fresh."""
+        watermark, times = _require_time(view)
+        new = next_complete(self._grid, times, _since(view.progress.previous)) <= watermark
+        if not self._task.slices:
+            new |= fresh
+        places = np.flatnonzero(view.known & view.lifetimes.rows_of_any(view.known & new))
+        if not len(places):
+            return None
+        rows, numbers = self.arrange(view, places)
+        complete = view.next_complete[places]
+        first = rows.first(complete != NEVER)
+        due = np.where(first < rows.end, complete[np.minimum(first, rows.end - 1)], NEVER)
+        return Selection(rows, places, first, due, view.lifetimes.ended[numbers])
+
+    def retain(self, view: View, selection: Selection | None, decisions: RowDecisions) -> None:
+        """Keep the rows of slides that are open, and those that the frames of other slides can reach."""
+        watermark, times = _require_time(view)
+        is_open = view.next_complete != NEVER
+        if self._task.slices:
+            decisions.history, decisions.pending = is_open, np.zeros(len(times), bool)
+            return
+        decisions.pending = ~view.known
+        decisions.history = view.known & (is_open if self._hopping else is_open | view.rows.emitted)
+        if self._lookback is not None:
+            decisions.history &= times >= watermark - self._lookback
+        if self._hopping:
+            return
+        if selection is not None:
+            needed = first_needed(self._window, selection.rows, selection.first, watermark)
+            decisions.history[selection.places] = np.arange(len(selection.places)) >= selection.each(needed)
+        decisions.history &= ~view.lifetimes.ended[view.lifetimes.of]
+
+    def schedule(self, view: View, selection: Selection | None, emitted: np.ndarray, decisions: RowDecisions) -> None:
+        """Rows are due when their next slide is complete."""
+        decisions.due = view.next_complete
+        decisions.unemitted = np.zeros(len(view.known), bool) if self._task.slices else ~view.known
+
+    def expire(self, rows: JoinedRows) -> np.ndarray:
+        """Tell when nothing of each key is needed any more, if no more rows come."""
+        if not self._hopping:
+            return _expire(self._task, self._lookback, rows)
+        assert rows.times is not None
+        ends: np.ndarray = rows.times[rows.offsets[1:] - 1] + self._grid.size + (self._task.keep or 0)
+        return ends
+
+    def arrange(self, view: View, places: np.ndarray) -> tuple[ArrangedRows, np.ndarray]:
+        """Take whole lifetimes, as far as their rows are in `places`, and the numbers of these lifetimes."""
+        return _arrange(self._task, view, places, counts_rows=False)
+
+
+def _require_time(view: View) -> tuple[int, np.ndarray]:
+    """The watermark and the times, which slides by time never go without."""
+    assert view.progress.watermark is not None and view.rows.times is not None
+    return view.progress.watermark, view.rows.times
+
+
+def _since(previous: int | None) -> int:
+    return _BEGIN if previous is None else previous
+
+
+# ---- lifetimes
+def _view(task: StreamTask, rows: JoinedRows, progress: Progress) -> View:
+    known = rows.known(progress.watermark)
+    return View(rows, progress, known, find_lifetimes(task, rows, known, progress.watermark))
+
+
+def find_lifetimes(task: StreamTask, rows: JoinedRows, known: np.ndarray, watermark: int | None) -> Lifetimes:
+    """Find where keys begin, or begin anew after they were forgotten."""
+    offsets = rows.offsets
+    ended = np.zeros(len(offsets) - 1, bool)
+    if task.forget_after is not None and rows.times is not None:
+        anew = np.zeros(len(known) + 1, bool)
+        anew[1:-1] = known[1:] & (np.diff(rows.times) > task.forget_after)
+        anew[rows.offsets] = True
+        offsets = np.flatnonzero(anew)
+        ended = ~np.isin(offsets[1:], rows.offsets)
+        if watermark is not None:
+            ended |= _forgotten(task, rows, offsets) <= watermark
+    return Lifetimes(offsets, np.repeat(np.arange(len(ended)), np.diff(offsets)), ended)
+
+
+def _forgotten(task: StreamTask, rows: JoinedRows, offsets: np.ndarray) -> np.ndarray:
+    """When each lifetime ends, if no more rows come."""
+    assert rows.times is not None and task.forget_after is not None
+    return rows.times[offsets[1:] - 1] + task.forget_after + 1
+
+
+def _expire(task: StreamTask, lookback: int | None, rows: JoinedRows) -> np.ndarray:
+    lengths = [length for length in (task.forget_after, lookback) if length is not None]
+    if rows.times is None or not lengths:
+        return np.full(len(rows.offsets) - 1, NEVER)
+    return rows.times[rows.offsets[1:] - 1] + min(lengths) + (task.keep or 0) + 1
+
+
+def _arrange(task: StreamTask, view: View, places: np.ndarray, counts_rows: bool) -> tuple[ArrangedRows, np.ndarray]:
+    current, lifetimes = view.rows, view.lifetimes
+    numbers = lifetimes.of[places]
+    firsts = np.flatnonzero(np.diff(numbers, prepend=-1))
+    numbers = numbers[firsts]
+    dropped = None
+    if counts_rows:
+        begins = lifetimes.offsets[numbers]
+        key = current.key_of(begins)
+        dropped = np.where(begins == current.offsets[key], current.dropped[key], 0)
+    table = current.table if len(places) == len(current.table) else current.table.take(pa.array(places))
+    offsets = np.append(firsts, len(places))
+    return ArrangedRows(task.as_computed(table), task.partition_by, task.order_by, offsets, dropped), numbers
 
 
 # ---- which rows are final
-def first_open(window: WindowDefinition, rows: Arrived, watermark: int) -> np.ndarray:
-    """The first row of each key whose frame can still gain a row; the key's end where none can."""
+def first_open(window: WindowDefinition, rows: ArrangedRows, watermark: int | None) -> np.ndarray:
+    """Find the first row of each key whose frame can still gain a row; the key's end where none can."""
     reach = window.reach
     if reach is None or not reach.waits:
         return rows.end
@@ -87,11 +298,12 @@ def first_open(window: WindowDefinition, rows: Arrived, watermark: int) -> np.nd
         group = rows.groups()
         open_from = np.maximum(group[rows.end - 1] - following + 1, group[rows.begin])
         return np.searchsorted(group, open_from)
+    assert watermark is not None
     return rows.first(rows.targets(following) > watermark)
 
 
-def next_final(window: WindowDefinition, rows: Arrived, first: np.ndarray) -> np.ndarray | None:
-    """When the frame of the first open row of each key is complete; None where no time tells."""
+def next_final(window: WindowDefinition, rows: ArrangedRows, first: np.ndarray) -> np.ndarray | None:
+    """Tell when the frame of the first open row of each key is complete; None where no time tells."""
     reach = window.reach
     if reach is None or reach.unit != "range" or not reach.waits:
         return None
@@ -99,12 +311,27 @@ def next_final(window: WindowDefinition, rows: Arrived, first: np.ndarray) -> np
 
 
 # ---- which rows are still needed
-def first_needed(window: WindowDefinition, rows: Arrived, first: np.ndarray, watermark: int | None) -> np.ndarray:
-    """The first row of each key that the frame of row `first`, or of a row to come, can reach."""
+def measure_lookback(task: StreamTask) -> int | None:
+    """Measure how far back in time all frames reach; None where some are not measured in time."""
+    if task.time is None:
+        return None
+    kind = task.rows.field(task.time).type
+    found = [lookback(window, kind, task.time) for window in task.windows]
+    return None if None in found else max(back for back in found if back is not None)
+
+
+def lookback(window: WindowDefinition, kind: pa.DataType, name: str) -> int | None:
+    """Measure how far back in time frames reach; None where that is not measured in time."""
+    reach = window.reach
+    return max(0, -_back(reach.start, kind, name)) if reach is not None and reach.unit == "range" else None
+
+
+def first_needed(window: WindowDefinition, rows: ArrangedRows, first: np.ndarray, watermark: int | None) -> np.ndarray:
+    """Find the first row of each key that the frame of row `first`, or of a row to come, can reach."""
     reach = window.reach
     if reach is not None:
         if reach.unit == "range":
-            return _since(reach.start, rows, first, watermark)
+            return _first_in_range(reach.start, rows, first, watermark)
         preceding: Any = reach.start
         if reach.unit == "rows":
             return np.clip(first + max(preceding, -len(rows.source)), rows.begin, first)
@@ -114,18 +341,12 @@ def first_needed(window: WindowDefinition, rows: Arrived, first: np.ndarray, wat
     frames = rows.frames(window)
     if isinstance(frames, Scattered):
         assert isinstance(window, DeltaWindow)
-        return _held(window, rows, first)
+        return _first_in_delta(window, rows, first)
     # By the row before: what is to come may yet take the place of row `first`, and hold more than that does.
     return frames.start[np.maximum(first - 1, rows.begin)]
 
 
-def lookback(window: WindowDefinition, kind: pa.DataType, name: str) -> int | None:
-    """How far back in time frames reach; None where that is not measured in time."""
-    reach = window.reach
-    return max(0, -_back(reach.start, kind, name)) if reach is not None and reach.unit == "range" else None
-
-
-def _since(bound: Any, rows: Arrived, first: np.ndarray, watermark: int | None) -> np.ndarray:
+def _first_in_range(bound: Any, rows: ArrangedRows, first: np.ndarray, watermark: int | None) -> np.ndarray:
     times = rows.times()
     assert watermark is not None
     own = np.where(first < rows.end, np.minimum(times[np.minimum(first, rows.end - 1)], watermark), watermark)
@@ -141,8 +362,8 @@ def _back(bound: Any, kind: pa.DataType, name: str) -> int:
     return 0 if sign(bound) == 0 else step_in_units(bound, kind, name)
 
 
-def _held(window: DeltaWindow, rows: Arrived, first: np.ndarray) -> np.ndarray:
-    """The first row of each key that a delta window still holds before row `first` enters."""
+def _first_in_delta(window: DeltaWindow, rows: ArrangedRows, first: np.ndarray) -> np.ndarray:
+    """Find the first row of each key that a delta window still holds before row `first` enters."""
     name = rows.delta_column(window)
     values, size = measured(rows.arranged(name), window.size, name)
     found = rows.begin.copy()
@@ -152,3 +373,14 @@ def _held(window: DeltaWindow, rows: Arrived, first: np.ndarray) -> np.ndarray:
             highest = np.maximum.accumulate(here[::-1])[::-1]
             found[key] += int(np.argmax(highest - here <= size))
     return found
+
+
+# ---- slides by time
+def build_grid(task: StreamTask) -> Grid:
+    """Build the grid of slides by time, in microseconds."""
+    [window] = task.windows
+    assert isinstance(window.every, TimeWindow) and task.time is not None
+    name, kind = task.time, task.rows.field(task.time).type
+    offset = 0 if window.offset is None else units(window.offset, kind, name)
+    size = units(window.size, kind, name) if isinstance(window, TimeWindow) else None
+    return Grid(units(window.every.size, kind, name), offset, size)

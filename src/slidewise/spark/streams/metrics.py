@@ -1,4 +1,4 @@
-"""The counts of rows that a stream has left out, from the progress of its query."""
+"""Metrics: the counts of rows that a stream has left out, from the progress of its query."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ AHEAD = "_ahead"
 
 
 def dropped_rows(progress: Iterable[Any], metrics: str = "slidewise") -> dict[str, int]:
-    """How many rows were late, ahead of the clock, or had no time, over the progress of some micro-batches.
+    """Count the rows that were late, ahead of the clock, or had no time, over the progress of some micro-batches.
 
         slidewise.spark.dropped_rows(query.recentProgress)     # {"late": 3, "ahead": 0, "untimed": 0}
 

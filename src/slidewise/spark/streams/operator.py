@@ -1,4 +1,4 @@
-"""Spark's stateful operator over buckets of keys: blobs in, rows out."""
+"""Operator: Spark's stateful operator over buckets of keys, blobs in, rows out."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from slidewise.spark.shipping import arriving
 from slidewise.spark.streams.checkpoint import META, PIECES
-from slidewise.spark.streams.pipeline import Processing
-from slidewise.spark.streams.run import processing_of
-from slidewise.spark.streams.step_data import Step
+from slidewise.spark.streams.pipeline import Pipeline
+from slidewise.spark.streams.step_data import StepResult
 from slidewise.spark.streams.stream_task import StreamTask
 from slidewise.spark.streams.wire import BLOB, Packing, from_text, to_text
 
@@ -26,8 +25,8 @@ _PIECE, _DATA = StructType([StructField("piece", LongType())]), StructType([Stru
 _ROWS = 1 << 17
 
 
-def stateful(processor: Processor, package: str | None) -> StatefulProcessor:
-    """What Spark calls: a class that travels by value, and with it a copy of the processor for each partition.
+def build_operator(processor: Processor, package: str | None) -> StatefulProcessor:
+    """Build what Spark calls: a class that travels by value, and with it a copy of the processor for each partition.
 
     Spark asks for the schemas of state in a process on the driver's side, in which a package that was shipped cannot be
     imported: nothing of ours is, before there are rows.
@@ -45,15 +44,15 @@ def stateful(processor: Processor, package: str | None) -> StatefulProcessor:
             self._processor: Any = None
 
         def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:  # noqa: N802, N803
-            yield from self._made().rows(rows, timerValues)
+            yield from self._unpickled().rows(rows, timerValues)
 
         def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Any:  # noqa: N802, N803
-            yield from self._made().timer(timerValues, expiredTimerInfo.getExpiryTimeInMs())
+            yield from self._unpickled().timer(timerValues, expiredTimerInfo.getExpiryTimeInMs())
 
         def close(self) -> None:
             pass
 
-        def _made(self) -> Any:
+        def _unpickled(self) -> Any:
             import pickle
 
             if self._processor is None:
@@ -76,39 +75,38 @@ class Processor:
         self._task, self._packing, self._event_time, self._left_out = task, packing, event_time, left_out
 
     @cached_property
-    def _processing(self) -> Processing:
-        return processing_of(self._task)
+    def _pipeline(self) -> Pipeline:
+        return Pipeline(self._task)
 
     def bind(self, handle: Any, meta: Any, pieces: Any) -> None:
-        """Take Spark's handle of timers, and the state of the bucket at hand."""
-        self._handle, self._states = handle, _States(meta, pieces)
+        """Take Spark's handle of timers, and the state of the current bucket."""
+        self._handle, self._states = handle, SparkStore(meta, pieces)
 
     def rows(self, frames: Iterable[Any], timers: Any) -> Iterator[Any]:
-        """New rows of a bucket."""
+        """Take new rows of a bucket."""
         yield from self._advance([blob for frame in frames for blob in frame[BLOB]], timers)
 
     def timer(self, timers: Any, fired: int) -> Iterator[Any]:
-        """The watermark has come to where rows of a bucket are due."""
+        """Take a watermark that has come to where results of a bucket are due."""
         yield from self._advance([], timers, fired)
 
     def _advance(self, blobs: Iterable[bytes], timers: Any, fired: int | None = None) -> Iterator[Any]:
-        processing = self._processing
-        new, pieces = self._packing.unpacked(blobs)
+        new, pieces = self._packing.unpack(blobs)
         milliseconds = timers.getCurrentWatermarkInMs()
-        watermark = milliseconds * 1000 if processing.task.time is not None else None
-        step = processing.advance(self._states, new, pieces, watermark)
+        watermark = milliseconds * 1000 if self._task.time is not None else None
+        step = self._pipeline.advance(self._states, new, pieces, watermark)
         self._set_timer(step, fired)
         for first in range(0, len(step.rows), _ROWS):
-            yield _frame(self._marked(step.rows[first : first + _ROWS]))
+            yield to_pandas(self._marked(step.rows[first : first + _ROWS]))
         counts = [count for count in (step.late, -step.untimed) if count]
         if counts:
-            yield _frame(self._markers(step.rows.schema, counts, milliseconds))
+            yield to_pandas(self._markers(step.rows.schema, counts, milliseconds))
 
     def _marked(self, rows: pa.Table) -> pa.Table:
         return rows.append_column(self._left_out, pa.nulls(len(rows), pa.int64()))
 
     def _markers(self, rows: pa.Schema, counts: list[int], watermark: int) -> pa.Table:
-        """Rows that count, and are taken out again. They have a time, since Spark looks for rows that are too old."""
+        """Build rows that count, and are filtered out. They have a time: Spark looks for rows that are too old."""
         made = {self._left_out: pa.array(counts)}
         time = self._event_time
         if time is not None:
@@ -117,8 +115,8 @@ class Processor:
         schema = self._marked(rows.empty_table()).schema
         return pa.table([made.get(field.name, pa.nulls(len(counts), field.type)) for field in schema], schema=schema)
 
-    def _set_timer(self, step: Step, fired: int | None) -> None:
-        """One timer per bucket, at its next deadline: the first millisecond at or after it."""
+    def _set_timer(self, step: StepResult, fired: int | None) -> None:
+        """Set one timer per bucket, at its next deadline: the first millisecond at or after it."""
         before, after = (None if at is None else -(-at // 1000) for at in (step.was_due, step.deadline))
         if before == after:
             return
@@ -128,8 +126,8 @@ class Processor:
             self._handle.registerTimer(after)
 
 
-class _States:
-    """The state of the bucket at hand; bytes are text on their way to Spark."""
+class SparkStore:
+    """The state of the current bucket; bytes are text on their way to Spark."""
 
     def __init__(self, meta: Any, pieces: Any) -> None:
         self._meta, self._pieces = meta, pieces
@@ -152,9 +150,9 @@ class _States:
         self._pieces.removeKey((piece,))
 
 
-# ---- rows that go out
-def _frame(table: pa.Table) -> Any:
-    """For pandas, and for Spark that reads it, without loss.
+# ---- emitted rows
+def to_pandas(table: pa.Table) -> Any:
+    """Turn a table into a DataFrame of pandas, which Spark then reads, without loss.
 
     By itself pandas turns NaN into null, and large integers with nulls into floats. Within lists, maps and structs it
     would do so whatever the types are, and leave the zone of timestamps out, which Spark then takes for the session's:

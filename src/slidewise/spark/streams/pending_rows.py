@@ -1,8 +1,8 @@
-"""Rows ahead of the watermark: they wait as they came, in entries of their bucket's state, until it has passed them.
+"""Pending rows ahead of the watermark: as they came, in entries of their bucket's state, until it has passed them.
 
 No result needs such a row before, and so nothing is looked up, sorted or computed for it until then. An entry has the
 rows of one micro-batch, or of several small ones, and each key once. It is written once, and read when the first of its
-rows is due; it shrinks when half of its rows have gone. Entries stand in the order of arrival.
+rows is due; it is written anew when half of its rows were taken. Entries stand in the order of arrival.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
 
 @dataclass(frozen=True)
 class Entry:
-    """Rows that wait, of which some may be gone."""
+    """Rows of some micro-batches, of which some may have been taken."""
 
     #: its key in the state: negative, since pieces of keys have positive ones
     number: int
-    #: the least time of those that still wait
+    #: the least time of the rows that are left
     first: int
-    #: how many are saved, and their bytes
+    #: how many are saved, those that were taken included, and their bytes
     rows: int
     bytes: int
 
@@ -44,17 +44,17 @@ class Entries(Protocol):
     """Where entries are saved."""
 
     def read_entry(self, number: int) -> list[bytes]:
-        """The tables of an entry."""
+        """Read the tables of an entry."""
 
     def write_entry(self, number: int, tables: list[bytes]) -> None:
         """Replace the tables of an entry."""
 
     def remove_entry(self, number: int) -> None:
-        """Let an entry go."""
+        """Remove an entry."""
 
 
-class WaitingRoom:
-    """The rows of one bucket that wait for the watermark."""
+class PendingRows:
+    """The rows of one bucket that are ahead of the watermark."""
 
     def __init__(self, task: StreamTask, saved: Iterable[tuple[int, int, int, int]]) -> None:
         self._entries = [Entry(*each) for each in saved]
@@ -79,7 +79,7 @@ class WaitingRoom:
     def exchange(
         self, store: Entries, new: pa.Table, hashes: np.ndarray, watermark: int
     ) -> tuple[pa.Table, np.ndarray]:
-        """New rows and the hashes of their keys in; out those that the watermark has passed, in their order."""
+        """Put by new rows ahead of the watermark; give those that it has passed, in the order of arrival."""
         passed: list[pa.Table] = []
         stays: list[Entry | pa.Table] = []
         for entry in self._entries:
@@ -87,27 +87,27 @@ class WaitingRoom:
                 stays.append(entry)
                 continue
             rows = self._read(store, entry)
-            known, left = self._divided(rows, watermark)
+            known, left = self._split(rows, watermark)
             passed.append(known)
             if 2 * len(left) > entry.rows:
                 stays.append(replace(entry, first=self._first(left)))
                 continue
             store.remove_entry(entry.number)
             stays.append(left)
-        known, left = self._divided(new.append_column(HASH, pa.array(hashes)), watermark)
-        self._entries = self._written(store, [*stays, left])
+        known, left = self._split(new.append_column(HASH, pa.array(hashes)), watermark)
+        self._entries = self._write(store, [*stays, left])
         out = pa.concat_tables([*passed, known])
         return out.drop_columns([HASH]), out[HASH].to_numpy()
 
-    def _divided(self, rows: pa.Table, watermark: int) -> tuple[pa.Table, pa.Table]:
-        """The rows up to the watermark, and those after it."""
+    def _split(self, rows: pa.Table, watermark: int) -> tuple[pa.Table, pa.Table]:
+        """Split rows into those up to the watermark, and those after it."""
         known = self._times(rows) <= watermark
         passed = int(np.count_nonzero(known))
         if passed in (0, len(rows)):
             return rows[:passed], rows[passed:]
         return rows.filter(pa.array(known)), rows.filter(pa.array(~known))
 
-    def _written(self, store: Entries, stays: list[Entry | pa.Table]) -> list[Entry]:
+    def _write(self, store: Entries, stays: list[Entry | pa.Table]) -> list[Entry]:
         """Write the rows that are no entry yet, together with a small entry before them."""
         joined: list[Entry | pa.Table] = []
         for each in stays:
@@ -124,15 +124,15 @@ class WaitingRoom:
         for each in joined:
             if isinstance(each, pa.Table) and len(each):
                 number -= 1
-                tables = [_serialized(table) for table in self._apart(each)]
+                tables = [_serialize(table) for table in self._separate_keys(each)]
                 store.write_entry(number, tables)
                 each = Entry(number, self._first(each), len(each), sum(map(len, tables)))
             if isinstance(each, Entry):
                 entries.append(each)
         return entries
 
-    def _apart(self, rows: pa.Table) -> tuple[pa.Table, pa.Table]:
-        """The keys, each once, and the rows with the numbers of their keys."""
+    def _separate_keys(self, rows: pa.Table) -> tuple[pa.Table, pa.Table]:
+        """Separate the keys, each once, from the rows, which get the numbers of their keys."""
         codes, number = key_codes([in_one_piece(rows[name]) for name in self._keys[: max(1, len(self._keys) - 1)]])
         first = np.empty(number, np.int64)
         first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
@@ -141,7 +141,7 @@ class WaitingRoom:
         return keys, rows.drop_columns(self._keys).append_column(KEY_NUMBER, pa.array(narrow))
 
     def _read(self, store: Entries, entry: Entry) -> pa.Table:
-        """The rows of an entry that still wait."""
+        """Read the rows of an entry that are left."""
         with codec.damage():
             keys, rows = map(read_stream, store.read_entry(entry.number))
             require_numbers(rows, KEY_NUMBER)
@@ -149,8 +149,8 @@ class WaitingRoom:
             columns |= {name: keys[name].take(rows[KEY_NUMBER]) for name in self._keys}
             table = require_columns(pa.table(columns), self._schema)
             require_numbers(table, self._time, HASH)
-        waits = self._times(table) >= entry.first
-        return table if waits.all() else table.filter(pa.array(waits))
+        left = self._times(table) >= entry.first
+        return table if left.all() else table.filter(pa.array(left))
 
     def _times(self, rows: pa.Table) -> np.ndarray:
         times: np.ndarray = rows[self._time].cast(pa.int64()).to_numpy()
@@ -166,7 +166,7 @@ def require_times(*numbers: Iterable[int]) -> None:
         raise StateError("saved state is damaged: a time or a number is no integer of 64 bits")
 
 
-def _serialized(table: pa.Table) -> bytes:
+def _serialize(table: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema, options=_COMPRESSED) as writer:
         writer.write_table(table.combine_chunks())

@@ -1,70 +1,71 @@
-"""Rows of a stream in, final rows out: the stateful logic, without Spark.
+"""Pipeline: rows of a stream in, results out, micro-batch by micro-batch; the stateful logic, without Spark.
 
 State is raw rows, as in the worker of batches, and so no aggregate is written twice: rows of a key that later frames
-can still reach, rows whose frames can still grow, and, apart from their keys, rows ahead of the watermark (waiting.py).
-A step joins the rows whose time has come with those of the same keys, lets the engine of columns compute them all at
-once, gives the rows that are final, and keeps what is still needed.
+can still reach (history), rows that are to be emitted (pending), and, apart from their keys, rows ahead of the
+watermark (pending_rows.py). README.md draws the steps. What a result is (results.py) and when it is emitted
+(emission.py) are two strategies that are given to the one pipeline.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from slidewise.columns.arrays import in_one_piece
-from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.sorting import arrange, sortable
-from slidewise.spark.streams.finality import Arrived, first_needed, first_open, lookback, next_final
-from slidewise.spark.streams.last_results import news, remaining
-from slidewise.spark.streams.state_store import Bucket, Held, Store, together
-from slidewise.spark.streams.step_data import Fate, Joined, Part, Results, Sessions, Step
-from slidewise.spark.streams.stream_task import BEFORE, HASH, KEPT, NEVER, WAITING, StreamTask
+from slidewise.spark.streams.emission import choose_emission
+from slidewise.spark.streams.last_results import retain_results
+from slidewise.spark.streams.results import Results, choose_results
+from slidewise.spark.streams.state_store import Bucket, KeyedState, Store, join_states
+from slidewise.spark.streams.step_data import JoinedRows, Progress, RowDecisions, StepResult
+from slidewise.spark.streams.stream_task import (
+    DROPPED_ROWS,
+    HASH,
+    HISTORY_ROWS,
+    NEVER,
+    PENDING_ROWS,
+    REVISIONS,
+    StreamTask,
+)
 
 
-class Processing:
-    """One task over the rows of a bucket, step by step."""
+class Pipeline:
+    """One task over the rows of a bucket, micro-batch by micro-batch."""
 
     def __init__(self, task: StreamTask) -> None:
         self.task = task
-        #: whether the number of rows that a key has had matters
-        self._counts = False
-        #: how far back in time all frames reach; None where some count rows
-        self._lookback: int | None = None
-        if task.time is not None:
-            kind = task.rows.field(task.time).type
-            reach = [lookback(window, kind, task.time) for window in task.windows]
-            self._lookback = None if None in reach else max(r for r in reach if r is not None)
+        self._results: Results = choose_results(task)
+        self._emission = choose_emission(task, self._results)
 
-    def advance(self, store: Store, new: pa.Table, hashes: np.ndarray, watermark: int | None) -> Step:
+    def advance(self, store: Store, new: pa.Table, hashes: np.ndarray, watermark: int | None) -> StepResult:
         """Take new rows and the hashes of their keys; the watermark is in microseconds, None without one."""
         bucket = Bucket(store, self.task)
         was_due = bucket.deadline
-        rows, hashes, late, untimed = self._in_time(new, hashes, watermark)
-        waited = False
+        rows, hashes, late, untimed = self._drop_late(new, hashes, watermark)
+        rows, hashes = self._results.receive(rows, hashes)
+        exchanged = False
         if self.task.waits_for_watermark and watermark is not None:
-            waited = len(rows) > 0 or was_due <= watermark
+            exchanged = len(rows) > 0 or was_due <= watermark
             rows, hashes = bucket.exchange(rows, hashes, watermark)
-        touched = set(np.unique(bucket.leaves(hashes)).tolist())
-        if watermark is not None:
-            touched |= {piece for piece, due in bucket.due.items() if due <= watermark}
-        out = self._nothing()
+        touched = bucket.touched(hashes, watermark)
+        out = None
         if touched:
-            held = together((bucket.read(piece) for piece in sorted(touched)), bucket.empty)
-            out, left = self._step(held, rows, hashes, watermark, bucket.mark)
-            bucket.replace(touched, left)
-            bucket.mark = watermark
-        if touched or waited:
+            state = join_states((bucket.read(piece) for piece in sorted(touched)), bucket.empty)
+            out, state = self._step(state, rows, hashes, Progress(watermark, bucket.watermark))
+            bucket.replace(touched, state)
+            bucket.watermark = watermark
+        if touched or exchanged:
             bucket.save()
-        return Step(out, late, untimed, *(None if at == NEVER else at for at in (was_due, bucket.deadline)))
+        out = self._emission.empty() if out is None else out
+        return StepResult(out, late, untimed, *(None if at == NEVER else at for at in (was_due, bucket.deadline)))
 
-    def _in_time(
+    def _drop_late(
         self, new: pa.Table, hashes: np.ndarray, watermark: int | None
     ) -> tuple[pa.Table, np.ndarray, int, int]:
-        """The new rows without those that are late, or have no time."""
+        """Drop the new rows that are late, or have no time, and count both."""
         if self.task.time is None:
             return new, hashes, 0, 0
         column = new[self.task.time]
@@ -78,251 +79,128 @@ class Processing:
         dropped = len(mask) - int(mask.sum())
         return (new.filter(good), hashes[mask], dropped - untimed, untimed) if dropped else (new, hashes, 0, 0)
 
-    def _nothing(self) -> pa.Table:
-        kinds = zip(self.task.expressions, self.task.kinds, strict=True)
-        table = self.task.rows.empty_table()
-        for name, kind in kinds:
-            table = _with(table, name, pa.array([], kind))
-        return table
-
-    # ---- one step
     def _step(
-        self, held: Held, new: pa.Table, hashes: np.ndarray, watermark: int | None, mark: int | None
-    ) -> tuple[pa.Table, Held]:
-        """`mark` is the watermark of the step before."""
-        joined = self._join(held, new, hashes)
-        waits = ~joined.emitted
-        due = np.full(len(waits), NEVER)
-        if joined.times is not None:
-            due = np.where(waits, joined.times, due)
-        fate = Fate(joined.emitted, waits, due, waits, joined.before.copy(), held.notes)
-        if not len(joined.table):
-            notes, over = remaining(self.task, joined, fate, watermark)
-            return self._nothing(), replace(held, notes=notes, notes_over=over)
-        results = self._results(joined, watermark, mark, fate)
-        if results is None:
-            out = self._nothing()
-        else:
-            out = news(self.task, joined, results, fate) if self.task.emit == "changes" else results.table
-        return out, self._left(joined, fate, watermark)
+        self, state: KeyedState, new: pa.Table, hashes: np.ndarray, progress: Progress
+    ) -> tuple[pa.Table | None, KeyedState]:
+        """Join new rows with the state of their keys, emit what is due, and build the state that stays."""
+        rows = self._results.merge(join_rows(self.task, state, new, hashes))
+        decisions = RowDecisions.before_step(rows, state.last_results)
+        if not len(rows.table):
+            last, expire = retain_results(self.task, rows, decisions, progress.watermark)
+            return None, replace(state, last_results=last, results_expire=expire)
+        out = self._emission.emit(rows, progress, decisions)
+        return out, self._build_state(rows, decisions, progress.watermark)
 
-    def _join(self, held: Held, new: pa.Table, hashes: np.ndarray) -> Joined:
-        task = self.task
-        kept, waiting = (
-            held.keys.take(pa.array(np.repeat(np.arange(len(held.keys)), held.counts(name))))
-            for name in (KEPT, WAITING)
-        )
-        keys = {
-            name: pa.chunked_array([*kept[name].chunks, *waiting[name].chunks, *new[name].chunks], new[name].type)
-            for name in task.partition_by
-        }
-        others = {
-            name: pa.chunked_array(
-                [*held.kept[name].chunks, *held.waiting[name].chunks, *new[name].chunks], new[name].type
-            )
-            for name in task.history.names
-        }
-        table = pa.table({name: in_one_piece(column) for name, column in (keys | others).items()})
-        every_hash = np.concatenate([kept[HASH].to_numpy(), waiting[HASH].to_numpy(), hashes])
-        gone = np.concatenate([kept[BEFORE].to_numpy(), waiting[BEFORE].to_numpy(), np.zeros(len(new), np.int64)])
-        whole = pa.table(
-            {
-                name: pa.chunked_array([*_source(name, waiting, held.waiting).chunks, *new[name].chunks])
-                for name in new.column_names
-            },
-            new.schema,
-        )
-        column = {name: in_one_piece(table[name]) for name in table.column_names}
-        for by in task.order_by:
-            if by.name not in column:
-                column[by.name] = self._after_history(len(held.kept), whole[by.name])
-        order = [numbers for by in task.order_by for numbers in sortable(column[by.name], by)]
-        arranged = arrange(len(table), [column[name] for name in task.partition_by], order)
-        permutation = np.arange(len(table)) if arranged.in_order else arranged.permutation
-        assert permutation is not None
-        times = column[task.time].cast(pa.int64()).to_numpy()[permutation] if task.time is not None else None
-        return Joined(
-            table if arranged.in_order else table.take(pa.array(permutation)),
-            permutation - len(held.kept),
-            whole,
-            len(held.waiting),
-            every_hash[permutation],
-            np.maximum.reduceat(gone[permutation], arranged.offsets[:-1]) if len(table) else gone,
-            arranged.offsets,
-            times,
-        )
-
-    def _after_history(self, kept: int, others: pa.ChunkedArray) -> pa.Array:
-        """A column of the order that history is kept without: its rows are before all others."""
-        before = pa.nulls(kept, others.type)
-        if pa.types.is_timestamp(others.type):
-            first = pc.min(others).cast(pa.int64()).as_py() or 0
-            before = pa.array(np.full(kept, first - 1)).cast(others.type)
-        return in_one_piece(pa.chunked_array([before, *others.chunks], others.type))
-
-    def _results(self, joined: Joined, watermark: int | None, mark: int | None, fate: Fate) -> Results | None:
-        """Compute the rows of keys that have news, and decide what becomes of all rows."""
-        part = self._settle(joined, watermark, fate)
-        fate.pending = fate.waits
-        if part is None:
-            return None
-        fate.due[part.places] = part.each(part.due)
-        fate.due[~fate.waits] = NEVER
-        return self._output(joined, part, ~joined.emitted[part.places] & ~fate.waits[part.places])
-
-    def _settle(self, joined: Joined, watermark: int | None, fate: Fate) -> Part | None:
-        """Decide which rows wait, and which are still needed, as of a watermark."""
-        known = joined.known(watermark)
-        sessions = self._sessions(joined, known, watermark)
-        fate.history &= ~sessions.ended[sessions.of]
-        if self._lookback is not None and watermark is not None and joined.times is not None:
-            fate.history &= joined.times >= watermark - self._lookback
-        part = self._part(joined, sessions, known, ~joined.emitted, watermark)
-        if part is None:
-            return None
-        rows, places = part.rows, part.places
-        needed = np.where(part.ended, rows.end, self._first_needed(rows, part.first, watermark))
-        since = np.arange(len(places)) >= part.each(needed)
-        at_once = self.task.emit == "arrival"
-        fate.history[places] = since if at_once else part.final & since
-        fate.waits[places] = False if at_once else ~part.final
-        if self._counts:  # of the last session of a key, which is the only one that stays
-            fate.before[joined.key_of(places[rows.begin])] = rows.places[rows.begin] + needed - rows.begin
-        return part
-
-    def _part(
-        self, joined: Joined, sessions: Sessions, known: np.ndarray, fresh: np.ndarray, watermark: int | None
-    ) -> Part | None:
-        """The known rows of sessions in which some are fresh."""
-        at_once = self.task.emit == "arrival"
-        ready = np.ones(len(known), bool) if at_once else known
-        news = np.bincount(sessions.of[ready & fresh], minlength=len(sessions.ended)) > 0
-        places = np.flatnonzero(ready & news[sessions.of])
-        if not len(places):
-            return None
-        rows, numbers = self._arrived(joined, places, sessions)
-        if at_once:
-            first, due = rows.first(~known[places]), np.full(len(rows.end), NEVER)
-        else:
-            first, due = self._first_open(rows, watermark)
-            if self.task.forget_after is not None:
-                due = np.minimum(due, self._forgotten(joined, sessions.offsets)[numbers])
-        ended = sessions.ended[numbers]
-        return Part(rows, places, np.where(ended, rows.end, first), due, ended)
-
-    def _arrived(self, joined: Joined, places: np.ndarray, sessions: Sessions) -> tuple[Arrived, np.ndarray]:
-        """Some rows, whole sessions as far as they are known, and the numbers of these sessions."""
-        numbers = sessions.of[places]
-        firsts = np.flatnonzero(np.diff(numbers, prepend=-1))
-        numbers = numbers[firsts]
-        before = None
-        if self._counts:
-            begins = sessions.offsets[numbers]
-            key = joined.key_of(begins)
-            before = np.where(begins == joined.offsets[key], joined.before[key], 0)
-        table = joined.table if len(places) == len(joined.table) else joined.table.take(pa.array(places))
-        offsets = np.append(firsts, len(places))
-        table = self.task.as_computed(table)
-        return Arrived(table, self.task.partition_by, self.task.order_by, offsets, before), numbers
-
-    def _output(self, joined: Joined, part: Part, out: np.ndarray) -> Results:
-        """Rows that are final: all of their columns, and their results."""
-        results = Evaluation(part.rows, self.task.expressions.values(), 1).columns(self.task.expressions)
-        chosen = np.flatnonzero(out)
-        places = part.places[chosen]
-        table = joined.whole.take(pa.array(joined.origin[places]))
-        for (name, column), kind in zip(results.items(), self.task.kinds, strict=True):
-            table = _with(table, name, of_type(column.take(pa.array(chosen)), kind))
-        return Results(table, places)
-
-    def _sessions(self, joined: Joined, known: np.ndarray, watermark: int | None) -> Sessions:
-        """Where keys begin, or begin anew after they were forgotten."""
-        forget_after = self.task.forget_after
-        offsets, number = joined.offsets, len(joined.offsets) - 1
-        ended = np.zeros(number, bool)
-        if forget_after is not None and joined.times is not None:
-            anew = np.zeros(len(known) + 1, bool)
-            anew[1:-1] = known[1:] & (np.diff(joined.times) > forget_after)
-            anew[joined.offsets] = True
-            offsets = np.flatnonzero(anew)
-            ended = ~np.isin(offsets[1:], joined.offsets)
-            if watermark is not None:
-                ended |= self._forgotten(joined, offsets) <= watermark
-        return Sessions(offsets, np.repeat(np.arange(len(ended)), np.diff(offsets)), ended)
-
-    def _forgotten(self, joined: Joined, sessions: np.ndarray) -> np.ndarray:
-        """When each session is forgotten, if no more rows come."""
-        assert joined.times is not None and self.task.forget_after is not None
-        return joined.times[sessions[1:] - 1] + self.task.forget_after + 1
-
-    def _first_open(self, rows: Arrived, watermark: int | None) -> tuple[np.ndarray, np.ndarray]:
-        """The first row of each session that is not final, and when time alone makes it so."""
-        assert watermark is not None
-        first, due = rows.end, np.full(len(rows.end), NEVER)
-        for window in self.task.windows:
-            own = first_open(window, rows, watermark)
-            closes = next_final(window, rows, own)
-            first, due = np.minimum(first, own), due if closes is None else np.minimum(due, closes)
-        return first, due
-
-    def _first_needed(self, rows: Arrived, first: np.ndarray, watermark: int | None) -> np.ndarray:
-        """The first row of each session that rows which are not final, or are to come, can reach."""
-        needed = first
-        for window in self.task.windows:
-            needed = np.minimum(needed, first_needed(window, rows, first, watermark))
-        return needed
-
-    # ---- what is left
-    def _left(self, joined: Joined, fate: Fate, watermark: int | None) -> Held:
-        """The state of all keys that have something left."""
-        begin = joined.begin
-        kept, waiting, pending = (
+    def _build_state(self, rows: JoinedRows, decisions: RowDecisions, watermark: int | None) -> KeyedState:
+        """Build the state of all keys of which something stays."""
+        begin = rows.begin
+        history, pending, unemitted = (
             np.add.reduceat(mask.astype(np.int32), begin, dtype=np.int32)
-            for mask in (fate.history, fate.waits, fate.pending)
+            for mask in (decisions.history, decisions.pending, decisions.unemitted)
         )
-        stays = (kept > 0) | (waiting > 0)
-        keys = joined.table.select(list(self.task.partition_by)).take(pa.array(begin[stays]))
-        for name, column in ((HASH, joined.hashes[begin]), (BEFORE, fate.before), (KEPT, kept), (WAITING, waiting)):
+        stay = (history > 0) | (pending > 0)
+        keys = rows.table.select(list(self.task.partition_by)).take(pa.array(begin[stay]))
+        columns = {
+            HASH: rows.hashes[begin],
+            DROPPED_ROWS: decisions.dropped,
+            HISTORY_ROWS: history,
+            PENDING_ROWS: pending,
+        }
+        for name, column in columns.items():
             keys = (
-                keys.append_column(name, pa.array(column[stays]))
-                if keys.num_columns
-                else pa.table({name: column[stays]})
+                keys.append_column(name, pa.array(column[stay])) if keys.num_columns else pa.table({name: column[stay]})
             )
-        due = np.minimum.reduceat(np.where(fate.waits | fate.history, fate.due, NEVER), begin)
-        notes, notes_over = remaining(self.task, joined, fate, watermark)
-        return Held(
+        due = np.minimum.reduceat(np.where(decisions.pending | decisions.history, decisions.due, NEVER), begin)
+        last, results_expire = retain_results(self.task, rows, decisions, watermark)
+        came_or_went = (rows.origin >= rows.were_pending) | ~(rows.emitted | decisions.pending)
+        return KeyedState(
             keys,
-            joined.table.select(self.task.history.names).filter(pa.array(fate.history)),
-            self._waiting(joined, fate),
-            notes,
-            due[stays],
-            np.where(pending > 0, NEVER, self._over(joined))[stays],
-            notes_over,
-            np.logical_or.reduceat((joined.origin >= joined.waited) | ~(joined.emitted | fate.waits), begin)[stays],
+            rows.table.select(self.task.history.names).filter(pa.array(decisions.history)),
+            self._take_pending(rows, decisions),
+            last,
+            due[stay],
+            np.where(unemitted > 0, NEVER, self._results.finality.expire(rows))[stay],
+            results_expire,
+            np.logical_or.reduceat(came_or_went, begin)[stay],
         )
 
-    def _waiting(self, joined: Joined, fate: Fate) -> pa.Table:
-        return joined.whole.select(self.task.waiting.names).take(pa.array(joined.origin[fate.waits]))
-
-    def _over(self, joined: Joined) -> np.ndarray:
-        """When nothing of each key is needed any more, if no more rows come."""
-        lengths = [length for length in (self.task.forget_after, self._lookback) if length is not None]
-        if joined.times is None or not lengths:
-            return np.full(len(joined.offsets) - 1, NEVER)
-        return joined.times[joined.offsets[1:] - 1] + min(lengths) + (self.task.keep or 0) + 1
+    def _take_pending(self, rows: JoinedRows, decisions: RowDecisions) -> pa.Table:
+        """Take the pending rows with all of their columns."""
+        names, at = self.task.pending.names, pa.array(rows.origin[decisions.pending])
+        if decisions.revisions is None:
+            return rows.whole.select(names).take(at)
+        revisions = pa.array(decisions.revisions[decisions.pending])
+        return rows.whole.take(at).append_column(REVISIONS, revisions).select(names)
 
 
-def of_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    """A column of the type that was promised."""
-    return column if column.type == kind else column.cast(kind)
+# ---- joining
+def join_rows(task: StreamTask, state: KeyedState, new: pa.Table, hashes: np.ndarray) -> JoinedRows:
+    """Join new rows with those of the state, and arrange all of them by key and order."""
+    history, pending = (
+        state.keys.take(pa.array(np.repeat(np.arange(len(state.keys)), state.counts(name))))
+        for name in (HISTORY_ROWS, PENDING_ROWS)
+    )
+    keys = {
+        name: pa.chunked_array([*history[name].chunks, *pending[name].chunks, *new[name].chunks], new[name].type)
+        for name in task.partition_by
+    }
+    others = {
+        name: pa.chunked_array(
+            [*state.history[name].chunks, *state.pending[name].chunks, *new[name].chunks], new[name].type
+        )
+        for name in task.history.names
+    }
+    table = pa.table({name: in_one_piece(column) for name, column in (keys | others).items()})
+    every_hash = np.concatenate([history[HASH].to_numpy(), pending[HASH].to_numpy(), hashes])
+    dropped = np.concatenate(
+        [history[DROPPED_ROWS].to_numpy(), pending[DROPPED_ROWS].to_numpy(), np.zeros(len(new), np.int64)]
+    )
+    whole = pa.table(
+        {
+            name: pa.chunked_array([*_pending_column(name, pending, state.pending).chunks, *new[name].chunks])
+            for name in new.column_names
+        },
+        new.schema,
+    )
+    column = {name: in_one_piece(table[name]) for name in table.column_names}
+    for by in task.order_by:
+        if by.name not in column:
+            column[by.name] = _order_after_history(len(state.history), whole[by.name])
+    order = [numbers for by in task.order_by for numbers in sortable(column[by.name], by)]
+    arranged = arrange(len(table), [column[name] for name in task.partition_by], order)
+    permutation = np.arange(len(table)) if arranged.in_order else arranged.permutation
+    assert permutation is not None
+    origin = permutation - len(state.history)
+    return JoinedRows(
+        table if arranged.in_order else table.take(pa.array(permutation)),
+        origin,
+        whole,
+        len(state.pending),
+        every_hash[permutation],
+        np.maximum.reduceat(dropped[permutation], arranged.offsets[:-1]) if len(table) else dropped,
+        arranged.offsets,
+        column[task.time].cast(pa.int64()).to_numpy()[permutation] if task.time is not None else None,
+        _join_revisions(state.pending[REVISIONS], origin) if REVISIONS in state.pending.column_names else None,
+    )
 
 
-def _source(name: str, keys: pa.Table, others: pa.Table) -> pa.ChunkedArray:
+def _pending_column(name: str, keys: pa.Table, others: pa.Table) -> pa.ChunkedArray:
     return others[name] if name in others.column_names else keys[name]
 
 
-def _with(table: pa.Table, name: str, column: Any) -> pa.Table:
-    """A table with a new column, in the place of one of that name."""
-    if name in table.column_names:
-        return table.set_column(table.column_names.index(name), name, column)
-    return table.append_column(name, column)
+def _order_after_history(history: int, others: pa.ChunkedArray) -> pa.Array:
+    """Build a column of the order that history is kept without: its rows are before all others."""
+    before = pa.nulls(history, others.type)
+    if pa.types.is_timestamp(others.type):
+        first = pc.min(others).cast(pa.int64()).as_py() or 0
+        before = pa.array(np.full(history, first - 1)).cast(others.type)
+    return in_one_piece(pa.chunked_array([before, *others.chunks], others.type))
+
+
+def _join_revisions(pending: pa.ChunkedArray, origin: np.ndarray) -> np.ndarray:
+    """Tell the last revision of each row that was emitted: -1 for new rows, and 0 for history, where it is unused."""
+    revisions = np.zeros(len(origin), np.int32)
+    open_rows = origin >= 0
+    before = np.append(pending.to_numpy(), np.full(int(open_rows.sum()) - len(pending), -1, np.int32))
+    revisions[open_rows] = before[origin[open_rows]]
+    return revisions

@@ -1,4 +1,4 @@
-"""Calls on streaming DataFrames: what is checked before the query starts, and the plan.
+"""Query: a call on a streaming DataFrame, what is checked before it starts, and its plan.
 
 df -> watermark -> pack (mapInArrow) -> one stateful operator over buckets -> rows, late ones counted
 """
@@ -22,18 +22,18 @@ from slidewise.spark.session import PARTITIONS, PROVIDER, ROCKSDB
 from slidewise.spark.spark_operator import quoted
 from slidewise.spark.streams.checkpoint import remember, require_compatible
 from slidewise.spark.streams.metrics import AHEAD
-from slidewise.spark.streams.slices_or_rows import keeps_slices
+from slidewise.spark.streams.results import choose_slices
 from slidewise.spark.streams.stream_task import (
     EMITS,
     REVISION,
     ROW,
     StreamTask,
-    as_kept,
     check_names,
     check_windows,
     depends_on_zone,
+    to_state_type,
 )
-from slidewise.spark.streams.wire import BLOB, BUCKET, Packing, bucket_labels
+from slidewise.spark.streams.wire import BLOB, BUCKET, Packing, choose_bucket_labels
 from slidewise.windows.durations import Duration, length
 
 WATERMARK = "spark.watermarkDelayMs"
@@ -74,13 +74,13 @@ class Call:
     #: with a watermark
     df: Any
     task: StreamTask
-    #: the columns that come out
+    #: the columns of the output
     output: Any
     options: Options
 
     @property
     def event_time(self) -> str | None:
-        """The column that keeps the watermark in what comes out; None: rows come that Spark would refuse as too old."""
+        """The output column that keeps the watermark; None: rows are emitted that Spark would refuse as too old."""
         task = self.task
         if task.keep is not None or any(window.waits for window in task.windows):
             return None
@@ -90,29 +90,31 @@ class Call:
 def stream_with_columns(
     df: Any, given: dict[str, Any], partition_by: Any, order_by: Any, algorithm: str, **options: Any
 ) -> Any:
-    """with_columns on a stream."""
+    """Plan with_columns on a stream."""
     require_settings(df.sparkSession)
-    return _checked(rows_call(df, given, partition_by, order_by, algorithm, **options))
+    return _plan_checked(build_rows_call(df, given, partition_by, order_by, algorithm, **options))
 
 
 def stream_aggregate(df: Any, expressions: dict[str, Over], partition_by: Any, order_by: Any, **options: Any) -> Any:
-    """aggregate on a stream."""
+    """Plan aggregate on a stream."""
     require_settings(df.sparkSession)
-    return _checked(slides_call(df, expressions, partition_by, order_by, **options))
+    return _plan_checked(build_slides_call(df, expressions, partition_by, order_by, **options))
 
 
-def _checked(call: Call) -> Any:
-    """The plan of a call that can go on from its checkpoint, where one is named."""
+def _plan_checked(call: Call) -> Any:
+    """Plan a call, which must be able to go on from its checkpoint, where one is named."""
     path = call.options.checkpoint
     if path is not None:
         require_compatible(call.df.sparkSession, call.task, path)
-    out = planned(call)
+    out = plan_query(call)
     remember(out, call.task)
     return out
 
 
-def rows_call(df: Any, given: dict[str, Any], partition_by: Any, order_by: Any, algorithm: str, **options: Any) -> Call:
-    """A call of with_columns."""
+def build_rows_call(
+    df: Any, given: dict[str, Any], partition_by: Any, order_by: Any, algorithm: str, **options: Any
+) -> Call:
+    """Check a call of with_columns."""
     from pyspark.sql.types import IntegerType
 
     groups = group_expressions(given, partition_by, order_by, algorithm)
@@ -122,11 +124,11 @@ def rows_call(df: Any, given: dict[str, Any], partition_by: Any, order_by: Any, 
             f"{len(groups)}. Make one call for each"
         )
     chosen = Options(**options)
-    df, group, told = prepared(df, groups[0], "with_columns", chosen)
+    df, group, told = prepare(df, groups[0], "with_columns", chosen)
     schema = Schema(df)
     new = [name for name in group.expressions if name not in schema.names]
     require_distinct([*schema.names, *new], schema.heeds_capitals, "with_columns")
-    rows = _as_kept(schema.arrow(schema.names))
+    rows = _to_state_types(schema.arrow(schema.names))
     kinds = result_types(rows, group)
     reads = tuple(schema.field(name).name for name in schema.reads(group))
     task = StreamTask(rows, group.partition_by, group.order_by, group.expressions, tuple(kinds), reads, **told)
@@ -139,8 +141,8 @@ def rows_call(df: Any, given: dict[str, Any], partition_by: Any, order_by: Any, 
     return Call(df, task, _output(df, results), chosen)
 
 
-def slides_call(df: Any, expressions: dict[str, Over], partition_by: Any, order_by: Any, **options: Any) -> Call:
-    """A call of aggregate."""
+def build_slides_call(df: Any, expressions: dict[str, Over], partition_by: Any, order_by: Any, **options: Any) -> Call:
+    """Check a call of aggregate."""
     from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
     from slidewise.spark.aggregate import slides_output
@@ -148,17 +150,17 @@ def slides_call(df: Any, expressions: dict[str, Over], partition_by: Any, order_
 
     chosen = Options(**options)
     group = Group(tuple(names(partition_by, "partition_by")), tuple(ordering(order_by)), expressions)
-    df, group, told = prepared(df, group, "aggregate", chosen)
+    df, group, told = prepare(df, group, "aggregate", chosen)
     schema = Schema(df)
     reads = tuple(schema.field(name).name for name in schema.reads(group))
-    rows = _as_kept(schema.arrow(reads))
+    rows = _to_state_types(schema.arrow(reads))
     output = _unmarked(slides_output(schema, rows, group))
-    kinds = tuple(as_kept(arrow_type(output[name].dataType, schema.zone, name)) for name in expressions)
+    kinds = tuple(to_state_type(arrow_type(output[name].dataType, schema.zone, name)) for name in expressions)
     task = StreamTask(rows, group.partition_by, group.order_by, expressions, kinds, reads, slides=True, **told)
     check_names(task)
     check_windows(task)
     task = _in_zone(task, schema)
-    task = replace(task, slices=keeps_slices(task, chosen.slices))
+    task = replace(task, slices=choose_slices(task, chosen.slices))
     if task.keep is not None:
         labels, results = output.fields[: -len(expressions)], output.fields[-len(expressions) :]
         row = [StructField(ROW, LongType())] if task.windows[0].slide_kind == "count" else []
@@ -167,8 +169,8 @@ def slides_call(df: Any, expressions: dict[str, Over], partition_by: Any, order_
 
 
 # ---- checks
-def prepared(df: Any, group: Group, what: str, options: Options) -> tuple[Any, Group, dict[str, Any]]:
-    """The stream with its watermark, its columns by their own names, and what StreamTask is told."""
+def prepare(df: Any, group: Group, what: str, options: Options) -> tuple[Any, Group, dict[str, Any]]:
+    """Prepare the stream with its watermark, its columns by their own names, and options of StreamTask."""
     require_packages(protobuf=True)
     schema = Schema(df)
     emit, buckets, max_delay = options.emit, options.buckets, options.max_delay
@@ -179,7 +181,7 @@ def prepared(df: Any, group: Group, what: str, options: Options) -> tuple[Any, G
     keys = tuple(schema.field(name).name for name in group.partition_by)
     order = tuple(type(by)(schema.field(by.name).name, by.descending, by.nulls_first) for by in group.order_by)
     group = Group(keys, order, group.expressions)
-    told: dict[str, Any] = {"emit": emit or "watermark", "keep": _kept(options, what), "buckets": buckets}
+    told: dict[str, Any] = {"emit": emit or "watermark", "keep": _read_keep(options, what), "buckets": buckets}
     if not order:
         if emit != "arrival":
             raise InvalidInput(
@@ -236,13 +238,13 @@ def prepared(df: Any, group: Group, what: str, options: Options) -> tuple[Any, G
             raise InvalidInput(f"{what}: Spark's watermark counts milliseconds, got max_delay={max_delay!r}")
         if options.max_ahead is not None:
             limit = _microseconds(options.max_ahead, f"{what}: max_ahead")
-            df = without_rows_ahead(df, time.name, limit, options.metrics)
+            df = drop_rows_ahead(df, time.name, limit, options.metrics)
         df = df.withWatermark(quoted(time.name), f"{delay // 1000} milliseconds")
     return df, group, told
 
 
-def without_rows_ahead(df: Any, time: str, limit: int, metrics: str) -> Any:
-    """A stream without the rows of more than so many microseconds ahead of the clock, which are counted.
+def drop_rows_ahead(df: Any, time: str, limit: int, metrics: str) -> Any:
+    """Drop and count the rows of more than so many microseconds ahead of the clock.
 
     The clock is that of the micro-batch, which Spark has in the checkpoint: one that is run again sees it again. It is
     never the newest row: after a quiet night all rows would be too far ahead of that.
@@ -254,17 +256,17 @@ def without_rows_ahead(df: Any, time: str, limit: int, metrics: str) -> Any:
     return df.observe(metrics + AHEAD, F.count_if(ahead).alias("ahead")).where(~ahead)
 
 
-def _as_kept(rows: pa.Schema) -> pa.Schema:
-    return pa.schema([(field.name, as_kept(field.type)) for field in rows])
+def _to_state_types(rows: pa.Schema) -> pa.Schema:
+    return pa.schema([(field.name, to_state_type(field.type)) for field in rows])
 
 
 def _in_zone(task: StreamTask, schema: Schema) -> StreamTask:
-    """The task with the session's time zone, where its results depend on that."""
+    """Give the task the session's time zone, where its results depend on that."""
     return replace(task, zone=schema.zone) if depends_on_zone(task) else task
 
 
-def _kept(options: Options, what: str) -> int | None:
-    """For how long late rows revise results, in microseconds; None: they are dropped."""
+def _read_keep(options: Options, what: str) -> int | None:
+    """Read for how long late rows revise results, in microseconds; None: they are dropped."""
     late, keep = options.late, options.keep
     if late not in ("drop", "revise"):
         raise InvalidInput(f'{what}: on a stream late is "drop", which counts late rows, or "revise", got {late!r}')
@@ -306,17 +308,17 @@ def require_settings(spark: Any) -> None:
 
 
 # ---- the plan
-def planned(call: Call) -> Any:
-    """Pack, the stateful operator, and the counts of rows left out."""
+def plan_query(call: Call) -> Any:
+    """Plan a query: pack rows, run the stateful operator, count rows left out."""
     from pyspark import cloudpickle
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.types import LongType, StructField, StructType
 
     from slidewise.spark.shipping import on_executor, ship
-    from slidewise.spark.streams.operator import Processor, stateful
+    from slidewise.spark.streams.operator import Processor, build_operator
 
     df, task, output, event_time = call.df, call.task, call.output, call.event_time
-    packing = Packing(task.rows, bucket_labels(task.buckets))
+    packing = Packing(task.rows, choose_bucket_labels(task.buckets))
     keys = [column(name) for name in task.partition_by]
     hashed = (F.xxhash64(*keys) if keys else F.lit(0).cast("long")).alias(packing.key_hash)
     rows = df.select(*(column(name) for name in task.rows.names), hashed)
@@ -333,7 +335,7 @@ def planned(call: Call) -> Any:
     counted = StructType([*output.fields, StructField(left_out, LongType())])
     timed = task.time is not None
     out = packed.groupBy(BUCKET).transformWithStateInPandas(
-        stateful(Processor(task, packing, event_time, left_out), package),
+        build_operator(Processor(task, packing, event_time, left_out), package),
         outputStructType=counted,
         outputMode="Append",
         timeMode="EventTime" if timed else "None",
@@ -350,7 +352,7 @@ def planned(call: Call) -> Any:
 
 
 def _output(df: Any, results: dict[str, Any]) -> Any:
-    """The columns that come out."""
+    """Build the columns of the output."""
     from pyspark.sql.types import StructField, StructType
 
     fields = {field.name: field for field in df.schema.fields}

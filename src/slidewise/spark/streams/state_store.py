@@ -1,6 +1,6 @@
-"""The state of a bucket of keys: pieces, each with all rows of some keys, as bytes.
+"""State store: the state of one bucket of keys, in pieces that are read and written on their own.
 
-A piece is what is read and written, so that a batch touches about the state of its own keys. Pieces are the leaves of a
+A piece has all rows of some keys, so that a batch touches about the state of its own keys. Pieces are the leaves of a
 binary tree over the bits of the key's hash, and a piece that is too large is split by the next bit: one of which a step
 changes few keys at 4 KB, and one of which it changes most only at 1 MB, since each piece has its own cost. For that
 reason two halves of which it changes most are joined again. A small meta value names the leaves, and when each is due.
@@ -25,8 +25,16 @@ from slidewise.errors import StateError
 from slidewise.serialization import codec, envelope
 from slidewise.serialization.definition import differences, fingerprint
 from slidewise.spark.streams.compatibility import measure_extents, require_sound
-from slidewise.spark.streams.pending_rows import WaitingRoom, require_times
-from slidewise.spark.streams.stream_task import BEFORE, HASH, KEPT, NEVER, NOTE_TIME, WAITING, StreamTask
+from slidewise.spark.streams.pending_rows import PendingRows, require_times
+from slidewise.spark.streams.stream_task import (
+    DROPPED_ROWS,
+    HASH,
+    HISTORY_ROWS,
+    NEVER,
+    PENDING_ROWS,
+    RESULT_TIME,
+    StreamTask,
+)
 from slidewise.spark.streams.tables import read_batch, require_columns, require_numbers
 
 #: A piece of more bytes is split, unless it is of one hash: where at least half of its keys have changed, and where
@@ -39,7 +47,7 @@ ROOT = 1
 _DEEPEST = 40
 #: leaves up to this depth are looked up in a table
 _TABLE_BITS = 12
-_TABLES = ("keys", "kept", "waiting", "notes")
+_TABLES = ("keys", "history", "pending", "last_results")
 #: of the definition that a piece was written with
 FINGERPRINT = "fingerprint"
 
@@ -48,54 +56,55 @@ class Store(Protocol):
     """Where the bytes of one bucket are."""
 
     def read_meta(self) -> bytes | None:
-        """The meta value; None before the first."""
+        """Read the meta value; None before the first."""
 
     def write_meta(self, data: bytes) -> None:
         """Replace the meta value."""
 
     def read(self, piece: int) -> bytes | None:
-        """The bytes of a piece."""
+        """Read the bytes of a piece."""
 
     def write(self, piece: int, data: bytes) -> None:
         """Replace the bytes of a piece."""
 
     def remove(self, piece: int) -> None:
-        """Let a piece go."""
+        """Remove a piece."""
 
 
 _NO_TIMES = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
-class Held:
-    """Rows of some keys. Keys have their hash, and how many rows of either table are theirs, which follow in order.
+class KeyedState:
+    """The state of some keys: their rows, and the last results that were emitted.
 
-    Notes are of a key, with its hash, and not of its rows: the key may have none.
+    A key has its hash, and how many rows of history and of pending are its own, which follow in the order of keys. Last
+    results name their key and its hash: the key may have no rows.
     """
 
     keys: pa.Table
-    kept: pa.Table
-    waiting: pa.Table
-    notes: pa.Table
-    #: when rows of each key are due, when all of it can go, and when each note can; not saved, since the meta value has
-    #: all of it per piece
+    history: pa.Table
+    pending: pa.Table
+    last_results: pa.Table
+    #: when rows of each key are due, when all of it expires, and when each of the last results does; not saved, since
+    #: the meta value has all of it per piece
     due: np.ndarray = field(default_factory=lambda: _NO_TIMES)
-    over: np.ndarray = field(default_factory=lambda: _NO_TIMES)
-    notes_over: np.ndarray = field(default_factory=lambda: _NO_TIMES)
+    expires: np.ndarray = field(default_factory=lambda: _NO_TIMES)
+    results_expire: np.ndarray = field(default_factory=lambda: _NO_TIMES)
     #: whether rows of each key came or went in this step
     changed: np.ndarray = field(default_factory=lambda: np.empty(0, bool))
 
     def __len__(self) -> int:
-        return len(self.kept) + len(self.waiting) + len(self.notes)
+        return len(self.history) + len(self.pending) + len(self.last_results)
 
     @property
     def deadline(self) -> int:
-        """When rows come out, or nothing is needed any more.
+        """When results are emitted, or nothing is needed any more.
 
         Silent keys are let go when all keys are silent, or when there is another reason to write: not one by one.
         """
-        over = max(self.over.max(initial=-NEVER), self.notes_over.max(initial=-NEVER))
-        return min(int(self.due.min(initial=NEVER)), int(over))
+        expires = max(self.expires.max(initial=-NEVER), self.results_expire.max(initial=-NEVER))
+        return min(int(self.due.min(initial=NEVER)), int(expires))
 
     @property
     def most_bytes(self) -> int:
@@ -105,100 +114,106 @@ class Held:
     @property
     def divisible(self) -> bool:
         """Whether there is more than one hash."""
-        hashes = np.concatenate([t[HASH].to_numpy() for t in (self.keys, self.notes)])
+        hashes = np.concatenate([t[HASH].to_numpy() for t in (self.keys, self.last_results)])
         return bool((hashes != hashes[0]).any())
 
     def require_whole(self, time: str | None) -> None:
         """Refuse keys whose rows are not all there, or not only those, and rows without a time."""
-        require_numbers(self.keys, HASH, BEFORE, KEPT, WAITING)
-        require_numbers(self.notes, HASH, NOTE_TIME)
-        for name, table in ((KEPT, self.kept), (WAITING, self.waiting)):
+        require_numbers(self.keys, HASH, DROPPED_ROWS, HISTORY_ROWS, PENDING_ROWS)
+        require_numbers(self.last_results, HASH, RESULT_TIME)
+        for name, table in ((HISTORY_ROWS, self.history), (PENDING_ROWS, self.pending)):
             require_numbers(table, time)
             counts = self.counts(name).astype(np.int64)
             if counts.min(initial=0) < 0 or counts.sum() != len(table):
                 raise StateError("saved state is damaged: keys have other rows than those that are there")
-        if len(self.keys) and not 0 <= self.counts(BEFORE).min() <= self.counts(BEFORE).max() < NEVER:
+        if len(self.keys) and not 0 <= self.counts(DROPPED_ROWS).min() <= self.counts(DROPPED_ROWS).max() < NEVER:
             raise StateError("saved state is damaged: a number of rows that are gone is none")
 
     def counts(self, name: str) -> np.ndarray:
         """How many rows each key has in a table."""
         return self.keys[name].to_numpy()
 
-    def by(self, label: Callable[[np.ndarray], np.ndarray]) -> dict[int, Held]:
-        """The rows of keys whose hashes have equal labels."""
-        labels, noted = (label(t[HASH].to_numpy()) for t in (self.keys, self.notes))
-        order, beside = (np.argsort(each, kind="stable") for each in (labels, noted))
-        kept, waiting = self.counts(KEPT), self.counts(WAITING)
-        keys, notes = self.keys.take(pa.array(order)), self.notes.take(pa.array(beside))
-        tables = [t.take(pa.array(_rows_of(n, order))) for t, n in ((self.kept, kept), (self.waiting, waiting))]
-        ends = [np.concatenate(([0], np.cumsum(n[order]))) for n in (kept, waiting)]
-        there = np.union1d(labels, noted)
-        cuts, note_cuts = (
-            np.append(np.searchsorted(each, there), len(each)).tolist() for each in (labels[order], noted[beside])
+    def split(self, label: Callable[[np.ndarray], np.ndarray]) -> dict[int, KeyedState]:
+        """Split the keys by the labels of their hashes."""
+        labels, result_labels = (label(t[HASH].to_numpy()) for t in (self.keys, self.last_results))
+        order, result_order = (np.argsort(each, kind="stable") for each in (labels, result_labels))
+        history, pending = self.counts(HISTORY_ROWS), self.counts(PENDING_ROWS)
+        keys, results = self.keys.take(pa.array(order)), self.last_results.take(pa.array(result_order))
+        tables = [t.take(pa.array(_rows_of(n, order))) for t, n in ((self.history, history), (self.pending, pending))]
+        ends = [np.concatenate(([0], np.cumsum(n[order]))) for n in (history, pending)]
+        there = np.union1d(labels, result_labels)
+        cuts, result_cuts = (
+            np.append(np.searchsorted(each, there), len(each)).tolist()
+            for each in (labels[order], result_labels[result_order])
         )
         found = {}
         for k, name in enumerate(there.tolist()):
-            own, about = slice(cuts[k], cuts[k + 1]), slice(note_cuts[k], note_cuts[k + 1])
-            rows, waits = (t[end[own.start] : end[own.stop]] for t, end in zip(tables, ends, strict=True))
+            own, about = slice(cuts[k], cuts[k + 1]), slice(result_cuts[k], result_cuts[k + 1])
+            own_history, own_pending = (t[end[own.start] : end[own.stop]] for t, end in zip(tables, ends, strict=True))
             here = order[own]
-            times = self.due[here], self.over[here], self.notes_over[beside[about]]
-            found[name] = Held(keys[own], rows, waits, notes[about], *times, self.changed[here])
+            times = self.due[here], self.expires[here], self.results_expire[result_order[about]]
+            found[name] = KeyedState(keys[own], own_history, own_pending, results[about], *times, self.changed[here])
         return found
 
 
 def _rows_of(counts: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """The rows of keys in another order of keys."""
+    """Index of the rows of keys, in another order of keys."""
     begin, count = (np.cumsum(counts) - counts)[order], counts[order]
     return np.repeat(begin - (np.cumsum(count) - count), count) + np.arange(int(count.sum()))
 
 
-def together(parts: Iterable[Held], empty: Held) -> Held:
-    """The rows of several pieces."""
+def join_states(parts: Iterable[KeyedState], empty: KeyedState) -> KeyedState:
+    """Join the state of several pieces."""
     listed = [empty, *parts]
-    return Held(*(pa.concat_tables([getattr(p, name) for p in listed]) for name in _TABLES))
+    return KeyedState(*(pa.concat_tables([getattr(p, name) for p in listed]) for name in _TABLES))
 
 
 class Bucket:
-    """The pieces of one bucket."""
+    """The pieces of one bucket, and its rows ahead of the watermark."""
 
     def __init__(self, store: Store, task: StreamTask) -> None:
         self.store = store
         self._task, self._definition = task, task.definition()
         self._short = {FINGERPRINT: fingerprint(self._definition).hex()}
         schemas = self._schemas(task.history)
-        self.empty = Held(*(schema.empty_table() for schema in schemas))
-        #: what is saved: a task without notes saves no table of them
-        self._saved = _TABLES if task.notes else _TABLES[:-1]
+        self.empty = KeyedState(*(schema.empty_table() for schema in schemas))
+        #: what is saved: a task without last results saves no table of them
+        self._saved = _TABLES if task.last_results else _TABLES[:-1]
         #: the columns of all tables by the fingerprints that pieces may have
         self._layouts = {self._short[FINGERPRINT]: schemas}
-        #: the watermark up to which everything has come out; None before the first
-        self.mark: int | None = None
+        #: the watermark up to which all results were emitted; None before the first
+        self.watermark: int | None = None
         #: leaves, and when something of each is due
         self.due: dict[int, int] = {ROOT: NEVER}
         self._is_there: set[int] = set()
-        self._room = WaitingRoom(task, [])
+        self._ahead = PendingRows(task, [])
         saved = store.read_meta()
         if saved is not None:
             self._load(saved)
 
     def _schemas(self, history: pa.Schema) -> list[pa.Schema]:
-        """The columns of all tables, with those of rows that have come out."""
+        """The columns of all tables, with those of history."""
         task = self._task
         keys = [task.rows.field(name) for name in task.partition_by]
-        counts = [(HASH, pa.int64()), (BEFORE, pa.int64()), (KEPT, pa.int32()), (WAITING, pa.int32())]
-        notes = [pa.field(HASH, pa.int64()), *task.notes]
-        waiting = history if task.slides else task.waiting
-        return [pa.schema([*keys, *(pa.field(*c) for c in counts)]), history, waiting, pa.schema([*keys, *notes])]
+        counts = [
+            (HASH, pa.int64()),
+            (DROPPED_ROWS, pa.int64()),
+            (HISTORY_ROWS, pa.int32()),
+            (PENDING_ROWS, pa.int32()),
+        ]
+        results = [pa.field(HASH, pa.int64()), *task.last_results]
+        pending = history if task.slides else task.pending
+        return [pa.schema([*keys, *(pa.field(*c) for c in counts)]), history, pending, pa.schema([*keys, *results])]
 
     def _load(self, data: bytes) -> None:
         saved, encoded = envelope.opened(data, "stream")
         with codec.damage():
-            self.mark, leaves, due, there, *more = codec.decode(encoded)
+            self.watermark, leaves, due, there, *more = codec.decode(encoded)
             _require_tree(leaves, there)
-            require_times(due, () if self.mark is None else (self.mark,))
+            require_times(due, () if self.watermark is None else (self.watermark,))
             self.due, self._is_there = dict(zip(leaves, due, strict=True)), set(there)
             reach, layouts = more[0] if more else ({}, {})
-            self._room = WaitingRoom(self._task, more[1] if len(more) > 1 else [])
+            self._ahead = PendingRows(self._task, more[1] if len(more) > 1 else [])
             layouts = {name: pa.ipc.read_schema(pa.py_buffer(schema)) for name, schema in layouts.items()}
             reach = {kind: (operator.index(back), operator.index(ahead)) for kind, (back, ahead) in reach.items()}
         name = fingerprint(saved).hex()
@@ -213,16 +228,16 @@ class Bucket:
             self.due = {ROOT: NEVER}
         layouts = {name: history.serialize().to_pybytes() for name, (_, history, *_) in self._layouts.items()}
         pieces = (list(self.due), list(self.due.values()), sorted(self._is_there))
-        payload = (self.mark, *pieces, (measure_extents(self._task), layouts), self._room.saved)
+        payload = (self.watermark, *pieces, (measure_extents(self._task), layouts), self._ahead.saved)
         self.store.write_meta(envelope.seal("stream", self._definition, payload))
 
     @property
     def deadline(self) -> int:
-        """When the next piece, or the next row that waits, is due."""
-        return min(*self.due.values(), self._room.deadline)
+        """When the next piece, or the next row ahead of the watermark, is due."""
+        return min(*self.due.values(), self._ahead.deadline)
 
     def leaves(self, hashes: np.ndarray) -> np.ndarray:
-        """The piece of each hash."""
+        """Find the piece of each hash."""
         deepest = max(self.due).bit_length() - 1
         bits = min(deepest, _TABLE_BITS)
         table = np.zeros(1 << bits, np.int64)
@@ -236,14 +251,21 @@ class Bucket:
             found = np.where((found == 0) & np.isin(here, list(self.due)), here, found)
         return found
 
+    def touched(self, hashes: np.ndarray, watermark: int | None) -> set[int]:
+        """Find the pieces that have keys of these hashes, or of which something is due."""
+        pieces = set(np.unique(self.leaves(hashes)).tolist())
+        if watermark is not None:
+            pieces |= {piece for piece, due in self.due.items() if due <= watermark}
+        return pieces
+
     # ---- rows ahead of the watermark
     def exchange(self, new: pa.Table, hashes: np.ndarray, watermark: int) -> tuple[pa.Table, np.ndarray]:
-        """New rows and the hashes of their keys in; out those that the watermark has passed, of earlier steps too."""
-        return self._room.exchange(self, new, hashes, watermark)
+        """Put by new rows ahead of the watermark; give those that it has passed, also of earlier steps."""
+        return self._ahead.exchange(self, new, hashes, watermark)
 
     def read_entry(self, number: int) -> list[bytes]:
-        """The tables of an entry."""
-        tables: list[bytes] = self._opened(number, "stream rows")[0]
+        """Read the tables of an entry."""
+        tables: list[bytes] = self._open(number, "stream rows")[0]
         return tables
 
     def write_entry(self, number: int, tables: list[bytes]) -> None:
@@ -251,23 +273,23 @@ class Bucket:
         self.store.write(number, envelope.seal("stream rows", self._short, tables))
 
     def remove_entry(self, number: int) -> None:
-        """Let an entry go."""
+        """Remove an entry."""
         self.store.remove(number)
 
     # ---- pieces
-    def replace(self, pieces: set[int], held: Held) -> None:
+    def replace(self, pieces: set[int], state: KeyedState) -> None:
         """Write pieces anew: their keys are now these."""
-        pieces = self._joined(pieces, held)
-        parts = held.by(self.leaves)
+        pieces = self._join_halves(pieces, state)
+        parts = state.split(self.leaves)
         for piece in sorted(pieces):
             self.write(piece, parts.get(piece, self.empty), HALVINGS)
 
-    def _joined(self, pieces: set[int], held: Held) -> set[int]:
-        """The pieces, of which two halves are one where most of their keys have changed, and they are small enough."""
-        rows = held.counts(KEPT) + held.counts(WAITING)
-        each = (held.kept.nbytes + held.waiting.nbytes) / max(1, int(rows.sum()))
-        there, of = np.unique(self.leaves(held.keys[HASH].to_numpy()), return_inverse=True)
-        totals = (np.bincount(of, weights) for weights in (rows * each, held.changed, np.ones(len(of))))
+    def _join_halves(self, pieces: set[int], state: KeyedState) -> set[int]:
+        """Join two halves of a piece where most of their keys have changed, and they are small enough."""
+        rows = state.counts(HISTORY_ROWS) + state.counts(PENDING_ROWS)
+        each = (state.history.nbytes + state.pending.nbytes) / max(1, int(rows.sum()))
+        there, of = np.unique(self.leaves(state.keys[HASH].to_numpy()), return_inverse=True)
+        totals = (np.bincount(of, weights) for weights in (rows * each, state.changed, np.ones(len(of))))
         #: bytes, keys that have changed, and keys of each piece
         sizes = dict(zip(there.tolist(), zip(*totals, strict=True), strict=True))
         joined = set(pieces)
@@ -289,23 +311,23 @@ class Bucket:
                 piece = parent
         return joined
 
-    def read(self, piece: int) -> Held:
-        """The rows of a piece."""
+    def read(self, piece: int) -> KeyedState:
+        """Read the state of the keys of a piece."""
         if piece not in self._is_there:
             return self.empty
-        saved, schemas = self._opened(piece, "stream piece")
+        saved, schemas = self._open(piece, "stream piece")
         with codec.damage():
             parts = dict(zip(self._saved, saved, strict=True))
             tables = {
                 name: require_columns(read_batch(parts[name], schema), getattr(self.empty, name).schema)
                 for name, schema in zip(self._saved, schemas, strict=False)
             }
-            held = replace(self.empty, **tables)
-            held.require_whole(self._task.time)
-        return held
+            state = replace(self.empty, **tables)
+            state.require_whole(self._task.time)
+        return state
 
-    def _opened(self, number: int, kind: str) -> tuple[Any, list[pa.Schema]]:
-        """What a value of the state has, and the columns of tables in it."""
+    def _open(self, number: int, kind: str) -> tuple[Any, list[pa.Schema]]:
+        """Open a value of the state; also tell the columns of tables in it."""
         data = self.store.read(number)
         if data is None:
             raise StateError(f"saved state is damaged: value {number} of its bucket is missing. Use another copy")
@@ -315,32 +337,32 @@ class Bucket:
             raise StateError(f"this state is of another definition: {differences(saved, self._short)}")
         return codec.decode(encoded), schemas
 
-    def write(self, piece: int, held: Held, halvings: int) -> None:
+    def write(self, piece: int, state: KeyedState, halvings: int) -> None:
         """Replace a piece, which may become several; `halvings` are those that are left to a sparse one."""
-        if not len(held):
+        if not len(state):
             self._remove(piece)
             self.due[piece] = NEVER
             return
-        parts = tuple(_serialized(getattr(held, name)) for name in self._saved)
+        parts = tuple(_serialize(getattr(state, name)) for name in self._saved)
         depth = piece.bit_length() - 1
-        most = held.most_bytes if halvings else LARGE
-        if sum(map(len, parts)) > most and depth < _DEEPEST and held.divisible:
-            self._split(piece, held, depth, max(0, halvings - 1))
+        most = state.most_bytes if halvings else LARGE
+        if sum(map(len, parts)) > most and depth < _DEEPEST and state.divisible:
+            self._split(piece, state, depth, max(0, halvings - 1))
             return
         self.store.write(piece, envelope.seal("stream piece", self._short, parts))
         self._is_there.add(piece)
-        self.due[piece] = held.deadline
+        self.due[piece] = state.deadline
 
     def _remove(self, piece: int) -> None:
         if piece in self._is_there:
             self.store.remove(piece)
             self._is_there.discard(piece)
 
-    def _split(self, piece: int, held: Held, depth: int, halvings: int) -> None:
+    def _split(self, piece: int, state: KeyedState, depth: int, halvings: int) -> None:
         self._remove(piece)
         self.due.pop(piece, None)
         low = piece - (1 << depth)
-        parts = held.by(lambda hashes: (hashes >> depth) & 1)
+        parts = state.split(lambda hashes: (hashes >> depth) & 1)
         for side in (0, 1):
             self.write((2 << depth) | (side << depth) | low, parts.get(side, self.empty), halvings)
 
@@ -359,7 +381,7 @@ def _require_tree(leaves: list[int], there: list[int]) -> None:
         raise StateError("saved state is damaged: its pieces do not hold each key once")
 
 
-def _serialized(table: pa.Table) -> bytes:
+def _serialize(table: pa.Table) -> bytes:
     batches = table.combine_chunks().to_batches()
     batch = batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
     return batch.serialize().to_pybytes()

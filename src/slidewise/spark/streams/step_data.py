@@ -1,22 +1,32 @@
-"""One step of a stream: the rows at hand, what becomes of each, and what comes out."""
+"""Step data: what goes from one step of the pipeline to the next, within one micro-batch.
+
+All of it is arrays with one value per row, per lifetime of a key, or per result: nothing loops over rows.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from slidewise.spark.streams.finality import Arrived
+from slidewise.columns.arranged import Data
+from slidewise.columns.frames.from_window import targets_of
+from slidewise.columns.sorting import Arrangement, OrderColumn
+from slidewise.columns.sources import source
+from slidewise.spark.streams.stream_task import NEVER
+from slidewise.windows.grid import Grid
 
 
 @dataclass(frozen=True)
-class Step:
-    """What came of some rows and a watermark."""
+class StepResult:
+    """What one micro-batch of a bucket has emitted and counted."""
 
-    #: rows that are final, by key and in the order of each
+    #: emitted rows, by key and in the order of each
     rows: pa.Table
-    #: how many new rows were at or before the watermark, and how many had no time
+    #: how many new rows were late, and how many had no time
     late: int
     untimed: int
     #: the next watermark at which something is due, before this step and after it; None: at none
@@ -25,40 +35,91 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Results:
-    """What comes out, by key and in the order of each."""
+class Progress:
+    """The watermarks of this micro-batch and of the one before, in microseconds; None: there is none."""
 
-    table: pa.Table
-    #: a row at hand that is of the same key as each
-    rows: np.ndarray
-    #: the time of each; None: that of its row
-    times: np.ndarray | None = None
+    watermark: int | None
+    previous: int | None
+
+    def less(self, by: int) -> Progress:
+        """Move both watermarks back."""
+        return Progress(*(None if at is None else at - by for at in (self.watermark, self.previous)))
+
+
+# ---- rows
+class ArrangedRows(Data):
+    """Rows that stand by key and order, as the engine of columns takes them."""
+
+    def __init__(
+        self,
+        table: pa.Table,
+        partition_by: tuple[str, ...],
+        order_by: tuple[OrderColumn, ...],
+        offsets: np.ndarray,
+        dropped: np.ndarray | None = None,
+    ) -> None:
+        """`dropped` is how many earlier rows of each key are no longer in the state; None: nobody counts rows."""
+        super().__init__(source(table), list(partition_by), list(order_by), 1, Arrangement(None, offsets))
+        if dropped is not None:
+            self.__dict__["places"] = super().places + np.repeat(dropped, np.diff(offsets))
+
+    @property
+    def begin(self) -> np.ndarray:
+        """The first row of each key. A key has at least one row."""
+        return self.offsets[:-1]
+
+    @property
+    def end(self) -> np.ndarray:
+        """The row after the last of each key."""
+        return self.offsets[1:]
+
+    def times(self) -> np.ndarray:
+        """The time of every row."""
+        return self._arranged().sortable[0]
+
+    def groups(self) -> np.ndarray:
+        """The number of the group of equal order of every row, going on from key to key."""
+        changes = self._arranged().changes()
+        changes[self.begin] = True
+        return np.cumsum(changes)
+
+    def targets(self, bound: Any) -> np.ndarray:
+        """The time of every row, plus a bound of its frame."""
+        moved, below, above = targets_of(bound, self._arranged())
+        limits = np.iinfo(np.int64)
+        return np.where(above, limits.max, np.where(below, limits.min, moved))
+
+    def first(self, mask: np.ndarray) -> np.ndarray:
+        """Find the first row of each key for which a mask holds; the key's end where it holds for none."""
+        rows = np.where(mask, np.arange(len(mask)), len(mask))
+        return np.minimum(np.minimum.reduceat(rows, self.begin), self.end)
 
 
 @dataclass(frozen=True)
-class Joined:
-    """All rows at hand, arranged by key and order."""
+class JoinedRows:
+    """The current rows: history, pending rows and new rows of the keys of this step, arranged by key and order."""
 
-    #: what aggregates read, keys included
+    #: the columns that aggregates read, keys included
     table: pa.Table
-    #: where all columns of a row are in `whole`; negative: it has come out for good
+    #: index of each row in `whole`; negative: already emitted, kept as history only
     origin: np.ndarray
+    #: all columns of the rows that are not history: the pending rows, then the new ones
     whole: pa.Table
-    #: how many rows of `whole` were there before
-    waited: int
+    #: how many rows of `whole` were pending before this step
+    were_pending: int
     hashes: np.ndarray
-    #: how many rows of each key are gone
-    before: np.ndarray
+    #: how many earlier rows of each key are no longer in the state
+    dropped: np.ndarray
     #: key k is rows offsets[k] to offsets[k + 1] - 1
     offsets: np.ndarray
     #: microseconds; None without an order
     times: np.ndarray | None
-    #: with late="revise" and a result per row, how often each has come out again; -1: it has not come out at all
+    #: with late="revise" and a result per row: the last revision emitted of each row; -1: none was emitted yet
     revisions: np.ndarray | None = None
 
     @property
     def emitted(self) -> np.ndarray:
-        """Which rows have come out for good."""
+        """Which rows are history: already emitted, never again."""
         return self.origin < 0
 
     @property
@@ -67,19 +128,19 @@ class Joined:
         return self.offsets[:-1]
 
     def known(self, watermark: int | None) -> np.ndarray:
-        """Which rows have no unknown row before them."""
+        """Which rows the watermark has passed: every row before them is there."""
         if self.times is None or watermark is None:
             return np.ones(len(self.table), bool)
         return self.times <= watermark
 
-    def seen(self, mark: int | None) -> np.ndarray:
-        """Which rows were known in the step before, whose watermark was `mark`."""
-        if mark is None:
+    def seen(self, previous: int | None) -> np.ndarray:
+        """Which rows were known in the step before, whose watermark was `previous`."""
+        if previous is None:
             return np.zeros(len(self.table), bool)
-        return (self.origin < self.waited) & self.known(mark)
+        return (self.origin < self.were_pending) & self.known(previous)
 
-    def those(self, rows: np.ndarray) -> Joined:
-        """Some of the rows, as if there were no others."""
+    def take(self, rows: np.ndarray) -> JoinedRows:
+        """Take some of the rows, as if there were no others."""
         keys = self.key_of(rows)
         firsts = np.flatnonzero(np.diff(keys, prepend=-1))
         return replace(
@@ -87,7 +148,7 @@ class Joined:
             table=self.table.take(pa.array(rows)),
             origin=self.origin[rows],
             hashes=self.hashes[rows],
-            before=self.before[keys[firsts]],
+            dropped=self.dropped[keys[firsts]],
             offsets=np.append(firsts, len(rows)),
             times=None if self.times is None else self.times[rows],
             revisions=None if self.revisions is None else self.revisions[rows],
@@ -98,51 +159,111 @@ class Joined:
         return np.searchsorted(self.offsets, rows, side="right") - 1
 
 
-@dataclass
-class Fate:
-    """What becomes of each row: it stays since frames reach it, it waits; and when it is due."""
-
-    history: np.ndarray
-    waits: np.ndarray
-    due: np.ndarray
-    #: rows without which their key cannot go: they have not come out
-    pending: np.ndarray
-    #: how many rows of each key are gone by then
-    before: np.ndarray
-    #: what is noted of results
-    notes: pa.Table
-    #: with late="revise", how often each row has come out again by then
-    revisions: np.ndarray | None = None
-
-
+# ---- rows as of a watermark
 @dataclass(frozen=True)
-class Sessions:
-    """Stretches of a key's rows, which begin anew where it was forgotten."""
+class Lifetimes:
+    """Ranges of rows of a key: with `forget_after`, a key that was forgotten begins a new one."""
 
     offsets: np.ndarray
-    #: the session of each row
+    #: the lifetime of each row
     of: np.ndarray
     #: which have ended: no row that is to come belongs to them
     ended: np.ndarray
 
+    def rows_of_any(self, mask: np.ndarray) -> np.ndarray:
+        """Which rows are of a lifetime in which a mask holds for some row."""
+        chosen: np.ndarray = np.bincount(self.of[mask], minlength=len(self.ended)) > 0
+        return chosen[self.of]
+
 
 @dataclass(frozen=True)
-class Part:
-    """The known rows of some sessions, and how far each is final."""
+class View:
+    """The current rows as of a watermark."""
 
-    rows: Arrived
-    #: where these rows are among all at hand
+    rows: JoinedRows
+    progress: Progress
+    #: which rows the watermark has passed
+    known: np.ndarray
+    lifetimes: Lifetimes
+    #: whether results do not wait until their row is known
+    at_arrival: bool = False
+    #: of slides by time
+    grid: Grid | None = None
+
+    @cached_property
+    def next_complete(self) -> np.ndarray:
+        """When the next slide by time of each row is complete; NEVER: all are."""
+        assert self.grid is not None and self.rows.times is not None and self.progress.watermark is not None
+        return next_complete(self.grid, self.rows.times, self.progress.watermark)
+
+
+def next_complete(grid: Grid, times: np.ndarray, after: int) -> np.ndarray:
+    """Tell with which time after `after` the next slide of each row is complete; NEVER: there is none."""
+    if grid.size is None:
+        last = grid.at_or_after(times + 1) - 1
+        return np.where(last > after, last, NEVER)
+    start = grid.at_or_after(np.maximum(times - grid.size + 1, after + 2 - grid.size))
+    return np.where(start <= times, start + grid.size - 1, NEVER)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Rows of the lifetimes in which something is new, and how far each lifetime is final."""
+
+    rows: ArrangedRows
+    #: index of each in the current rows
     places: np.ndarray
-    #: the first row of each session that is not final, and when time alone makes it so
+    #: the first row of each lifetime that is not final, and when time alone makes it so
     first: np.ndarray
     due: np.ndarray
     ended: np.ndarray
+    at_arrival: bool = False
 
     @property
     def final(self) -> np.ndarray:
-        """Which rows are final."""
+        """Which rows have results that can be emitted; at arrival all have."""
+        if self.at_arrival:
+            return np.ones(len(self.places), bool)
         return np.arange(len(self.places)) < self.each(self.first)
 
     def each(self, values: np.ndarray) -> np.ndarray:
-        """A value of every session for every row."""
+        """Repeat a value per lifetime for each of its rows."""
         return np.repeat(values, np.diff(self.rows.offsets))
+
+
+# ---- what is decided
+@dataclass
+class RowDecisions:
+    """What becomes of each current row: whether it stays in the state, as what, and when it is due."""
+
+    #: rows that later frames can reach
+    history: np.ndarray
+    #: rows that are kept with all columns, since they are to be emitted, or may be revised
+    pending: np.ndarray
+    #: rows of which nothing was emitted yet: their key cannot expire
+    unemitted: np.ndarray
+    #: when time alone makes the next result of each row final
+    due: np.ndarray
+    #: how many earlier rows of each key are no longer in the state after this step
+    dropped: np.ndarray
+    #: what the state has of results that were emitted (last_results.py)
+    last_results: pa.Table
+    #: with late="revise" and a result per row: the last revision emitted of each row; -1: none
+    revisions: np.ndarray | None = None
+
+    @classmethod
+    def before_step(cls, rows: JoinedRows, last_results: pa.Table) -> RowDecisions:
+        """Start from the state as it is: history stays history, and all else is pending."""
+        due = np.full(len(rows.origin), NEVER)
+        return cls(rows.emitted, ~rows.emitted, ~rows.emitted, due, rows.dropped.copy(), last_results)
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """Results that are emitted, by key and in the order of each."""
+
+    table: pa.Table
+    #: index of any current row with the same key
+    rows: np.ndarray
+    #: the time of each; None: that of its row
+    times: np.ndarray | None = None

@@ -1,4 +1,4 @@
-"""What is computed over a stream, and what its state belongs to."""
+"""Stream task: what is computed over a stream, and the columns and the definition of its state."""
 
 from __future__ import annotations
 
@@ -26,25 +26,26 @@ RESULT = "result "
 ZONE = "time zone"
 #: what late="revise" adds to the output; the latter to slides at every so many rows, which late rows move
 REVISION, ROW = "revision", "row"
-#: in the state, how often a row has come out again; -1: it has not come out at all
+#: in the state, the last revision of a row that was emitted; -1: none was emitted yet
 REVISIONS = "__slidewise_revision"
 #: in the state, the hash of a key
 HASH = "__slidewise_hash"
-#: columns of notes: the time of a result, and what is noted of it
-NOTE_TIME, NOTE = "__slidewise_time", "__slidewise_note_"
-#: columns of keys beside the hash: how many rows are gone before the first, and how many there are in either table
-BEFORE, KEPT, WAITING = (f"__slidewise_{name}" for name in ("before", "kept", "waiting"))
+#: columns of last results: the time of a result, and what is recorded of it
+RESULT_TIME, RESULT_VALUE = "__slidewise_time", "__slidewise_note_"
+#: columns of keys beside the hash: how many earlier rows were dropped, and how many rows of history and pending ones
+#: there are; the names are those of state format 1
+DROPPED_ROWS, HISTORY_ROWS, PENDING_ROWS = (f"__slidewise_{name}" for name in ("before", "kept", "waiting"))
 #: in a saved entry of rows ahead of the watermark, the number of a row's key
 KEY_NUMBER = "__slidewise_key_number"
 #: the names above, which checkpoints have, beside those of the user's columns
-STATE_COLUMNS = frozenset({REVISIONS, HASH, NOTE_TIME, BEFORE, KEPT, WAITING, KEY_NUMBER})
+STATE_COLUMNS = frozenset({REVISIONS, HASH, RESULT_TIME, DROPPED_ROWS, HISTORY_ROWS, PENDING_ROWS, KEY_NUMBER})
 
 
 @dataclass(frozen=True)
 class StreamTask:
     """The columns of one call on a stream."""
 
-    #: incoming rows, as `as_kept` has their types
+    #: incoming rows, of the types that `to_state_type` gives
     rows: pa.Schema
     partition_by: tuple[str, ...]
     #: the first is the time of events; none: rows count in the order of their arrival
@@ -55,15 +56,15 @@ class StreamTask:
     #: the columns that aggregates, windows and the order read
     reads: tuple[str, ...]
     emit: str = "watermark"
-    #: with late="revise", late rows of up to so many microseconds before the watermark revise what has come out
+    #: with late="revise", late rows of up to so many microseconds before the watermark revise what was emitted
     keep: int | None = None
     #: a key without rows for longer than this many microseconds begins anew
     forget_after: int | None = None
     #: one row per slide, and not per row
     slides: bool = False
-    #: of hopping windows, whether partials of slices are kept, and not rows
+    #: of hopping windows, whether the state is partials of slices, and not rows
     slices: bool = False
-    #: whether rows come from a call of ours that has let them go with the watermark: none of them is late any more
+    #: whether rows come from a call of ours that has emitted them with the watermark: none of them is late any more
     released: bool = False
     #: among how many buckets keys are divided
     buckets: int = 1
@@ -83,12 +84,12 @@ class StreamTask:
 
     @property
     def waits_for_watermark(self) -> bool:
-        """Whether nothing becomes of a row before the watermark has passed it."""
+        """Whether rows are put by until the watermark has passed them (pending_rows.py)."""
         return self.time is not None and self.emit != "arrival" and self.keep is None and not self.slices
 
     @cached_property
     def divisions(self) -> dict[str, Division]:
-        """How results are computed from partials, where all of them can be."""
+        """How results are computed from partials, for those that can be."""
         found = {name: self._division(over) for name, over in self.expressions.items()}
         return {name: made for name, made in found.items() if made is not None}
 
@@ -99,7 +100,7 @@ class StreamTask:
 
     @cached_property
     def history(self) -> pa.Schema:
-        """The columns of rows that have come out, and that frames still reach, or of slices; keys are kept apart."""
+        """The columns of history, or of slices, without those of the keys."""
         if self.slices:
             assert self.time is not None
             parts = [pa.field(*column) for made in self.divisions.values() for column in made.columns.items()]
@@ -108,7 +109,7 @@ class StreamTask:
 
     @property
     def _only_sorts(self) -> set[str]:
-        """The columns of the order, where rows that have come out do without: all others are after them."""
+        """The columns of the order that history does without: all other rows are after it."""
         if not self.waits_for_watermark or self.slides or self.forget_after is not None:
             return set()
         if not all(window.counts_rows for window in self.windows):
@@ -119,23 +120,26 @@ class StreamTask:
         return {by.name for by in self.order_by} - read
 
     @cached_property
-    def waiting(self) -> pa.Schema:
-        """The columns of rows that have not come out, or may come out again; of slides, no row ever does."""
+    def pending(self) -> pa.Schema:
+        """The columns of pending rows, without those of the keys. Of slides, rows themselves are never emitted."""
         if self.slides:
             return self.history
         columns = self._without_keys(self.rows.names)
         return columns if self.keep is None else columns.append(pa.field(REVISIONS, pa.int32()))
 
     @cached_property
-    def notes(self) -> list[pa.Field]:
-        """What is kept of results that have come out: the last of each key, or which slide was revised how often."""
+    def last_results(self) -> list[pa.Field]:
+        """The columns of last results: the values of each key, or which slide was revised how often."""
         if self.emit == "changes":
             kinds = self.kinds
         elif self.slides and self.keep is not None:
             kinds = (pa.int64(), pa.int32())
         else:
             return []
-        return [pa.field(NOTE_TIME, pa.int64()), *(pa.field(f"{NOTE}{k}", kind) for k, kind in enumerate(kinds))]
+        return [
+            pa.field(RESULT_TIME, pa.int64()),
+            *(pa.field(f"{RESULT_VALUE}{k}", kind) for k, kind in enumerate(kinds)),
+        ]
 
     def _without_keys(self, names: tuple[str, ...] | list[str]) -> pa.Schema:
         # A table without columns has no rows, either: one column stays in any case.
@@ -144,13 +148,13 @@ class StreamTask:
         return pa.schema([self.rows.field(name) for name in chosen])
 
     def as_computed(self, rows: pa.Table) -> pa.Table:
-        """Rows with their timestamps in the zone by whose clocks results are computed. O(columns)."""
+        """Cast timestamps to the zone by whose clocks results are computed. O(columns)."""
         if self.zone is None:
             return rows
         return rows.cast(pa.schema([(field.name, _in_zone(field.type, self.zone)) for field in rows.schema]))
 
     def definition(self) -> Definition:
-        """The definition in words: what saved state is compared with."""
+        """Build the canonical form of the definition, with which that of saved state is compared."""
         # Of slides, the others are those that results read.
         columns = [*self.partition_by, *(by.name for by in self.order_by)] if self.slides else self.rows.names
         said = {
@@ -175,18 +179,18 @@ class StreamTask:
 
 
 def _as_default(by: OrderColumn) -> OrderColumn:
-    """A column of the order that does not say where nulls go, where they go there in any case."""
+    """Leave out where nulls go, where they go there in any case."""
     plain = replace(by, nulls_first=None)
     return plain if plain.nulls_lead == by.nulls_lead else by
 
 
 # ---- types
-def as_kept(kind: pa.DataType) -> pa.DataType:
-    """A type as state has it, without what a session may set, or a plan infer, anew.
+def to_state_type(kind: pa.DataType) -> pa.DataType:
+    """Turn a type into that of the state, without what a session may set, or a plan infer, anew.
 
-    >>> as_kept(pa.timestamp("us", "Europe/Berlin"))
+    >>> to_state_type(pa.timestamp("us", "Europe/Berlin"))
     TimestampType(timestamp[us, tz=UTC])
-    >>> as_kept(pa.list_(pa.field("element", pa.int64(), nullable=False)))
+    >>> to_state_type(pa.list_(pa.field("element", pa.int64(), nullable=False)))
     ListType(list<element: int64>)
 
     Timestamps are instants, in whatever zone they are shown, and any value of a list, map or struct may be null.
@@ -207,7 +211,7 @@ def _in_zone(kind: pa.DataType, zone: str) -> pa.DataType:
 
 
 def depends_on_zone(task: StreamTask) -> bool:
-    """Whether another session time zone would give other results.
+    """Tell whether another session time zone would give other results.
 
     Months are counted on the clocks of the zone, and your own functions see datetimes in it. All else is instants.
     """
@@ -224,15 +228,15 @@ def depends_on_zone(task: StreamTask) -> bool:
 
 
 def canonical_window(window: WindowDefinition) -> list[str]:
-    """A window in words, its predicates by their code."""
+    """Build the canonical form of a window, its predicates by their code."""
     punctuations = [w for w in (window, window.every) if isinstance(w, PunctuationWindow)]
     return [repr(canonical(window)), *(canonical_text(w.predicate) for w in punctuations)]
 
 
 def check_names(task: StreamTask) -> None:
-    """Refuse columns with the names of those that state has beside them."""
+    """Refuse columns with the names of those that the state adds."""
     for name in task.rows.names:
-        if name in STATE_COLUMNS or name.startswith(NOTE):
+        if name in STATE_COLUMNS or name.startswith(RESULT_VALUE):
             raise InvalidInput(f"the column {name!r} has a name that checkpoints use for their own. Rename it")
 
 

@@ -25,7 +25,7 @@ _SCHEMA, _RECORD_BATCH = 1, 3
 
 
 def read_batch(data: bytes, schema: pa.Schema) -> pa.Table:
-    """A table of these columns, which was serialized without them."""
+    """Read a table of these columns, which was serialized without them."""
     message = pa.ipc.read_message(pa.py_buffer(_bytes(data)))
     _require_modest([message], len(data), 0 if len(schema) else _FREE_ROWS)
     batch = pa.ipc.read_record_batch(message, schema)
@@ -34,7 +34,7 @@ def read_batch(data: bytes, schema: pa.Schema) -> pa.Table:
 
 
 def read_stream(data: bytes) -> pa.Table:
-    """A table with its columns."""
+    """Read a table with its columns."""
     _require_modest(_messages(_bytes(data)), len(data))
     table = pa.ipc.open_stream(data).read_all()
     table.validate(full=True)
@@ -42,7 +42,7 @@ def read_stream(data: bytes) -> pa.Table:
 
 
 def require_columns(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """The columns of a table that are wanted; refused where it has not all of them, of the same types."""
+    """Select columns of a table; refused where it has not all of them, of the same types."""
     missing = [f.name for f in schema if f.name not in table.column_names or table.schema.field(f.name).type != f.type]
     if missing:
         raise StateError(f"saved state is damaged: a table has no columns {', '.join(missing)} of their types")

@@ -1,4 +1,4 @@
-"""Rows on their way to the stateful operator: one blob per bucket of keys.
+"""Wire: rows on their way to the stateful operator, one blob per bucket of keys, and state on its way to Spark.
 
 Spark's stateful operator in Python pays several round trips per group. Grouped by the user's keys, it would pay them
 for every key; grouped by bucket, for a few, and the rows of a bucket travel as one value.
@@ -44,7 +44,7 @@ class Packing:
         return self.rows.append(pa.field(self.key_hash, pa.int64()))
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Blobs of the rows of a partition."""
+        """Pack the rows of a partition into blobs."""
         if _is_first_of_run():
             yield self._for_all_buckets()
         pending: list[pa.RecordBatch] = []
@@ -53,17 +53,17 @@ class Packing:
             pending.append(batch)
             rows, size = rows + len(batch), size + batch.nbytes
             if rows >= MOST_ROWS or size >= MOST_BYTES:
-                yield self._packed(pending)
+                yield self._pack(pending)
                 pending, rows, size = [], 0, 0
         if rows:
-            yield self._packed(pending)
+            yield self._pack(pending)
 
     def _for_all_buckets(self) -> pa.RecordBatch:
-        """A blob without rows for every bucket: what its state belongs to is checked, whether or not rows come."""
+        """Build an empty blob for every bucket: what its state belongs to is checked, whether or not rows come."""
         empty = pa.RecordBatch.from_pylist([], schema=self.schema).serialize().to_pybytes()
         return self._blobs(list(self.labels), [empty] * len(self.labels))
 
-    def _packed(self, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    def _pack(self, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
         table = pa.Table.from_batches(batches)
         table = pa.table(table.columns, names=self.schema.names).cast(self.schema)
         number = table[self.key_hash].to_numpy() & ((1 << _BUCKET_BITS) - 1)
@@ -81,8 +81,8 @@ class Packing:
     def _blobs(labels: list[int], blobs: list[bytes]) -> pa.RecordBatch:
         return pa.RecordBatch.from_arrays([pa.array(labels, pa.int32()), pa.array(blobs, pa.binary())], schema=PACKED)
 
-    def unpacked(self, blobs: Iterable[bytes]) -> tuple[pa.Table, np.ndarray]:
-        """The rows of some blobs, and what tells the piece of each."""
+    def unpack(self, blobs: Iterable[bytes]) -> tuple[pa.Table, np.ndarray]:
+        """Read the rows of some blobs, and the bits of the hash that tell the piece of each."""
         batches = [pa.ipc.read_record_batch(pa.py_buffer(blob), self.schema) for blob in blobs]
         table = pa.Table.from_batches(batches, self.schema)
         pieces = (table[self.key_hash].to_numpy() >> _BUCKET_BITS) & ((1 << _PIECE_BITS) - 1)
@@ -94,7 +94,7 @@ _runs: set[str] = set()
 
 
 def _is_first_of_run() -> bool:
-    """Whether this is the first task of a run of a query in this process: Spark's job group is the run."""
+    """Tell whether this is the first task of a run of a query in this process: Spark's job group is the run."""
     from pyspark import TaskContext
 
     context = TaskContext.get()
@@ -105,8 +105,8 @@ def _is_first_of_run() -> bool:
     return True
 
 
-def bucket_labels(buckets: int) -> tuple[int, ...]:
-    """The label of each bucket: the least numbers that Spark's hash tells apart modulo the number of buckets.
+def choose_bucket_labels(buckets: int) -> tuple[int, ...]:
+    """Choose the label of each bucket: the least numbers that Spark's hash tells apart modulo the number of buckets.
 
     Spark puts a label into the partition of its hash modulo the number of partitions. Labels 0, 1, 2, 3 go 3 to 1 to
     two partitions; these are spread evenly over any number of partitions that divides the number of buckets. They do
@@ -121,7 +121,7 @@ def bucket_labels(buckets: int) -> tuple[int, ...]:
 
 
 def murmur3(value: int, seed: int = 42) -> int:
-    """Spark's hash of an int, by which it partitions."""
+    """Compute Spark's hash of an int, by which it partitions."""
     mask = 0xFFFFFFFF
 
     def turned(x: int, by: int) -> int:
@@ -147,7 +147,7 @@ _LOW, _HIGH = np.uint8(0x7F), np.uint8(0x80)
 
 
 def to_text(data: bytes) -> str:
-    """Any bytes as text."""
+    """Encode any bytes as text."""
     rest = np.frombuffer(data, np.uint8)
     parts = [rest & _LOW]
     while len(rest) > 7:  # the highest bits of 7 bytes are ASCII by themselves
@@ -158,7 +158,7 @@ def to_text(data: bytes) -> str:
 
 
 def from_text(text: str) -> bytes:
-    """The bytes again; other text is refused."""
+    """Decode the bytes again; other text is refused."""
     digits = text[:_DIGITS]
     sizes = [int(digits) if digits.isascii() and digits.isdigit() else -1]
     while sizes[-1] > 7:

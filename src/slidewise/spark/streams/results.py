@@ -1,0 +1,405 @@
+"""Results: what a result of a stream is. A row, a slide at rows, a slide by time, or a slide of slices.
+
+`choose_results` picks the kind of a task. A kind has its rule of finality (finality.py), and knows how to find and
+compute its results in the rows that were selected. When they are emitted is not its business (emission.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.over import Over
+from slidewise.columns.aggregate import slide_labels
+from slidewise.columns.arrays import in_one_piece
+from slidewise.columns.evaluate import Evaluation
+from slidewise.columns.frames.bounds import Frames
+from slidewise.columns.frames.slides import Slides, slides_of
+from slidewise.columns.sorting import arrange
+from slidewise.errors import InvalidInput
+from slidewise.planner.sharing import read_off
+from slidewise.spark.streams.finality import (
+    BoundaryFinality,
+    Finality,
+    FrameFinality,
+    build_grid,
+    measure_lookback,
+)
+from slidewise.spark.streams.step_data import ArrangedRows, Emitted, JoinedRows, Selection, View
+from slidewise.spark.streams.stream_task import ROW, StreamTask
+from slidewise.windows.definitions import DeltaWindow, RowsWindow, TimeWindow
+
+#: Up to so many slices to a window, a key has more rows than slices in all likelihood. A slice is wider than a row
+#: where there are several results.
+FEW_SLICES = 64
+
+
+class Results(Protocol):
+    """What a result is."""
+
+    @property
+    def finality(self) -> Finality:
+        """When results are final, and which rows they need."""
+
+    def empty(self) -> pa.Table:
+        """Build the output without rows."""
+
+    def receive(self, rows: pa.Table, hashes: np.ndarray) -> tuple[pa.Table, np.ndarray]:
+        """Turn new rows, and the hashes of their keys, into what goes on: the rows themselves, or slices of them."""
+
+    def merge(self, rows: JoinedRows) -> JoinedRows:
+        """Merge the current rows that are one in the state: those of a slice."""
+
+    def compute_new(self, view: View, selection: Selection) -> Emitted:
+        """Compute the results that are complete by the watermark, and were not by the previous one."""
+
+
+class SlideResults(Results, Protocol):
+    """A result that is a slide, and can be told from others of its key."""
+
+    def find_complete(self, rows: ArrangedRows, watermark: int) -> FoundSlides:
+        """Find the slides that are complete by a watermark."""
+
+    def time_slides(self, rows: JoinedRows, selection: Selection, slides: Slides) -> np.ndarray:
+        """Tell the time of each slide."""
+
+    def build(self, rows: ArrangedRows, slides: Slides) -> pa.Table:
+        """Compute slides as rows: the keys, which slide it is, and the results."""
+
+
+@dataclass(frozen=True)
+class FoundSlides:
+    """Slides, and numbers that tell those of one key apart and ascend."""
+
+    slides: Slides
+    ids: np.ndarray
+
+
+def choose_results(task: StreamTask) -> RowResults | RowSlides | TimeSlides | SliceSlides:
+    """Choose what a result of a task is."""
+    if not task.slides:
+        return RowResults(task)
+    if task.slices:
+        return SliceSlides(task)
+    [window] = task.windows
+    return TimeSlides(task) if window.slide_kind == "time" else RowSlides(task)
+
+
+class _OfRows:
+    """Results of rows, which go through the pipeline as they are."""
+
+    def receive(self, rows: pa.Table, hashes: np.ndarray) -> tuple[pa.Table, np.ndarray]:
+        """Take new rows as they are."""
+        return rows, hashes
+
+    def merge(self, rows: JoinedRows) -> JoinedRows:
+        """Leave the current rows as they are."""
+        return rows
+
+
+# ---- a row
+class RowResults(_OfRows):
+    """A result per row: all of its columns, and what is computed over its frames."""
+
+    def __init__(self, task: StreamTask) -> None:
+        self._task = task
+        self.finality: Finality = FrameFinality(task, measure_lookback(task))
+
+    def empty(self) -> pa.Table:
+        """Build the output without rows."""
+        table = self._task.rows.empty_table()
+        for name, kind in zip(self._task.expressions, self._task.kinds, strict=True):
+            table = _with_column(table, name, pa.array([], kind))
+        return table
+
+    def compute_new(self, view: View, selection: Selection) -> Emitted:
+        """Compute the rows that are final, and not history."""
+        return self.compute(view.rows, selection, selection.final & ~view.rows.emitted[selection.places])
+
+    def compute(self, rows: JoinedRows, selection: Selection, chosen: np.ndarray) -> Emitted:
+        """Compute the selected rows of a mask."""
+        expressions = self._task.expressions
+        results = Evaluation(selection.rows, expressions.values(), 1).columns(expressions)
+        at = np.flatnonzero(chosen)
+        places = selection.places[at]
+        table = rows.whole.take(pa.array(rows.origin[places]))
+        for (name, column), kind in zip(results.items(), self._task.kinds, strict=True):
+            table = _with_column(table, name, _cast(column.take(pa.array(at)), kind))
+        return Emitted(table, places)
+
+
+# ---- a slide
+class SlideTable:
+    """Slides as rows: the keys, which slide it is, and the results."""
+
+    def __init__(self, task: StreamTask, expressions: dict[str, Over], row_numbers: bool = False) -> None:
+        """With `row_numbers`, the number of the row that triggers tells which slide it is, besides its order."""
+        [self._window] = task.windows
+        self._task, self._expressions, self._row_numbers = task, expressions, row_numbers
+
+    def empty(self, rows: pa.Schema) -> pa.Table:
+        """Build the output without slides, of rows with these columns."""
+        task = self._task
+        none = task.as_computed(rows.empty_table())
+        empty = ArrangedRows(none, task.partition_by, task.order_by, np.zeros(1, np.int64))
+        return self.build(empty, slides_of(self._window, empty))
+
+    def build(self, rows: ArrangedRows, slides: Slides) -> pa.Table:
+        """Compute some slides."""
+        rows.set_frames(self._window, slides.frames)
+        out = slide_labels(rows, slides)
+        if self._row_numbers:
+            out[ROW] = pa.array(rows.places[slides.rows] + 1)
+        results = Evaluation(rows, self._expressions.values(), 1, slides.offsets).columns(self._expressions)
+        for (name, column), kind in zip(results.items(), self._task.kinds, strict=True):
+            out[name] = _cast(column, kind)
+        return pa.table(out)
+
+
+class RowSlides(_OfRows):
+    """Slides at rows: every so many, by delta, or by punctuation. They are final when the frame of their row is."""
+
+    def __init__(self, task: StreamTask) -> None:
+        [self._window] = task.windows
+        self._task, self._every = task, self._window.every
+        by_count, by_delta = isinstance(self._every, RowsWindow), isinstance(self._every, DeltaWindow)
+        # One row stays, from which the next slide counts.
+        lookback = None if by_count or by_delta else measure_lookback(task)
+        self._frames = FrameFinality(task, lookback, by_count, self._keep_for_next_slide)
+        self.finality: Finality = self._frames
+        # Late rows move slides to other rows: only the number of the row tells which one it was.
+        self._table = SlideTable(task, task.expressions, row_numbers=task.keep is not None)
+
+    def empty(self) -> pa.Table:
+        """Build the output without slides."""
+        return self._table.empty(self._task.rows)
+
+    def compute_new(self, view: View, selection: Selection) -> Emitted:
+        """Compute the slides whose rows are final, and not history."""
+        new = selection.final & ~view.rows.emitted[selection.places]
+        slides = slides_of(self._window, selection.rows)
+        assert slides.rows is not None
+        slides = slides.those(new[slides.rows])
+        return Emitted(self.build(selection.rows, slides), selection.places[slides.rows])
+
+    def find_complete(self, rows: ArrangedRows, watermark: int) -> FoundSlides:
+        """Find the slides whose rows are final; the number of a row in its key tells them apart."""
+        slides = slides_of(self._window, rows)
+        assert slides.rows is not None
+        first, _ = self._frames.first_open(rows, watermark)
+        slides = slides.those(slides.rows < np.repeat(first, np.diff(slides.offsets)))
+        return FoundSlides(slides, rows.places[slides.rows] + 1)
+
+    def time_slides(self, rows: JoinedRows, selection: Selection, slides: Slides) -> np.ndarray:
+        """Tell the time of the row of each slide."""
+        assert rows.times is not None and slides.rows is not None
+        return rows.times[selection.places[slides.rows]]
+
+    def build(self, rows: ArrangedRows, slides: Slides) -> pa.Table:
+        """Compute slides as rows."""
+        return self._table.build(rows, slides)
+
+    def _keep_for_next_slide(self, rows: ArrangedRows, needed: np.ndarray) -> np.ndarray:
+        """Move the first needed row of each lifetime back to the one from which the next slide is counted."""
+        if isinstance(self._every, RowsWindow):
+            return np.minimum(needed, rows.end - 1)
+        if isinstance(self._every, DeltaWindow):  # a slide is measured from the last one, which stays
+            row = np.arange(rows.offsets[-1])
+            fires = np.zeros(len(row), bool)
+            fires[slides_of(self._window, rows).rows] = True
+            fires[rows.begin] = True
+            last = np.maximum.accumulate(np.where(fires, row, 0))
+            return last[np.minimum(needed, rows.end - 1)]
+        return needed
+
+
+class TimeSlides(_OfRows):
+    """Slides by time, of rows: hopping windows, and any other size at boundaries."""
+
+    def __init__(self, task: StreamTask) -> None:
+        [self._window] = task.windows
+        self._task, grid, every = task, build_grid(task), self._window.every
+        assert isinstance(every, TimeWindow)
+        lookback = None if grid.size is not None else measure_lookback(task)
+        if grid.size is None and task.forget_after is not None and task.forget_after < grid.every:
+            raise InvalidInput(
+                f"aggregate: forget_after is at least as long as the slide, {every.size!r}: a key would be "
+                "forgotten before its slide is complete"
+            )
+        self.finality: Finality = BoundaryFinality(task, grid, None if lookback is None else lookback + grid.every)
+        self._table = SlideTable(task, task.expressions)
+
+    def empty(self) -> pa.Table:
+        """Build the output without slides."""
+        return self._table.empty(self._task.rows)
+
+    def compute_new(self, view: View, selection: Selection) -> Emitted:
+        """Compute the slides that end after the previous watermark, and up to this one."""
+        return _compute_passed(self._table, view, selection, slides_of(self._window, selection.rows))
+
+    def find_complete(self, rows: ArrangedRows, watermark: int) -> FoundSlides:
+        """Find the slides that end up to the watermark; their end tells them apart."""
+        slides = slides_of(self._window, rows)
+        last = _last_times(slides)
+        return FoundSlides(slides.those(last <= watermark), last[last <= watermark])
+
+    def time_slides(self, rows: JoinedRows, selection: Selection, slides: Slides) -> np.ndarray:
+        """Tell the last time that belongs to each slide."""
+        return _last_times(slides)
+
+    def build(self, rows: ArrangedRows, slides: Slides) -> pa.Table:
+        """Compute slides as rows."""
+        return self._table.build(rows, slides)
+
+
+class SliceSlides:
+    """Hopping windows by slices: partials of the rows between two boundaries, and not the rows themselves.
+
+    The boundaries at which windows begin and end cut time into slices, and a window holds a slice whole or not at all.
+    So the rows of a key and slice are one row of partials from the step they come in, at the time at which the slice
+    begins, and the same windows over these rows, with the partials merged, give the same results. What a key keeps has
+    a bound that does not depend on how many rows come. Nothing waits for the watermark, either: the order of rows
+    within a slice does not matter.
+    """
+
+    def __init__(self, task: StreamTask) -> None:
+        [self._window] = task.windows
+        self._task, self._grid = task, build_grid(task)
+        self.finality: Finality = BoundaryFinality(task, self._grid, None)
+        merged = {name: Over(made.whole, self._window) for name, made in task.divisions.items()}
+        self._table = SlideTable(task, merged)
+        #: of rows, and of partials: what makes the columns of a slice
+        self._parts = {tuple(made.columns): made.part for made in task.divisions.values()}
+        self._merged = {tuple(made.columns): made.merged for made in task.divisions.values()}
+        #: the columns of a slice
+        self._slices = pa.schema([*(task.rows.field(name) for name in task.partition_by), *task.history])
+
+    def empty(self) -> pa.Table:
+        """Build the output without slides."""
+        return self._table.empty(self._slices)
+
+    def receive(self, rows: pa.Table, hashes: np.ndarray) -> tuple[pa.Table, np.ndarray]:
+        """Fold new rows into slices: one row of partials for each key and slice."""
+        if not len(rows):
+            return self._slices.empty_table(), hashes
+        time = self._task.time
+        assert time is not None
+        begins = self._grid.slice_of(in_one_piece(rows[time]).cast(pa.int64()).to_numpy())
+        rows = rows.set_column(rows.column_names.index(time), rows.field(time), pa.array(begins).cast(rows[time].type))
+        keys = [in_one_piece(rows[name]) for name in self._task.partition_by]
+        arranged = arrange(len(rows), keys, [begins])
+        if not arranged.in_order:
+            rows = rows.take(pa.array(arranged.permutation))
+            begins, hashes = begins[arranged.permutation], hashes[arranged.permutation]
+        slices, first = self._fold(rows, begins, arranged.offsets, self._parts)
+        return slices, hashes[first]
+
+    def merge(self, rows: JoinedRows) -> JoinedRows:
+        """Merge the partials of each key and slice."""
+        if not len(rows.table):
+            return rows
+        assert rows.times is not None
+        table, first = self._fold(rows.table, rows.times, rows.offsets, self._merged)
+        return replace(
+            rows,
+            table=table,
+            origin=np.maximum.reduceat(rows.origin, first),
+            hashes=rows.hashes[first],
+            offsets=np.searchsorted(first, rows.offsets),
+            times=rows.times[first],
+        )
+
+    def compute_new(self, view: View, selection: Selection) -> Emitted:
+        """Compute the slides that end after the previous watermark, and up to this one."""
+        return _compute_passed(self._table, view, selection, slides_of(self._window, selection.rows))
+
+    def _fold(
+        self, rows: pa.Table, times: np.ndarray, offsets: np.ndarray, how: Mapping[tuple[str, ...], Aggregation]
+    ) -> tuple[pa.Table, np.ndarray]:
+        """Fold the rows of each key and slice into one, and tell where the first of them is."""
+        changes = np.append(True, np.diff(times) != 0)
+        changes[offsets[:-1]] = True
+        first = np.flatnonzero(changes)
+        arranged = ArrangedRows(rows, self._task.partition_by, self._task.order_by, offsets)
+        arranged.set_frames(self._window, Frames(first, np.append(first[1:], len(rows))))
+        overs = {str(k): self._fold_once(part) for k, part in enumerate(how.values())}
+        found = Evaluation(arranged, overs.values(), 1, np.searchsorted(first, offsets)).columns(overs)
+        columns = dict(zip(how, found.values(), strict=True))
+        made = {name: rows[name].take(pa.array(first)) for name in self._slices.names if name in rows.column_names}
+        for names, column in columns.items():
+            parts = column.flatten() if pa.types.is_struct(column.type) and len(names) > 1 else [column]
+            made |= {n: _cast(part, self._slices.field(n).type) for n, part in zip(names, parts, strict=True)}
+        return pa.table([made[name] for name in self._slices.names], schema=self._slices), first
+
+    def _fold_once(self, part: Aggregation) -> Over:
+        """Each row is in one slice, and to fold them is all there is to do; where bounds tell all, not even that."""
+        read = Over(part, self._window)
+        return read if read_off(read) else Over(part, self._window, "recalculate")
+
+
+def _compute_passed(table: SlideTable, view: View, selection: Selection, slides: Slides) -> Emitted:
+    """Compute the slides by time that the watermark has passed in this step."""
+    watermark, previous = view.progress.watermark, view.progress.previous
+    assert watermark is not None
+    last = _last_times(slides)
+    new = last <= watermark
+    if previous is not None:
+        new &= last > previous
+    slides = slides.those(new)
+    return Emitted(table.build(selection.rows, slides), key_rows(slides, selection.rows, selection.places), last[new])
+
+
+def key_rows(slides: Slides, rows: ArrangedRows, places: np.ndarray) -> np.ndarray:
+    """Index of any current row with the same key, for each slide."""
+    return np.repeat(places[rows.begin], np.diff(slides.offsets))
+
+
+def _last_times(slides: Slides) -> np.ndarray:
+    """The last time that belongs to each slide by time."""
+    ends: np.ndarray = slides.labels["window_end"].cast(pa.int64()).to_numpy()
+    return ends - 1
+
+
+def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """A column of the type that was promised."""
+    return column if column.type == kind else column.cast(kind)
+
+
+def _with_column(table: pa.Table, name: str, column: Any) -> pa.Table:
+    """Add a column to a table, or replace the one of that name."""
+    if name in table.column_names:
+        return table.set_column(table.column_names.index(name), name, column)
+    return table.append_column(name, column)
+
+
+# ---- slices or rows
+def choose_slices(task: StreamTask, wanted: Any) -> bool:
+    """Choose whether the state is slices, as the caller wants it; None: slices where they can be, and are few."""
+    if wanted not in (None, True, False):
+        raise InvalidInput(f"aggregate: slices= is True or False, or None to choose by the window, got {wanted!r}")
+    why = _why_rows(task)
+    if wanted and why is not None:
+        raise InvalidInput(f"aggregate: slices=True keeps partials of slices, and {why}. Leave it out to keep rows")
+    if wanted is None:
+        return why is None and build_grid(task).slices <= FEW_SLICES
+    return bool(wanted)
+
+
+def _why_rows(task: StreamTask) -> str | None:
+    """Tell why rows must be kept; None where slices can be."""
+    [window] = task.windows
+    if not window.hopping:
+        return f"{window!r} is not a hopping window"
+    if task.keep is not None:
+        return 'late="revise" takes late rows into account'
+    for name, over in task.expressions.items():
+        if over.algorithm != "auto":
+            return f"algorithm={over.algorithm!r} is one for rows"
+        if name not in task.divisions:
+            return f"{name}: {over.aggregation!r} has no partials that can be kept in place of its rows"
+    return None
