@@ -10,7 +10,7 @@ from support.tiers import in_full
 
 from slidewise.fuzz import by_hand, check, sqlite
 from slidewise.fuzz.__main__ import main
-from slidewise.fuzz.cases import Aggregate, By, Case, Column, Frame
+from slidewise.fuzz.cases import Aggregate, By, Case, CaseColumn, CaseFrame
 
 #: the first is quick, make test-all adds some, and make soak more
 BLOCKS = [0, *in_full(1, 2, 3), *(pytest.param(block, marks=pytest.mark.soak) for block in range(4, 8))]
@@ -110,20 +110,23 @@ def test_sqlite_answers_most_of_what_is_drawn_for_it():
 
 # ---- the oracles themselves
 def a_case(frame, values=(1, 2, 2, None, 5), function="collect_list", by=None):
-    columns = {"v": Column("int", tuple(range(len(values)))), "t": Column("int", values)}
+    columns = {"v": CaseColumn("int", tuple(range(len(values)))), "t": CaseColumn("int", values)}
     return Case(columns, (), (by or By("t"),), (Aggregate(function, ("v",), frame),))
 
 
 @pytest.mark.parametrize(
     "frame, expected",
     [
-        (Frame("rows", -1, 0), [[3, 0], [0, 1], [1, 2], [3], [2, 4]]),
-        (Frame("range", -1, 0), [[0], [0, 1, 2], [0, 1, 2], [3], [4]]),
-        (Frame("range", None, 1), [[3, 0, 1, 2], [3, 0, 1, 2], [3, 0, 1, 2], [3], [3, 0, 1, 2, 4]]),
-        (Frame("groups", 0, 1), [[0, 1, 2], [1, 2, 4], [1, 2, 4], [3, 0], [4]]),
-        (Frame("groups", -1, 1, "group"), [[3, 1, 2], [0, 4], [0, 4], [0], [1, 2]]),
-        (Frame("range", -9, 9, "ties"), [[0, 1, 2, 4], [0, 1, 4], [0, 2, 4], [3], [0, 1, 2, 4]]),
-        (Frame("rows", -9, 9, "current row"), [[3, 1, 2, 4], [3, 0, 2, 4], [3, 0, 1, 4], [0, 1, 2, 4], [3, 0, 1, 2]]),
+        (CaseFrame("rows", -1, 0), [[3, 0], [0, 1], [1, 2], [3], [2, 4]]),
+        (CaseFrame("range", -1, 0), [[0], [0, 1, 2], [0, 1, 2], [3], [4]]),
+        (CaseFrame("range", None, 1), [[3, 0, 1, 2], [3, 0, 1, 2], [3, 0, 1, 2], [3], [3, 0, 1, 2, 4]]),
+        (CaseFrame("groups", 0, 1), [[0, 1, 2], [1, 2, 4], [1, 2, 4], [3, 0], [4]]),
+        (CaseFrame("groups", -1, 1, "group"), [[3, 1, 2], [0, 4], [0, 4], [0], [1, 2]]),
+        (CaseFrame("range", -9, 9, "ties"), [[0, 1, 2, 4], [0, 1, 4], [0, 2, 4], [3], [0, 1, 2, 4]]),
+        (
+            CaseFrame("rows", -9, 9, "current row"),
+            [[3, 1, 2, 4], [3, 0, 2, 4], [3, 0, 1, 4], [0, 1, 2, 4], [3, 0, 1, 2]],
+        ),
     ],
 )
 def test_both_oracles_know_the_rules(frame, expected):
@@ -134,10 +137,12 @@ def test_both_oracles_know_the_rules(frame, expected):
 
 
 def test_sqlite_is_not_asked_what_it_does_not_know():
-    for unknown in (a_case(Frame("rows", "v", 0)), a_case(Frame("rows", -1, 0), function="median")):
+    for unknown in (a_case(CaseFrame("rows", "v", 0)), a_case(CaseFrame("rows", -1, 0), function="median")):
         assert not sqlite.able(unknown, unknown.aggregates[0])
         assert sqlite.answers(unknown) == [by_hand.UNKNOWN]
-    nan = Case({"x": Column("float", (float("nan"),))}, (), (), (Aggregate("max", ("x",), Frame("rows", -1, 0)),))
+    nan = Case(
+        {"x": CaseColumn("float", (float("nan"),))}, (), (), (Aggregate("max", ("x",), CaseFrame("rows", -1, 0)),)
+    )
     assert not sqlite.able(nan, nan.aggregates[0])
 
 
@@ -146,8 +151,12 @@ def test_a_failing_case_is_made_small_and_shown_as_a_program(monkeypatch, capsys
     def wrong(case):  # forgets values of 4 and more
         return [[a if a is None or a < 4 else None for a in answer] for answer in by_hand.answers(case)]
 
-    columns = {"v": Column("int", tuple(range(12))), "k": Column("int", (1, 2) * 6), "t": Column("int", (3, 1, 2) * 4)}
-    frames = (Frame("rows", -2, 0, "ties"), Frame("rows", -1, 0))
+    columns = {
+        "v": CaseColumn("int", tuple(range(12))),
+        "k": CaseColumn("int", (1, 2) * 6),
+        "t": CaseColumn("int", (3, 1, 2) * 4),
+    }
+    frames = (CaseFrame("rows", -2, 0, "ties"), CaseFrame("rows", -1, 0))
     aggregates = tuple(Aggregate("max", ("v",), frame) for frame in frames)
     case = Case(columns, ("k",), (By("t", True),), aggregates)
     monkeypatch.setitem(check.ORACLES, "hand", wrong)
@@ -160,7 +169,7 @@ def test_a_failing_case_is_made_small_and_shown_as_a_program(monkeypatch, capsys
 
 
 def test_an_error_is_a_failure_too():
-    case = a_case(Frame("range", 0, "missing"))
+    case = a_case(CaseFrame("range", 0, "missing"))
     assert "raises InvalidInput" in check.difference(case, "sqlite")
 
 

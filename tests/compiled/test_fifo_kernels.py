@@ -24,7 +24,7 @@ from slidewise.errors import CompileFallback
 from slidewise.registry import algorithm, missing
 from slidewise.templates import cache, fifo
 from slidewise.templates import compile as compiling
-from slidewise.testing.conformance import recalculated
+from slidewise.testing.conformance import recalculate_plainly
 
 INTERPRETED = bool(numba.config.DISABLE_JIT)
 ROWS = 300 if INTERPRETED else 5000
@@ -93,7 +93,7 @@ def run(name, op, columns, start, end, longest=None):
 
 def expected(op, columns, start, end):
     rows = list(zip(*(c.tolist() for c in columns), strict=True)) if len(columns) > 1 else columns[0].tolist()
-    return [recalculated(op, rows[lo:hi]) for lo, hi in zip(start, end, strict=True)]
+    return [recalculate_plainly(op, rows[lo:hi]) for lo, hi in zip(start, end, strict=True)]
 
 
 def sliding(n, width):

@@ -15,8 +15,8 @@ import slidewise as sw
 from slidewise.errors import InvalidInput
 from slidewise.spark import sql
 from slidewise.spark.session import PROVIDER, ROCKSDB
-from slidewise.spark.sql.query_text import MARK, Source
-from slidewise.spark.sql.rewrite import rewritten, same_type
+from slidewise.spark.sql.query_text import MARK, QueryText
+from slidewise.spark.sql.rewrite import rewrite_query, same_type
 
 # ---- the same as Spark
 #: id is unique, u orders rows of a key without ties, t has ties
@@ -633,7 +633,7 @@ def read_only(query):
     def run(text, frames):
         raise AssertionError(f"{text} must not run")
 
-    return rewritten(Source(query), run, run)
+    return rewrite_query(QueryText(query), run, run)
 
 
 @pytest.mark.parametrize(
@@ -660,7 +660,7 @@ def test_arguments_are_constants():
         raise InvalidInput("enough is known")
 
     query = "SELECT percentile(x, :q) OVER (ORDER BY u ROWS :back PRECEDING) FROM t"
-    rewritten(Source(query, {"q": 0.9, "back": 5}), run, run)
+    rewrite_query(QueryText(query, {"q": 0.9, "back": 5}), run, run)
     expected = "SELECT NULL AS __slidewise_item_1, x AS __slidewise_value_0, u AS __slidewise_value_1 FROM t"
     assert " ".join(texts[0].split()) == expected
 

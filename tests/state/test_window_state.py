@@ -270,13 +270,13 @@ NOT_STATE = {
     "Engine",
     "Failed",
     "Frame",
-    "Guard",
+    "ClockGuard",
     "Mark",
     "Measure",
     "NumberedSlots",
     "Order",
     "Plan",
-    "Reader",
+    "RowReader",
     "Result",
 }
 

@@ -10,7 +10,7 @@ from support.aggregations import Listed
 from window_streams import random_rows
 
 import slidewise as sw
-from slidewise.events.measure import chosen
+from slidewise.events.measure import choose_entry
 from slidewise.planner.choose import Situation
 from slidewise.registry import legal_algorithms
 
@@ -33,7 +33,7 @@ def usable(aggregation, windows):
     situation = Situation("events")
     for entry in legal_algorithms(aggregation):
         try:
-            chosen(aggregation, entry.name, situation)
+            choose_entry(aggregation, entry.name, situation)
         except sw.IllegalPair:
             continue
         if not entry.options or "time" not in windows:

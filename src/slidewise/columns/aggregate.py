@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
-from slidewise.columns.arranged import Data
+from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.frames.slides import Slides, slides_of
 from slidewise.columns.sources import Origin, source
@@ -34,8 +34,8 @@ def aggregate(
     incoming = source(data)
     expressions = slide_expressions(window, given, algorithm)
     number = thread_count(threads)
-    rows = Data(incoming, names(partition_by, "partition_by"), ordering(order_by), number)
-    found = aggregated(rows, expressions, number)
+    rows = ArrangedFrame(incoming, names(partition_by, "partition_by"), ordering(order_by), number)
+    found = compute_slides(rows, expressions, number)
     labels = {name: found[name] for name in found if name not in expressions}
     values_of = {*rows.partition_by, *(by.name for by in rows.order_by)}
     made_from = {name: Origin(name, "values") for name in labels if name in values_of} | origins(expressions)
@@ -49,7 +49,7 @@ def slide_expressions(window: Any, columns: Mapping[str, Any], algorithm: str) -
     return {name: Over(aggregation, window, algorithm) for name, aggregation in columns.items()}
 
 
-def aggregated(rows: Data, expressions: Mapping[str, Over], threads: int) -> dict[str, pa.Array]:
+def compute_slides(rows: ArrangedFrame, expressions: Mapping[str, Over], threads: int) -> dict[str, pa.Array]:
     """The columns of a call: keys, what says which slide it is, and results."""
     window = next(iter(expressions.values())).window
     for over in expressions.values():
@@ -65,7 +65,7 @@ def aggregated(rows: Data, expressions: Mapping[str, Over], threads: int) -> dic
     return out | Evaluation(rows, expressions.values(), threads, slides.offsets).columns(expressions)
 
 
-def slide_labels(rows: Data, slides: Slides) -> dict[str, pa.Array]:
+def slide_labels(rows: ArrangedFrame, slides: Slides) -> dict[str, pa.Array]:
     """The keys of slides, and which slide each is."""
     first = np.repeat(rows.offsets[:-1], np.diff(slides.offsets))
     keys = {name: rows.taken(name, first, np.ones(len(first), bool)) for name in rows.partition_by}

@@ -24,7 +24,7 @@ from slidewise.windows.definitions import Between, DeltaWindow, PunctuationWindo
 Encoding = tuple[str, str]
 
 
-class Data:
+class ArrangedFrame:
     """The rows of one call.
 
     What it holds refers to it weakly: rows are many bytes, and must not wait for the collector of cycles.
@@ -219,8 +219,8 @@ class Data:
 class View:
     """Some of the arranged rows, one after the other, and frames over them."""
 
-    def __init__(self, data: Data, with_nulls: frozenset[str], where: str | None) -> None:
-        self.data: Data = weakref.proxy(data)
+    def __init__(self, data: ArrangedFrame, with_nulls: frozenset[str], where: str | None) -> None:
+        self.data: ArrangedFrame = weakref.proxy(data)
         self.key = (with_nulls, where)
         #: values that are left
         self._values: dict[Encoding, np.ndarray] = {}

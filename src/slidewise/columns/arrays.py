@@ -299,7 +299,7 @@ def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
     """A chunked column as one array, without a copy where it has one chunk."""
     kind = _computable(column.type)
     if kind != column.type:
-        column = pa.chunked_array([_converted(chunk, kind) for chunk in column.chunks], kind)
+        column = pa.chunked_array([_convert(chunk, kind) for chunk in column.chunks], kind)
     if pa.types.is_dictionary(kind) and column.num_chunks > 1:
         column = column.unify_dictionaries()
     if column.num_chunks == 1:
@@ -343,24 +343,24 @@ _LISTS = (
 )
 
 
-def _converted(array: pa.Array, kind: pa.DataType) -> pa.Array:
+def _convert(array: pa.Array, kind: pa.DataType) -> pa.Array:
     """An array as its computable type; Arrow's own cast knows no run ends, and spoils views of lists (26.0)."""
     if array.type == kind:
         return array
     if pa.types.is_run_end_encoded(array.type):
-        return _converted(pc.run_end_decode(array), kind)
+        return _convert(pc.run_end_decode(array), kind)
     if pa.types.is_dictionary(array.type):  # a cast would drop entries where there are no rows
-        entries = _converted(array.dictionary, kind.value_type)
+        entries = _convert(array.dictionary, kind.value_type)
         return pa.DictionaryArray.from_arrays(array.indices, entries, ordered=kind.ordered)
     if pa.types.is_struct(kind):
-        parts = [_converted(array.field(k), kind.field(k).type) for k in range(kind.num_fields)]
+        parts = [_convert(array.field(k), kind.field(k).type) for k in range(kind.num_fields)]
         return pa.StructArray.from_arrays(parts, fields=list(kind), mask=array.is_null())
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False)
         offsets = np.concatenate(([0], np.cumsum(lengths)))
         made = pa.ListArray if pa.types.is_list(kind) else pa.LargeListArray
         width = pa.int32() if pa.types.is_list(kind) else pa.int64()
-        inside = _converted(array.flatten(), kind.value_type)
+        inside = _convert(array.flatten(), kind.value_type)
         return made.from_arrays(pa.array(offsets, width), inside, type=kind, mask=array.is_null())
     return array.cast(kind)
 

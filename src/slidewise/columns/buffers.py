@@ -27,7 +27,7 @@ def _memory(size: int) -> Any:
     return pa.allocate_buffer(size) if size < _LARGE else np.empty(size, np.uint8)
 
 
-class Room:
+class OutputBuffers:
     """Where the results of some frames go, by name; `part` is a stretch of them."""
 
     def __init__(self, count: int) -> None:
@@ -46,15 +46,15 @@ class Room:
                 self._made[name] = np.frombuffer(_memory(self._count * dtype.itemsize + begin), dtype, -1, begin)
             return self._made[name]
 
-    def part(self, first: int, last: int) -> Part:
+    def part(self, first: int, last: int) -> BufferSlice:
         """The room of frames first to last - 1."""
-        return Part(self, first, last)
+        return BufferSlice(self, first, last)
 
 
-class Part(Room):
+class BufferSlice(OutputBuffers):
     """A stretch of a room."""
 
-    def __init__(self, whole: Room, first: int, last: int) -> None:
+    def __init__(self, whole: OutputBuffers, first: int, last: int) -> None:
         super().__init__(last - first)
         self._whole, self._first = whole, first
 

@@ -158,11 +158,11 @@ def _double(array: pa.Array) -> Encoded:
     return _number(array.cast(pa.float64()))
 
 
-def _unscaled(array: pa.Array) -> Encoded:
+def _encode_decimals(array: pa.Array) -> Encoded:
     """Decimals as their digits, where those of all fit 64 bits; as Decimal objects where not."""
     kind = array.type
     if pa.types.is_dictionary(kind):
-        return _unscaled(array.cast(kind.value_type))
+        return _encode_decimals(array.cast(kind.value_type))
     digits = unscaled_digits(array)
     if digits is None:
         return _object(array)
@@ -174,7 +174,7 @@ def _order(array: pa.Array) -> Encoded:
     of = family(kind)
     if pa.types.is_dictionary(kind):
         if of != "float":
-            return _sorted_dictionary(array)
+            return _rank_dictionary(array)
         values, back = _number(array.cast(kind.value_type))  # two zeros or two NaNs may be two entries
         return Encoded(values, lambda out, valid: back(out, valid).dictionary_encode().cast(kind))
     if pa.types.is_uint64(kind):  # with values from 2**63 on
@@ -186,7 +186,7 @@ def _order(array: pa.Array) -> Encoded:
         if digits is not None:
             return Encoded(digits, lambda values, valid: decimals(values, valid, kind))
     if of in ("string", "binary", "decimal"):
-        return _sorted_dictionary(array.dictionary_encode(), kind)
+        return _rank_dictionary(array.dictionary_encode(), kind)
     return Encoded(words(array, f"i{kind.bit_width // 8}"), _to(kind))
 
 
@@ -239,7 +239,7 @@ def _with_plain_times(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-def _sorted_dictionary(array: pa.Array, kind: pa.DataType | None = None) -> Encoded:
+def _rank_dictionary(array: pa.Array, kind: pa.DataType | None = None) -> Encoded:
     """The ranks of the distinct values. Two entries of a dictionary that are equal have one rank.
 
     An ordered dictionary (pandas' and polars' ordered categories) says itself how its entries are ordered.
@@ -281,7 +281,7 @@ def _object(array: pa.Array) -> Encoded:
 _ENCODINGS: dict[str, Callable[[pa.Array], Encoded]] = {
     "number": _number,
     "double": _double,
-    "unscaled": _unscaled,
+    "unscaled": _encode_decimals,
     "order": _order,
     "equal": _equal,
     "first": _first,

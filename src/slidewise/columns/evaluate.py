@@ -23,7 +23,7 @@ from slidewise.aggregations.positions import Last, NthValue
 from slidewise.aggregations.ranks import Percentile
 from slidewise.aggregations.sums import Avg, Count, Sum
 from slidewise.columns import encoding, fused
-from slidewise.columns.arranged import Data, View
+from slidewise.columns.arranged import ArrangedFrame, View
 from slidewise.columns.buffers import every
 from slidewise.columns.frames.bounds import Frames, Pieces, Scattered
 from slidewise.columns.threads import compute_keys
@@ -37,7 +37,9 @@ Result = tuple[np.ndarray, np.ndarray]
 class Evaluation:
     """The columns of one call."""
 
-    def __init__(self, data: Data, expressions: Iterable[Over], threads: int, slides: np.ndarray | None = None) -> None:
+    def __init__(
+        self, data: ArrangedFrame, expressions: Iterable[Over], threads: int, slides: np.ndarray | None = None
+    ) -> None:
         self.data, self.threads = data, threads
         #: where the slides of each key begin; None: every row has a frame, and results go back to the input's order
         self.slides = slides
@@ -77,22 +79,22 @@ class Evaluation:
             if isinstance(aggregation, CollectList):
                 return self._lists(aggregation, view, frames, due)
             values, valid = _read_off(aggregation, view, frames)
-            decode = encoding.results if isinstance(aggregation, Count) else self._carried(aggregation)
+            decode = encoding.results if isinstance(aggregation, Count) else self._row_decoder(aggregation)
             return self._finish(values, valid, due, decode)
         if self._is_exact(aggregation):
             return self._exact(over, view, frames, due)
-        values, valid = self._computed(over, view, frames)
+        values, valid = self._compute_once(over, view, frames)
         return self._finish(values, valid, due, self._decoder(aggregation, view))
 
     # ---- computing
-    def _computed(self, over: Over, view: View, frames: Frames) -> Result:
+    def _compute_once(self, over: Over, view: View, frames: Frames) -> Result:
         if over not in self._done:
             self._done[over] = self._compute(over, view, frames)
         return self._done[over]
 
     def _compute(self, over: Over, view: View, frames: Frames) -> Result:
         aggregation = over.aggregation
-        derived = self._derived(over, view, frames)
+        derived = self._derive(over, view, frames)
         if derived is not None:
             return derived
         encoded = view.arguments(aggregation)
@@ -103,7 +105,7 @@ class Evaluation:
         self, aggregation: Aggregation, columns: tuple[np.ndarray, ...], view: View, frames: Frames, algorithm: str
     ) -> Result:
         if algorithm == "auto":
-            algorithm = _chosen(aggregation, columns, frames)
+            algorithm = _choose_algorithm(aggregation, columns, frames)
         found = compute_keys([aggregation], columns, frames, algorithm, self._keys(view), self.threads)
         assert found is not None
         return _with_empty(aggregation, frames, *found[0])
@@ -124,7 +126,7 @@ class Evaluation:
             frames = view.frames(over.window)
             columns = tuple(e.values for e in view.arguments(aggregation))
             if all(c.dtype.kind in "biuf" for c in columns) and not isinstance(frames, Scattered):
-                algorithm = _chosen(aggregation, columns, frames)
+                algorithm = _choose_algorithm(aggregation, columns, frames)
                 op = aggregation.compiled(columns, frames.longest)
                 counted = frames.longest if algorithm == "sba" and frames.trailing is not None else 0
                 if algorithm in fused.ALGORITHMS and op is not None and fused.joinable(op, counted):
@@ -146,7 +148,7 @@ class Evaluation:
             self._done[over] = _with_empty(over.aggregation, frames, *result)
 
     # ---- results that follow from others
-    def _derived(self, over: Over, view: View, frames: Frames) -> Result | None:
+    def _derive(self, over: Over, view: View, frames: Frames) -> Result | None:
         """The result from another one of the call, which is then computed once for all that need it."""
         base = base_of(over, self.wanted)
         if base is None:
@@ -155,9 +157,9 @@ class Evaluation:
             column = view.arguments(over.aggregation)[0].values
             if column.dtype.kind != "f" and not _exact_as_floats(column, frames.longest):
                 return None
-            total, valid = self._computed(base, view, frames)
+            total, valid = self._compute_once(base, view, frames)
             return quotients(total, frames), valid
-        squares, valid = self._computed(base, view, frames)
+        squares, valid = self._compute_once(base, view, frames)
         less, root = over.aggregation.from_squares
         counts = frames.count - less
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -192,9 +194,9 @@ class Evaluation:
         if mean:
             count = self._run(CountDistinct(), (digits,), view, frames, "auto")[0] if distinct else frames.count
             if not decimals:
-                total = divided(total, count, 1)
+                total = divide_exactly(total, count, 1)
             elif _largest(total) < 2**63 // 10**4:
-                total = divided(total, count, 10 ** (encoding.decimal_avg_type(kind).scale - kind.scale))
+                total = divide_exactly(total, count, 10 ** (encoding.decimal_avg_type(kind).scale - kind.scale))
             else:
                 return self._decimals(over, view, frames, due, kind)
         if not decimals:
@@ -223,12 +225,12 @@ class Evaluation:
     ) -> pa.Array:
         if due is not None:
             valid = valid & due
-        return decode(self._restored(values), valid if every(valid) else self._restored(valid))
+        return decode(self._restore_order(values), valid if every(valid) else self._restore_order(valid))
 
-    def _restored(self, values: np.ndarray) -> np.ndarray:
+    def _restore_order(self, values: np.ndarray) -> np.ndarray:
         return values if self.slides is not None else self.data.arrangement.restore(values)
 
-    def _carried(self, aggregation: Aggregation) -> encoding.Decode:
+    def _row_decoder(self, aggregation: Aggregation) -> encoding.Decode:
         return self.data.encoded((aggregation.columns[0], "row")).decode
 
     def _decoder(self, aggregation: Aggregation, view: View) -> encoding.Decode:
@@ -245,7 +247,7 @@ class Evaluation:
 
     def _lists(self, aggregation: Aggregation, view: View, frames: Frames, due: np.ndarray | None) -> pa.Array:
         """All values of every frame: one take along the frames, in the order of the input."""
-        restore = self._restored
+        restore = self._restore_order
         pieces = [Frames(restore(p.start), restore(p.end)) for p in pieces_of(frames)]
         late = None if due is None else restore(~due)
         if late is not None:
@@ -269,7 +271,7 @@ def _with_empty(aggregation: Aggregation, frames: Frames, out: np.ndarray, valid
     return out, valid | empty
 
 
-def _chosen(aggregation: Aggregation, columns: tuple[np.ndarray, ...], frames: Frames) -> str:
+def _choose_algorithm(aggregation: Aggregation, columns: tuple[np.ndarray, ...], frames: Frames) -> str:
     """The algorithm that the planner takes."""
     algorithm = choose(aggregation, situation(columns, frames)).algorithm
     if isinstance(frames, Scattered) and not isinstance(frames, Pieces) and algorithm == "flat_fat":
@@ -333,7 +335,7 @@ def _exact_as_floats(column: np.ndarray, longest: int) -> bool:
     return column.dtype.kind in "iu" and _largest(column) * longest <= integer_sums.EXACT
 
 
-def divided(totals: np.ndarray, counts: np.ndarray, scale: int) -> np.ndarray:
+def divide_exactly(totals: np.ndarray, counts: np.ndarray, scale: int) -> np.ndarray:
     """totals * scale / counts, rounded half away from zero, in integers: in Python's where totals reach 2**63."""
     counts = np.maximum(counts, 1)
     if _largest(totals) >= 2**63:

@@ -27,7 +27,7 @@ from slidewise.templates.compile import kernel, new_state
 from slidewise.templates.interpret import optional_names, run_interpreted, swag_class
 
 if TYPE_CHECKING:
-    from slidewise.columns.buffers import Room
+    from slidewise.columns.buffers import OutputBuffers
 
 Columns = tuple[np.ndarray, ...]
 
@@ -36,7 +36,7 @@ Results = tuple[np.ndarray, np.ndarray]
 
 
 def compute(
-    aggregation: Aggregation, columns: Columns, frames: Frames, algorithm: str, room: Room | None = None
+    aggregation: Aggregation, columns: Columns, frames: Frames, algorithm: str, room: OutputBuffers | None = None
 ) -> Results:
     """The results of all frames, and which of them are not null; `room` says where to put them."""
     entry = algorithm_entry(algorithm)
@@ -45,7 +45,7 @@ def compute(
     distinct = isinstance(aggregation, OfDistinct) and entry.name == "flat_fat"
     in_pieces = isinstance(frames, Pieces) and entry.name == "flat_fat" and not distinct
     if isinstance(frames, Scattered) and not in_pieces:
-        return _gathered(aggregation, columns, frames, algorithm)
+        return _run_scattered(aggregation, columns, frames, algorithm)
     if distinct:
         of = aggregation.of  # type: ignore[attr-defined]
         with by_name(aggregation.name, of):
@@ -58,12 +58,12 @@ def compute(
         out, valid = compute(base, made, frames, algorithm, room)
         return finish(out), valid
     op = aggregation.compiled(columns, frames.longest) if numeric and entry.compiled else None
-    result = _compiled(entry, op, columns, frames, room) if op is not None else None
-    return result if result is not None else _interpreted(entry, aggregation, columns, frames)
+    result = _run_compiled(entry, op, columns, frames, room) if op is not None else None
+    return result if result is not None else _run_interpreted(entry, aggregation, columns, frames)
 
 
 def compute_jointly(
-    aggregations: Sequence[Aggregation], columns: Columns, frames: Frames, algorithm: str, room: Room
+    aggregations: Sequence[Aggregation], columns: Columns, frames: Frames, algorithm: str, room: OutputBuffers
 ) -> list[Results] | None:
     """As compute() for several aggregations at once; None where that cannot be compiled."""
     entry = algorithm_entry(algorithm)
@@ -75,7 +75,7 @@ def compute_jointly(
         room.take(f"result {k}", result_dtype(op, columns, partial_dtype(op, columns))) for k, op in enumerate(made)
     )
     if frames.trailing is not None and entry.name == "sba" and len(frames):
-        return _jointly_counted(made, columns, frames, outs, room)
+        return _run_fused_counted(made, columns, frames, outs, room)
     valid = room.take("valid", np.dtype(bool))
     for array in () if _writes_every(entry, frames) else (*outs, valid):
         array.fill(0)
@@ -86,8 +86,8 @@ def compute_jointly(
     return [(out, valid) for out in outs]
 
 
-def _jointly_counted(
-    ops: list[Aggregation], columns: Columns, frames: Frames, outs: tuple[np.ndarray, ...], room: Room
+def _run_fused_counted(
+    ops: list[Aggregation], columns: Columns, frames: Frames, outs: tuple[np.ndarray, ...], room: OutputBuffers
 ) -> list[Results] | None:
     """Trailing rows: their number is known, but for the first ones. Results in doubt are computed alone."""
     from slidewise.columns.buffers import scratch
@@ -123,7 +123,7 @@ def _require_frames(entry: AlgorithmEntry, frames: Frames) -> None:
 
 
 # ---- frames with holes
-def _gathered(aggregation: Aggregation, columns: Columns, frames: Scattered, algorithm: str) -> Results:
+def _run_scattered(aggregation: Aggregation, columns: Columns, frames: Scattered, algorithm: str) -> Results:
     """Frames with holes by copying their rows one frame after the other: O(rows of all frames), a batch at a time."""
     done = []
     for rows, offsets in frames.batches(_BATCH):
@@ -181,8 +181,8 @@ def _as_64_bits(entry: AlgorithmEntry, aggregation: Aggregation, column: np.ndar
 
 
 # ---- compiled
-def _compiled(
-    entry: AlgorithmEntry, op: Aggregation, columns: Columns, frames: Frames, room: Room | None
+def _run_compiled(
+    entry: AlgorithmEntry, op: Aggregation, columns: Columns, frames: Frames, room: OutputBuffers | None
 ) -> Results | None:
     partial = partial_dtype(op, columns)
     dtype = result_dtype(op, columns, partial)
@@ -344,7 +344,7 @@ def _next_rows(column: np.ndarray) -> np.ndarray:
 
 
 # ---- interpreted
-def _interpreted(entry: AlgorithmEntry, aggregation: Aggregation, columns: Columns, frames: Frames) -> Results:
+def _run_interpreted(entry: AlgorithmEntry, aggregation: Aggregation, columns: Columns, frames: Frames) -> Results:
     lists = [c.tolist() for c in columns]
     rows = lists[0] if aggregation.arity == 1 else list(zip(*lists, strict=True))
     start, end = frames.start.tolist(), frames.end.tolist()

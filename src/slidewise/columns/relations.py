@@ -39,8 +39,8 @@ class Relation(Source):
         self._given: list[str] = relation.columns
         # With this setting off, a scan gives rows in any order: then they are told apart by a number.
         ordered = _query(relation, "SELECT current_setting('preserve_insertion_order')").fetchall()[0][0]
-        self._number = None if ordered else _unused("slidewise_row", self._given)
-        number = f"row_number() OVER () AS {_quoted(self._number)}, " if self._number else ""
+        self._number = None if ordered else _find_unused("slidewise_row", self._given)
+        number = f"row_number() OVER () AS {_quote(self._number)}, " if self._number else ""
         self._held, table = _hold(relation, f"SELECT {number}* FROM {_ROWS}")
         if table is not None:
             weakref.finalize(self, _drop, relation, table).atexit = False
@@ -58,9 +58,9 @@ class Relation(Source):
     def read(self, name: str) -> pa.Array:
         import duckdb
 
-        order = f" ORDER BY {_quoted(self._number)}" if self._number else ""
+        order = f" ORDER BY {_quote(self._number)}" if self._number else ""
         place = self._given.index(name)
-        quoted, kind = _quoted(self._names[place]), str(self._relation.types[place])
+        quoted, kind = _quote(self._names[place]), str(self._relation.types[place])
         if kind in _NOT_IN_ARROW:
             raise InvalidInput(
                 f"{name!r} is of {kind}, which loses a part of its value on the way out of DuckDB. Cast it there: "
@@ -81,19 +81,19 @@ class Relation(Source):
 
     def with_columns(self, new: Mapping[str, pa.Array], origins: Origins) -> Any:
         """Names that differ in upper and lower case only are one name, as everywhere in DuckDB."""
-        columns = {name.lower(): f"{_ROWS}.{_quoted(name)}" for name in self._names}
+        columns = {name.lower(): f"{_ROWS}.{_quote(name)}" for name in self._names}
         results = {name: self._result(f"{_RESULTS}.c{k}", origins.get(name)) for k, name in enumerate(new)}
-        columns |= {name.lower(): f"{result} AS {_quoted(name)}" for name, result in results.items()}
+        columns |= {name.lower(): f"{result} AS {_quote(name)}" for name, result in results.items()}
         arrays = {f"c{k}": values for k, values in enumerate(new.values())}
         join = f"POSITIONAL JOIN {_RESULTS}"
         if self._number:
             arrays["number"] = whole_numbers(np.arange(1, len(self) + 1))
-            join = f"JOIN {_RESULTS} ON {_ROWS}.{_quoted(self._number)} = {_RESULTS}.number"
+            join = f"JOIN {_RESULTS} ON {_ROWS}.{_quote(self._number)} = {_RESULTS}.number"
         return _hold(self._held, f"SELECT {', '.join(columns.values())} FROM {_ROWS} {join}", pa.table(arrays))[0]
 
     def table(self, labels: Mapping[str, pa.Array], results: Mapping[str, pa.Array], origins: Origins) -> Any:
         columns = {**labels, **results}
-        made = (f"{self._result(f'c{k}', origins.get(n))} AS {_quoted(n)}" for k, n in enumerate(columns))
+        made = (f"{self._result(f'c{k}', origins.get(n))} AS {_quote(n)}" for k, n in enumerate(columns))
         arrays = {f"c{k}": values for k, values in enumerate(columns.values())}
         return _hold(self._held, f"SELECT {', '.join(made)} FROM {_RESULTS}", pa.table(arrays))[0]
 
@@ -154,11 +154,11 @@ def _drop(relation: Any, table: str) -> None:
         relation.query(_ROWS, f"DROP VIEW {_ROWS}")
 
 
-def _quoted(name: str | None) -> str:
+def _quote(name: str | None) -> str:
     return '"' + str(name).replace('"', '""') + '"'
 
 
-def _unused(name: str, taken: list[str]) -> str:
+def _find_unused(name: str, taken: list[str]) -> str:
     """A name that no column has, in upper or lower case."""
     while name in {n.lower() for n in taken}:
         name += "_"

@@ -12,7 +12,7 @@ from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.collecting import CollectList, CollectSet
 from slidewise.aggregations.over import Over
 from slidewise.aggregations.sums import Count
-from slidewise.columns.arranged import Data
+from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.arrays import arrow_to_numpy, as_array, in_kind
 from slidewise.columns.buffers import every
 from slidewise.columns.encoding import encoding_for, results, type_by_trial, whole_numbers
@@ -20,7 +20,7 @@ from slidewise.columns.evaluate import Evaluation, situation
 from slidewise.columns.execute import Columns, compute
 from slidewise.columns.frames import bounds
 from slidewise.columns.sources import Arrays
-from slidewise.columns.with_columns import held
+from slidewise.columns.with_columns import held_values
 from slidewise.errors import InvalidInput
 from slidewise.planner.choose import choose
 from slidewise.windows.definitions import Between, Frames, RowsWindow, WindowDefinition, window_of
@@ -70,7 +70,7 @@ def rolling(
     ):
         return _of_numbers(arrays, aggregation, frames, due, algorithm)
     values = _as_column(arrays, aggregation, frames, due, algorithm)
-    return in_kind(values, arrays[0], _rows(window, len(arrays[0]), len(frames)), held(aggregation) == "values")
+    return in_kind(values, arrays[0], _rows(window, len(arrays[0]), len(frames)), held_values(aggregation) == "values")
 
 
 def _arrays(x: Any, aggregation: Aggregation) -> tuple[Any, ...]:
@@ -136,7 +136,7 @@ def _as_column(
     if aggregation.columns or not isinstance(aggregation, Count):
         aggregation = copy(aggregation)
         aggregation.columns = names
-    data = Data(Arrays(dict(zip(names, arrays, strict=True))), [], [])
+    data = ArrangedFrame(Arrays(dict(zip(names, arrays, strict=True))), [], [])
     # Frames are explicit, whatever the window is: any one stands for them here.
     over = Over(aggregation, RowsWindow(1), algorithm)
     data.set_frames(over.window, frames)

@@ -140,7 +140,7 @@ def arrange(count: int, keys: list[pa.Array], order: list[np.ndarray], threads: 
 
     if not keys:
         stands = _in_order(np.ones(count, bool), order)
-        return Arrangement(None if stands else _sorted_by(order), np.array([0, count], np.int64), threads)
+        return Arrangement(None if stands else _sort_by(order), np.array([0, count], np.int64), threads)
     if not order and (few := _few_integers(keys)) is not None:
         return _by_codes(*few, threads)
     codes, number = key_codes(keys)
@@ -155,7 +155,7 @@ def arrange(count: int, keys: list[pa.Array], order: list[np.ndarray], threads: 
             for column in reversed(order):
                 kernels.sort_within(offsets, column[permutation], permutation)
         return Arrangement(permutation, offsets, threads)
-    permutation = _sorted_by(order)
+    permutation = _sort_by(order)
     if permutation is None and number <= FEW_KEYS:
         return _by_codes(codes, 0, number, threads)
     step, offsets = kernels.counting_sort(codes if permutation is None else codes[permutation], number)
@@ -201,7 +201,7 @@ def _in_order(tied: np.ndarray, order: list[np.ndarray]) -> bool:
     return all(kernels.in_order(tied, column) for column in order)
 
 
-def _sorted_by(order: list[np.ndarray]) -> np.ndarray | None:
+def _sort_by(order: list[np.ndarray]) -> np.ndarray | None:
     """The stable permutation that sorts rows by several columns; None where they are sorted."""
     from slidewise.columns import sort_kernels as kernels
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from slidewise.aggregations.base import Aggregation
-from slidewise.columns.buffers import Part, Room, all_valid, every
+from slidewise.columns.buffers import BufferSlice, OutputBuffers, all_valid, every
 from slidewise.columns.execute import Columns, Results, compute, compute_jointly
 from slidewise.columns.frames.bounds import Frames, Pieces, Scattered
 from slidewise.errors import InvalidInput
@@ -48,9 +48,9 @@ def compute_keys(
         or all(aggregation.compiled(columns, frames.longest) is not None for aggregation in aggregations)
     )
     listed = isinstance(frames, Scattered) and not isinstance(frames, Pieces)
-    whole = Room(len(frames))
+    whole = OutputBuffers(len(frames))
 
-    def run(columns: Columns, frames: Frames, room: Room) -> list[Results] | None:
+    def run(columns: Columns, frames: Frames, room: OutputBuffers) -> list[Results] | None:
         if len(aggregations) > 1:
             return compute_jointly(aggregations, columns, frames, algorithm, room)
         return [compute(aggregations[0], columns, frames, algorithm, room)]
@@ -75,12 +75,12 @@ def compute_keys(
     joined = []
     for k in range(len(aggregations)):
         outs, valids = zip(*(results[k] for results in found), strict=True)
-        valid = all_valid(len(frames)) if all(map(every, valids)) else _joined(parts, valids)
-        joined.append((_joined(parts, outs), valid))
+        valid = all_valid(len(frames)) if all(map(every, valids)) else _join(parts, valids)
+        joined.append((_join(parts, outs), valid))
     return joined
 
 
-def _joined(parts: list[Part], pieces: Sequence[np.ndarray]) -> np.ndarray:
+def _join(parts: list[BufferSlice], pieces: Sequence[np.ndarray]) -> np.ndarray:
     """All results: in one piece already, or, where kernels have no room of this kind, joined."""
     wholes = [part.whole_of(piece) for part, piece in zip(parts, pieces, strict=True)]
     return wholes[0] if wholes[0] is not None and all(w is wholes[0] for w in wholes) else np.concatenate(pieces)

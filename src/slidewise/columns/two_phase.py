@@ -74,7 +74,7 @@ def _of_numbers(aggregation: Aggregation, kinds: Sequence[pa.DataType]) -> Divis
         return None
     if not all(pa.types.is_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind) for kind in kinds):
         return None
-    found = _compiled(aggregation, [np.dtype(kind.to_pandas_dtype()) for kind in kinds])
+    found = _compile_partials(aggregation, [np.dtype(kind.to_pandas_dtype()) for kind in kinds])
     if found is None:
         return None
     op, fields = found
@@ -93,7 +93,7 @@ def _of_numbers(aggregation: Aggregation, kinds: Sequence[pa.DataType]) -> Divis
     )
 
 
-def _compiled(aggregation: Aggregation, dtypes: list[np.dtype]) -> tuple[Aggregation, list[np.dtype]] | None:
+def _compile_partials(aggregation: Aggregation, dtypes: list[np.dtype]) -> tuple[Aggregation, list[np.dtype]] | None:
     """The form whose partials can hold any rows of these types, and the types of its numbers."""
     # Sums of integers choose theirs by the largest value.
     columns = tuple(np.array([np.iinfo(d).max if d.kind in "iu" else 1], d) for d in dtypes)

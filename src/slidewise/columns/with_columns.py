@@ -11,7 +11,7 @@ from slidewise.aggregations.collecting import CollectList, CollectSet, StringAgg
 from slidewise.aggregations.over import Over
 from slidewise.aggregations.ranks import Percentile
 from slidewise.aggregations.sums import Count
-from slidewise.columns.arranged import Data
+from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.sorting import OrderColumn
 from slidewise.columns.sources import Origin, source
@@ -35,7 +35,7 @@ def with_columns(
         raise InvalidInput('with_columns: name at least one new column, as in peak=sw.max("x").over(sw.rows(10))')
     expressions = {name: expression(name, over, algorithm) for name, over in given.items()}
     number = thread_count(threads)
-    rows = Data(incoming, names(partition_by, "partition_by"), ordering(order_by), number)
+    rows = ArrangedFrame(incoming, names(partition_by, "partition_by"), ordering(order_by), number)
     for over in expressions.values():
         for column in (*over.aggregation.columns, *over.window.columns, over.aggregation.where):
             if column is not None:
@@ -124,10 +124,10 @@ def expression(name: str, over: Any, algorithm: str) -> Over:
 def origins(expressions: Mapping[str, Over]) -> dict[str, Origin]:
     """The first column that a result is made from; count() is made from none."""
     aggregations = {name: over.aggregation for name, over in expressions.items() if over.aggregation.columns}
-    return {name: Origin(made.columns[0], held(made)) for name, made in aggregations.items()}
+    return {name: Origin(made.columns[0], held_values(made)) for name, made in aggregations.items()}
 
 
-def held(aggregation: Aggregation) -> Literal["values", "lists"] | None:
+def held_values(aggregation: Aggregation) -> Literal["values", "lists"] | None:
     """What a result holds of the first column."""
     if isinstance(aggregation, CollectSet | CollectList):
         return "lists"

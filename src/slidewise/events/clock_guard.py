@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from slidewise.errors import InvalidInput
-from slidewise.events.ordering import checked_length
+from slidewise.events.ordering import check_length
 from slidewise.windows.clock import Clock
 from slidewise.windows.durations import Duration
 
@@ -15,7 +15,7 @@ from slidewise.windows.durations import Duration
 Now = Callable[[], datetime]
 
 
-class Guard:
+class ClockGuard:
     """Tells which rows are further ahead of the clock than `max_ahead`.
 
     It is the clock that they are measured by, and never the newest row: after a quiet night every row would be further
@@ -57,17 +57,17 @@ class Guard:
         return bool(self.clock.read(time) > limit)
 
 
-def guard_of(clock: Clock, max_ahead: Any, now: Any) -> Guard | None:
+def guard_of(clock: Clock, max_ahead: Any, now: Any) -> ClockGuard | None:
     """The guard of a window, checked; None where it has none."""
     if max_ahead is None:
         if now is not None:
             raise InvalidInput("Window: clock= is what max_ahead= is measured by, and there is none. Give both")
         return None
-    found = checked_length(max_ahead, "max_ahead")
+    found = check_length(max_ahead, "max_ahead")
     if not isinstance(found, Duration):
         raise InvalidInput(
             f'Window: max_ahead is measured by the clock: a length of time such as "1h", got {max_ahead!r}'
         )
     if now is not None and not callable(now):
         raise InvalidInput(f"Window: clock= is a function that gives the time of now as a datetime, got {now!r}")
-    return Guard(clock, found, now)
+    return ClockGuard(clock, found, now)

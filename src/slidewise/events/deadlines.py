@@ -8,7 +8,7 @@ from typing import Any
 from slidewise.events.watermark import Deadline, Mark
 
 
-class Agenda:
+class Deadlines:
     """One deadline per key, the earliest first."""
 
     __slots__ = ("deadlines", "entries", "heap")

@@ -82,7 +82,7 @@ class Measure:
 
         A row that `where` leaves out is held as nothing: it counts among the rows of a window, and adds nothing.
         """
-        if self.where is not None and not self._taken(value):
+        if self.where is not None and not self._passes_filter(value):
             return None
         if self.columns:
             try:
@@ -103,7 +103,7 @@ class Measure:
                 raise
             raise InvalidInput(f"{self.aggregation!r} cannot take the value {value!r}: {error}") from error
 
-    def _taken(self, row: Any) -> bool:
+    def _passes_filter(self, row: Any) -> bool:
         try:
             found = row[self.where]
         except (KeyError, TypeError, IndexError):
@@ -198,7 +198,7 @@ def _check_columns(aggregations: list[Aggregation]) -> None:
         )
 
 
-def chosen(aggregation: Aggregation, name: str, situation: Situation) -> AlgorithmEntry:
+def choose_entry(aggregation: Aggregation, name: str, situation: Situation) -> AlgorithmEntry:
     """The entry of the algorithm to use: the planner's choice, or the one given by name if that is legal."""
     from slidewise.planner.choose import choose
 

@@ -26,7 +26,7 @@ def require_results_that_stay(window: WindowDefinition, where: str) -> None:
         )
 
 
-class Order:
+class Ordering:
     """How far time has come over all keys, and the rows that wait for it.
 
     Without max_delay rows come in order: one that is older than the newest is late, one of equal time is not.
@@ -92,7 +92,7 @@ class Order:
             yield heappop(self.held)[2]
 
 
-def checked_length(value: Any, what: str) -> Length | None:
+def check_length(value: Any, what: str) -> Length | None:
     """max_delay, keep or max_ahead as the user gave it."""
     if value is None:
         return None

@@ -149,13 +149,13 @@ class SliceHolder:
         """The results over the slices held. 1 combine more than the structure's query."""
         try:
             return [
-                self._merged(k, measure) if measure.mergeable else self.structures[k].query()
+                self._merge(k, measure) if measure.mergeable else self.structures[k].query()
                 for k, measure in enumerate(self.measures)
             ]
         except Exception as error:
             return Failed(error)
 
-    def _merged(self, k: int, measure: Measure) -> Any:
+    def _merge(self, k: int, measure: Measure) -> Any:
         structure = self.structures[k]
         closed = structure.functions["query"](structure) if len(structure) else None
         return measure.lower(measure.combine(closed, self.open[k]))

@@ -7,15 +7,15 @@ from typing import Any
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.errors import IllegalPair, InvalidInput
-from slidewise.events.engines.base import Engine
+from slidewise.events.engines.engine import Engine
 from slidewise.events.engines.hopping import Hopping, SlicedRows
-from slidewise.events.engines.retained import Kept
+from slidewise.events.engines.retained import Retained
 from slidewise.events.engines.sliding import Sliding
 from slidewise.events.engines.trailing import Trailing
 from slidewise.events.frame import Frame
-from slidewise.events.measure import Measure, chosen, named_aggregations
+from slidewise.events.measure import Measure, choose_entry, named_aggregations
 from slidewise.events.result import Failed, Result
-from slidewise.events.row_reader import Reader, Row
+from slidewise.events.row_reader import Row, RowReader
 from slidewise.planner.choose import Situation
 from slidewise.registry.entries import AlgorithmEntry
 from slidewise.windows.clock import ENDS, Clock
@@ -50,7 +50,7 @@ class Plan:
         definition: WindowDefinition,
         measures: list[Measure],
         single: bool,
-        reader: Reader,
+        reader: RowReader,
         clock: Clock,
         revises: bool = False,
         keep: Length | None = None,
@@ -124,7 +124,7 @@ def frame_of(definition: WindowDefinition, clock: Clock) -> Frame | None:
 def engine_class(window: WindowDefinition, frame: Frame | None, revises: bool) -> type[Engine]:
     """What holds the rows of a key under this window."""
     if revises or (frame is not None and not frame.reach.monotone):
-        return Kept
+        return Retained
     if window.hopping:
         return Hopping
     if frame is not None and frame.unit == "rows" and window.slide_kind == "count":
@@ -149,12 +149,12 @@ def plan_for(
     named, single = named_aggregations(aggregation)
     engine = engine_class(window, frame_of(window, clock), revises)
     rows = window.n if isinstance(window, RowsWindow) and engine is Trailing else None
-    situation = Situation("events", rows=rows, monotone=engine is not Kept, out_of_order=engine is Kept)
+    situation = Situation("events", rows=rows, monotone=engine is not Retained, out_of_order=engine is Retained)
     measures = []
     for name, op in named.items():
-        entry = chosen(op, algorithm, situation)
+        entry = choose_entry(op, algorithm, situation)
         measures.append(Measure(name, op, entry, _options(entry, op, window, engine)))
-    reader = Reader(measures, window, _key_columns(partition_by))
+    reader = RowReader(measures, window, _key_columns(partition_by))
     return Plan(window, measures, single, reader, clock, revises, keep)
 
 

@@ -56,7 +56,7 @@ class Row:
         return (self.time, self.number)
 
 
-class Reader:
+class RowReader:
     """Reads rows. Everything that can be wrong with a row is found here, before any state has changed."""
 
     __slots__ = ("definition", "measures", "partition_by", "size_clock", "slide_clock", "whole_row")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from slidewise.errors import StateError
 from slidewise.events import partials, triggers
-from slidewise.events.deadlines import Agenda
+from slidewise.events.deadlines import Deadlines
 from slidewise.events.engines import hopping, result_slots, retained, sliding, trailing
 from slidewise.events.plan import Plan
 from slidewise.events.result import Result
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _CLASSES: dict[str, type] = {
     c.__name__: c
     for c in (
-        Row, Agenda, retained.Kept, hopping.Hopping, hopping.SlicedRows, sliding.Sliding, trailing.Trailing,
+        Row, Deadlines, retained.Retained, hopping.Hopping, hopping.SlicedRows, sliding.Sliding, trailing.Trailing,
         trailing.LastRows, trailing.SincePunctuation, trailing.WithinDelta,
         triggers.EachRow, triggers.EveryCount, triggers.EveryDelta, triggers.EveryPunctuation,
         result_slots.BoundarySlots, result_slots.CountSlots, result_slots.HoppingSlots, result_slots.RowSlots,

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from slidewise.errors import StateError
 from slidewise.events import triggers
-from slidewise.events.deadlines import Agenda
+from slidewise.events.deadlines import Deadlines
 from slidewise.events.engines.hopping import Hopping, SlicedRows
 from slidewise.events.engines.result_slots import BoundarySlots, CountSlots, HoppingSlots, RowSlots
-from slidewise.events.engines.retained import Kept
+from slidewise.events.engines.retained import Retained
 from slidewise.events.engines.sliding import Sliding
 from slidewise.events.engines.trailing import LastRows, SincePunctuation, Trailing, WithinDelta
 from slidewise.events.partials import RangeHolder, RowHolder, RunningHolder, SliceHolder
@@ -66,7 +66,7 @@ class Soundness:
             self.require(clock is None or clock.kind is None or clock.kind in ("number", *ENDS))
         engines = window._engines
         self.require(type(engines) is dict, type(window._last) is dict, window._timed in (None, True, False))
-        self.require(type(window._flushed) is bool, type(agenda) is Agenda)
+        self.require(type(window._flushed) is bool, type(agenda) is Deadlines)
         self.counts(order.dropped, order.ahead, order.entries, agenda.entries)
         mark = tuple(order.mark)
         self.require(len(mark) == 2, type(mark[1]) is bool, type(mark[0]) in _NUMBERS and mark[0] == mark[0])
@@ -160,7 +160,7 @@ class Soundness:
 
     # ---- the rows of a key
     def engine(self, engine: Any) -> None:
-        if isinstance(engine, Kept):
+        if isinstance(engine, Retained):
             self.kept(engine)
             return
         self.holder(engine.holder)
@@ -235,7 +235,7 @@ class Soundness:
         elif isinstance(size, SincePunctuation):
             self.require(type(size.ended) is bool)
 
-    def kept(self, engine: Kept) -> None:
+    def kept(self, engine: Retained) -> None:
         rows, slots = engine.rows, engine.slots
         self.rows(rows)
         self.require(all(t is row.time or t == row.time for t, row in zip(engine.times, rows, strict=True)))

@@ -8,9 +8,9 @@ from typing import Any, Literal
 from slidewise.aggregations.base import Aggregation
 from slidewise.errors import InvalidInput
 from slidewise.events.clock_guard import Now, guard_of
-from slidewise.events.deadlines import Agenda
-from slidewise.events.engines.base import Engine
-from slidewise.events.ordering import Late, Order, checked_length, require_results_that_stay
+from slidewise.events.deadlines import Deadlines
+from slidewise.events.engines.engine import Engine
+from slidewise.events.ordering import Late, Ordering, check_length, require_results_that_stay
 from slidewise.events.plan import Due, Plan, engine_class, plan_for
 from slidewise.events.result import Failed, Result, alike
 from slidewise.events.row_reader import Row
@@ -63,8 +63,8 @@ class Window:
     ) -> None:
         window = window_of(window, "Window")
         _check(window, emit, late, keep)
-        delay, kept = checked_length(max_delay, "max_delay"), checked_length(keep, "keep")
-        given = [x for x in (delay, kept, checked_length(max_ahead, "max_ahead")) if x is not None]
+        delay, kept = check_length(max_delay, "max_delay"), check_length(keep, "keep")
+        given = [x for x in (delay, kept, check_length(max_ahead, "max_ahead")) if x is not None]
         times = Clock("the time", [*window.lengths, *given])
         self._guard = guard_of(times, max_ahead, clock)
         self.window = window
@@ -74,8 +74,8 @@ class Window:
             aggregation, window, times, partition_by, revises=late == "revise", keep=kept, algorithm=algorithm
         )
         self._engine: type[Engine] = engine_class(window, self._plan.frame, self._plan.revises)
-        self._order = Order(times, delay, late, kept)
-        self._agenda = Agenda()
+        self._order = Ordering(times, delay, late, kept)
+        self._agenda = Deadlines()
         self._engines: dict[Any, Engine] = {}
         #: the last value of each key, where only changes are emitted
         self._last: dict[Any, Any] = {}

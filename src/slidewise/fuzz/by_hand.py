@@ -11,7 +11,7 @@ from functools import reduce
 from operator import and_, or_, xor
 from typing import Any
 
-from slidewise.fuzz.cases import Aggregate, By, Case, Column
+from slidewise.fuzz.cases import Aggregate, By, Case, CaseColumn
 
 #: the answer of an oracle that has none
 UNKNOWN = object()
@@ -68,7 +68,7 @@ def _of_nested(case: Case, aggregate: Aggregate, keys: list[list[int]]) -> list[
     numbers: dict[Any, int] = {}
     told_apart = _TOLD_APART[column.kind]
     standing = [None if v is None else numbers.setdefault(told_apart(v), k) for k, v in enumerate(column.values)]
-    in_place = replace(case, columns=case.columns | {name: Column("int", tuple(standing))})
+    in_place = replace(case, columns=case.columns | {name: CaseColumn("int", tuple(standing))})
     out = _answer(in_place, aggregate, keys)
     if aggregate.function != "collect_set":
         return out
@@ -76,7 +76,7 @@ def _of_nested(case: Case, aggregate: Aggregate, keys: list[list[int]]) -> list[
     return _as_arrow(column, values, True)
 
 
-def _as_arrow(column: Column, values: list[Any], lists: bool) -> list[Any]:
+def _as_arrow(column: CaseColumn, values: list[Any], lists: bool) -> list[Any]:
     """Values of a column, or lists of them, as Arrow gives them back."""
     if not lists:
         return list(replace(column, values=tuple(values)).arrow().to_pylist())

@@ -119,7 +119,7 @@ def masked(a):
 
 
 @dataclass(frozen=True)
-class Column:
+class CaseColumn:
     """A column: its kind and its values, None for null."""
 
     kind: str
@@ -163,7 +163,7 @@ class By:
 
 
 @dataclass(frozen=True)
-class Frame:
+class CaseFrame:
     """A window: a unit and two bounds. None is no bound, text is a column, a number is rows, groups or a distance."""
 
     unit: str
@@ -206,7 +206,7 @@ class Aggregate:
 
     function: str
     arguments: tuple[str, ...]
-    frame: Frame
+    frame: CaseFrame
     parameters: tuple[tuple[str, Any], ...] = ()
     where: str | None = None
 
@@ -234,7 +234,7 @@ class Aggregate:
 class Case:
     """A table, its arrangement, and aggregates."""
 
-    columns: dict[str, Column]
+    columns: dict[str, CaseColumn]
     keys: tuple[str, ...]
     order: tuple[By, ...]
     aggregates: tuple[Aggregate, ...]
@@ -411,7 +411,7 @@ _TAKES = {
 }
 
 
-def _fitting(kind: str, columns: dict[str, Column], read: list[str]) -> list[str]:
+def _fitting(kind: str, columns: dict[str, CaseColumn], read: list[str]) -> list[str]:
     """The columns that are of a kind of argument: the one of that name, or those of its families."""
     if kind in columns:
         return [kind]
@@ -481,7 +481,7 @@ def draw(
 _ORDERING = sorted(kind for kind, family in FAMILY.items() if family not in ("nested", "null"))
 
 
-def _of_any_kind(rng: random.Random, n: int, nulls: float, count: int, unfit: set[str]) -> dict[str, Column]:
+def _of_any_kind(rng: random.Random, n: int, nulls: float, count: int, unfit: set[str]) -> dict[str, CaseColumn]:
     """Columns of which some are of one family, or even of one kind: they are not to be taken for each other."""
     fit = {f: kinds for f, kinds in ((f, sorted({*FAMILIES[f]} - unfit)) for f in FAMILIES) if kinds}
     family = rng.choice(sorted(fit))
@@ -498,10 +498,10 @@ def _of_any_kind(rng: random.Random, n: int, nulls: float, count: int, unfit: se
 
 def _column(
     rng: random.Random, kind: str, n: int, nulls: float, common: Any, rare: Any = (), share: float = 0.15
-) -> Column:
+) -> CaseColumn:
     common, rare = list(common), list(rare)
     values = [rng.choice(rare if rare and rng.random() < share else common) for _ in range(n)]
-    return Column(kind, tuple(None if rng.random() < nulls else v for v in values))
+    return CaseColumn(kind, tuple(None if rng.random() < nulls else v for v in values))
 
 
 def _drawn_from(kind: str, sqlite: bool) -> tuple[list[Any], list[Any]]:
@@ -529,22 +529,23 @@ def _drawn_from(kind: str, sqlite: bool) -> tuple[list[Any], list[Any]]:
     return list(range(-4, 12)), []
 
 
-def _frame(rng: random.Random, columns: dict[str, Column], order: list[By], sqlite: bool) -> Frame:
+def _frame(rng: random.Random, columns: dict[str, CaseColumn], order: list[By], sqlite: bool) -> CaseFrame:
     kind = columns[order[0].name].kind if len(order) == 1 else None
     distances = kind is not None and FAMILY[kind] in MEASURED and kind not in UNMEASURED
     if not sqlite and rng.random() < 0.1:
-        return rng.choice((Frame("delta", -rng.randint(0, 6), 0), Frame("punctuation", None, 0)))
+        return rng.choice((CaseFrame("delta", -rng.randint(0, 6), 0), CaseFrame("punctuation", None, 0)))
     unit = rng.choice(("rows", "range", "groups") if order else ("rows",))
     exclude = rng.choice((None, None, "current row", "group", "ties"))
     if unit == "range" and not distances:
-        return Frame("range", rng.choice((None, 0)), rng.choice((None, 0)), exclude)
+        return CaseFrame("range", rng.choice((None, 0)), rng.choice((None, 0)), exclude)
     suffix = UNITS.get(kind or "", "") if unit == "range" else ""
     if not sqlite and rng.random() < 0.2:
         if unit == "range":
-            return Frame("range", -rng.randint(1, 5), 0, None, rng.choice(("both", "left", "right", "neither")), suffix)
+            size, closed = rng.randint(1, 5), rng.choice(("both", "left", "right", "neither"))
+            return CaseFrame("range", -size, 0, None, closed, suffix)
         if unit == "rows":
             size = rng.randint(1, 5)
-            return Frame("trailing", 1 - size, 0, min_rows=rng.choice((1, 1, size)))
+            return CaseFrame("trailing", 1 - size, 0, min_rows=rng.choice((1, 1, size)))
     floats = kind is not None and FAMILY[kind] == "float"
     scale: Any = rng.choice((1, 0.5)) if unit == "range" and floats else 1
     first, last = sorted((rng.randint(-4, 4), rng.randint(-4, 4)))
@@ -554,10 +555,10 @@ def _frame(rng: random.Random, columns: dict[str, Column], order: list[By], sqli
     by_column = not sqlite and not suffix and (unit != "range" or FAMILY[str(kind)] != "decimal")
     if by_column and rng.random() < 0.2:
         start, end = rng.choice((("a", end), (start, "b"), ("a", "b")))
-    return Frame(unit, start, end, exclude, None, suffix)
+    return CaseFrame(unit, start, end, exclude, None, suffix)
 
 
-def _slides(rng: random.Random, columns: dict[str, Column], order: list[By]) -> str:
+def _slides(rng: random.Random, columns: dict[str, CaseColumn], order: list[By]) -> str:
     """A window with a slide."""
     n, every = rng.randint(1, 6), rng.randint(1, 4)
     choices = [

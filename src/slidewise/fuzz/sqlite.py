@@ -12,7 +12,7 @@ import sqlite3
 from typing import Any
 
 from slidewise.fuzz.by_hand import UNKNOWN
-from slidewise.fuzz.cases import SQLITE_FUNCTIONS, Aggregate, Case, Frame
+from slidewise.fuzz.cases import SQLITE_FUNCTIONS, Aggregate, Case, CaseFrame
 
 _NAMES = {f[0]: f[0] for f in SQLITE_FUNCTIONS} | {
     "first": "first_value",
@@ -98,7 +98,7 @@ def _expression(case: Case, aggregate: Aggregate) -> str:
     return f"{_NAMES[aggregate.function]}({', '.join(arguments)}){kept} over ({' '.join(over)})"
 
 
-def _frame(window: Frame) -> str:
+def _frame(window: CaseFrame) -> str:
     unit = "rows" if window.unit == "trailing" else window.unit
     exclude = f" exclude {window.exclude}" if window.exclude else ""
     return f"{unit} between {_bound(window.start, 'preceding')} and {_bound(window.end, 'following')}{exclude}"

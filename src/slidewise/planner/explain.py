@@ -101,7 +101,7 @@ def explain_call(columns: dict[str, Any], integers: bool | None) -> Table:
         by = choice.algorithm if over.algorithm == "auto" else over.algorithm
         if read_off(over):
             by, decided = "none", "the bounds of the frame tell it"
-        shares = shared(name, over, columns)
+        shares = describe_sharing(name, over, columns)
         lines.append({"column": name, "computes": repr(over), "algorithm": by, "decided by": decided, "shares": shares})
     note = "all columns share the order of the rows; those of one column of data its codes and its null mask"
     together = Counter((o.aggregation.columns, o.aggregation.where, o.window) for o in columns.values() if may_join(o))
@@ -110,7 +110,7 @@ def explain_call(columns: dict[str, Any], integers: bool | None) -> Table:
     return Table.of("with_columns", lines, note)
 
 
-def shared(name: str, over: Over, columns: dict[str, Over]) -> str:
+def describe_sharing(name: str, over: Over, columns: dict[str, Over]) -> str:
     """What a column shares with others of the call, in words."""
     base = base_of(over, columns.values())
     others = {other: o for other, o in columns.items() if other != name}

@@ -9,13 +9,13 @@ from typing import Any
 import pyarrow as pa
 
 from slidewise.aggregations.base import Aggregation
-from slidewise.columns.aggregate import aggregated, slide_expressions
-from slidewise.columns.arranged import Data
+from slidewise.columns.aggregate import compute_slides, slide_expressions
+from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.sources import source
 from slidewise.columns.with_columns import names, ordering
 from slidewise.errors import CompileFallback
+from slidewise.spark.column_names import require_distinct
 from slidewise.spark.executor.slide_task import SlidesTask
-from slidewise.spark.names import require_distinct
 from slidewise.spark.plan import Group, column, repartition_by_keys, sort_by_order
 from slidewise.spark.requirements import is_stream, require_batch, require_packages
 from slidewise.spark.schema import Schema
@@ -93,10 +93,10 @@ def slides_output(schema: Schema, reads: pa.Schema, group: Group) -> Any:
     """The columns that go out: those that the slides of no rows have."""
     from pyspark.sql.types import StructField, StructType
 
-    rows = Data(source(reads.empty_table()), list(group.partition_by), list(group.order_by))
+    rows = ArrangedFrame(source(reads.empty_table()), list(group.partition_by), list(group.order_by))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CompileFallback)  # the executors say so, where it matters
-        made = aggregated(rows, group.expressions, 1)
+        made = compute_slides(rows, group.expressions, 1)
     require_distinct(made, schema.heeds_capitals, "aggregate")
     window = next(iter(group.expressions.values())).window
     at_rows = window.slide_kind != "time"

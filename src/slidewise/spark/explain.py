@@ -92,7 +92,9 @@ def _line(name: str, over: Over, group: Group, decided: Verdict, schema: Schema,
         "engine": decided.engine,
         "decided by": decided.because,
         "algorithm": _algorithm(over) if ours else "-",
-        "an executor holds": _held(over, group, schema) if ours else "what Spark's operator does: the rows of a key",
+        "an executor holds": _describe_state(over, group, schema)
+        if ours
+        else "what Spark's operator does: the rows of a key",
         "large keys": "spread over all cores" if spread else "on one core each",
     }
 
@@ -107,7 +109,7 @@ def _algorithm(over: Over) -> str:
     )
 
 
-def _held(over: Over, group: Group, schema: Schema) -> str:
+def _describe_state(over: Over, group: Group, schema: Schema) -> str:
     if over.window.needs_whole_key:
         return "the rows of a key"
     if not over.window.running:

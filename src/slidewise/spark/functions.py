@@ -27,7 +27,7 @@ Name = str | OffsetColumn
 Fractions = float | Sequence[float]
 
 
-def _made(
+def _build(
     factory: Callable[..., Aggregation], name: str, columns: Sequence[Any], where: Any, **parameters: Any
 ) -> Aggregation:
     """An aggregation of these columns."""
@@ -110,7 +110,7 @@ def avg(col: Name, *, where: Name | None = None) -> Aggregation:
     >>> avg("temp")
     avg('temp')
     """
-    return _made(agg.avg, "avg", [col], where)
+    return _build(agg.avg, "avg", [col], where)
 
 
 def bit_and(col: Name, *, where: Name | None = None) -> Aggregation:
@@ -119,7 +119,7 @@ def bit_and(col: Name, *, where: Name | None = None) -> Aggregation:
     >>> bit_and("flags")
     bit_and('flags')
     """
-    return _made(agg.bit_and, "bit_and", [col], where)
+    return _build(agg.bit_and, "bit_and", [col], where)
 
 
 def bit_or(col: Name, *, where: Name | None = None) -> Aggregation:
@@ -128,7 +128,7 @@ def bit_or(col: Name, *, where: Name | None = None) -> Aggregation:
     >>> bit_or("flags")
     bit_or('flags')
     """
-    return _made(agg.bit_or, "bit_or", [col], where)
+    return _build(agg.bit_or, "bit_or", [col], where)
 
 
 def bit_xor(col: Name, *, where: Name | None = None) -> Aggregation:
@@ -137,7 +137,7 @@ def bit_xor(col: Name, *, where: Name | None = None) -> Aggregation:
     >>> bit_xor("flags")
     bit_xor('flags')
     """
-    return _made(agg.bit_xor, "bit_xor", [col], where)
+    return _build(agg.bit_xor, "bit_xor", [col], where)
 
 
 def bool_and(col: Name, *, where: Name | None = None) -> Aggregation:
@@ -146,7 +146,7 @@ def bool_and(col: Name, *, where: Name | None = None) -> Aggregation:
     >>> bool_and("ok")
     bool_and('ok')
     """
-    return _made(agg.bool_and, "bool_and", [col], where)
+    return _build(agg.bool_and, "bool_and", [col], where)
 
 
 def bool_or(col: Name, *, where: Name | None = None) -> Aggregation:
@@ -155,7 +155,7 @@ def bool_or(col: Name, *, where: Name | None = None) -> Aggregation:
     >>> bool_or("ok")
     bool_or('ok')
     """
-    return _made(agg.bool_or, "bool_or", [col], where)
+    return _build(agg.bool_or, "bool_or", [col], where)
 
 
 def collect_list(col: Name, *, where: Name | None = None) -> Aggregation:
@@ -164,7 +164,7 @@ def collect_list(col: Name, *, where: Name | None = None) -> Aggregation:
     >>> collect_list("word")
     collect_list('word')
     """
-    return _made(agg.collect_list, "collect_list", [col], where)
+    return _build(agg.collect_list, "collect_list", [col], where)
 
 
 def collect_set(col: Name, *, where: Name | None = None) -> Aggregation:
@@ -173,7 +173,7 @@ def collect_set(col: Name, *, where: Name | None = None) -> Aggregation:
     >>> collect_set("word")
     collect_set('word')
     """
-    return _made(agg.collect_set, "collect_set", [col], where)
+    return _build(agg.collect_set, "collect_set", [col], where)
 
 
 def geomean(col: Name, *, where: Name | None = None) -> Aggregation:
@@ -182,7 +182,7 @@ def geomean(col: Name, *, where: Name | None = None) -> Aggregation:
     >>> geomean("growth")
     geomean('growth')
     """
-    return _made(agg.geomean, "geomean", [col], where)
+    return _build(agg.geomean, "geomean", [col], where)
 
 
 def kurtosis(col: Name, *, where: Name | None = None) -> Aggregation:
@@ -191,7 +191,7 @@ def kurtosis(col: Name, *, where: Name | None = None) -> Aggregation:
     >>> kurtosis("x")
     kurtosis('x')
     """
-    return _made(agg.kurtosis, "kurtosis", [col], where)
+    return _build(agg.kurtosis, "kurtosis", [col], where)
 
 
 def m4(col: Name, *, where: Name | None = None) -> Aggregation:
@@ -200,7 +200,7 @@ def m4(col: Name, *, where: Name | None = None) -> Aggregation:
     >>> m4("x")
     m4('x')
     """
-    return _made(agg.m4, "m4", [col], where)
+    return _build(agg.m4, "m4", [col], where)
 
 
 def max(col: Name, *, where: Name | None = None) -> Aggregation:
@@ -209,7 +209,7 @@ def max(col: Name, *, where: Name | None = None) -> Aggregation:
     >>> max("temp")
     max('temp')
     """
-    return _made(agg.max, "max", [col], where)
+    return _build(agg.max, "max", [col], where)
 
 
 def max_count(col: Name, *, where: Name | None = None) -> Aggregation:
@@ -218,7 +218,7 @@ def max_count(col: Name, *, where: Name | None = None) -> Aggregation:
     >>> max_count("x")
     max_count('x')
     """
-    return _made(agg.max_count, "max_count", [col], where)
+    return _build(agg.max_count, "max_count", [col], where)
 
 
 def median(col: Name, *, where: Name | None = None) -> Aggregation:
@@ -227,7 +227,7 @@ def median(col: Name, *, where: Name | None = None) -> Aggregation:
     >>> median("x")
     median('x')
     """
-    return _made(agg.median, "median", [col], where)
+    return _build(agg.median, "median", [col], where)
 
 
 def min(col: Name, *, where: Name | None = None) -> Aggregation:
@@ -236,7 +236,7 @@ def min(col: Name, *, where: Name | None = None) -> Aggregation:
     >>> min("temp")
     min('temp')
     """
-    return _made(agg.min, "min", [col], where)
+    return _build(agg.min, "min", [col], where)
 
 
 def min_count(col: Name, *, where: Name | None = None) -> Aggregation:
@@ -245,7 +245,7 @@ def min_count(col: Name, *, where: Name | None = None) -> Aggregation:
     >>> min_count("x")
     min_count('x')
     """
-    return _made(agg.min_count, "min_count", [col], where)
+    return _build(agg.min_count, "min_count", [col], where)
 
 
 def product(col: Name, *, where: Name | None = None) -> Aggregation:
@@ -254,7 +254,7 @@ def product(col: Name, *, where: Name | None = None) -> Aggregation:
     >>> product("x")
     product('x')
     """
-    return _made(agg.product, "product", [col], where)
+    return _build(agg.product, "product", [col], where)
 
 
 def relative_variation(col: Name, *, where: Name | None = None) -> Aggregation:
@@ -263,7 +263,7 @@ def relative_variation(col: Name, *, where: Name | None = None) -> Aggregation:
     >>> relative_variation("x")
     relative_variation('x')
     """
-    return _made(agg.relative_variation, "relative_variation", [col], where)
+    return _build(agg.relative_variation, "relative_variation", [col], where)
 
 
 def skewness(col: Name, *, where: Name | None = None) -> Aggregation:
@@ -272,7 +272,7 @@ def skewness(col: Name, *, where: Name | None = None) -> Aggregation:
     >>> skewness("x")
     skewness('x')
     """
-    return _made(agg.skewness, "skewness", [col], where)
+    return _build(agg.skewness, "skewness", [col], where)
 
 
 def stddev(col: Name, *, where: Name | None = None) -> Aggregation:
@@ -281,7 +281,7 @@ def stddev(col: Name, *, where: Name | None = None) -> Aggregation:
     >>> stddev("x")
     stddev('x')
     """
-    return _made(agg.stddev, "stddev", [col], where)
+    return _build(agg.stddev, "stddev", [col], where)
 
 
 def stddev_pop(col: Name, *, where: Name | None = None) -> Aggregation:
@@ -290,7 +290,7 @@ def stddev_pop(col: Name, *, where: Name | None = None) -> Aggregation:
     >>> stddev_pop("x")
     stddev_pop('x')
     """
-    return _made(agg.stddev_pop, "stddev_pop", [col], where)
+    return _build(agg.stddev_pop, "stddev_pop", [col], where)
 
 
 def sum(col: Name, *, where: Name | None = None) -> Aggregation:
@@ -299,7 +299,7 @@ def sum(col: Name, *, where: Name | None = None) -> Aggregation:
     >>> sum("x")
     sum('x')
     """
-    return _made(agg.sum, "sum", [col], where)
+    return _build(agg.sum, "sum", [col], where)
 
 
 def sum_distinct(col: Name, *, where: Name | None = None) -> Aggregation:
@@ -308,7 +308,7 @@ def sum_distinct(col: Name, *, where: Name | None = None) -> Aggregation:
     >>> sum_distinct("x")
     sum_distinct('x')
     """
-    return _made(agg.sum_distinct, "sum_distinct", [col], where)
+    return _build(agg.sum_distinct, "sum_distinct", [col], where)
 
 
 def avg_distinct(col: Name, *, where: Name | None = None) -> Aggregation:
@@ -317,7 +317,7 @@ def avg_distinct(col: Name, *, where: Name | None = None) -> Aggregation:
     >>> avg_distinct("x")
     avg_distinct('x')
     """
-    return _made(agg.avg_distinct, "avg_distinct", [col], where)
+    return _build(agg.avg_distinct, "avg_distinct", [col], where)
 
 
 def var_pop(col: Name, *, where: Name | None = None) -> Aggregation:
@@ -326,7 +326,7 @@ def var_pop(col: Name, *, where: Name | None = None) -> Aggregation:
     >>> var_pop("x")
     var_pop('x')
     """
-    return _made(agg.var_pop, "var_pop", [col], where)
+    return _build(agg.var_pop, "var_pop", [col], where)
 
 
 def var_samp(col: Name, *, where: Name | None = None) -> Aggregation:
@@ -335,7 +335,7 @@ def var_samp(col: Name, *, where: Name | None = None) -> Aggregation:
     >>> var_samp("x")
     var_samp('x')
     """
-    return _made(agg.var_samp, "var_samp", [col], where)
+    return _build(agg.var_samp, "var_samp", [col], where)
 
 
 sumDistinct = sum_distinct  # noqa: N816 PySpark's name
@@ -354,7 +354,7 @@ def count(col: Name = "*", *, where: Name | None = None) -> Aggregation:
     >>> count("*"), count("x")
     (count(), count('x'))
     """
-    return _made(agg.count, "count", [col], where)
+    return _build(agg.count, "count", [col], where)
 
 
 def count_if(col: Name, *, where: Name | None = None) -> Aggregation:
@@ -367,7 +367,7 @@ def count_if(col: Name, *, where: Name | None = None) -> Aggregation:
         raise InvalidInput(
             f"count_if: where={where!r} on top of {col!r} are two conditions. Make one column of both, and count that"
         )
-    return _made(agg.count, "count_if", [], col)
+    return _build(agg.count, "count_if", [], col)
 
 
 def count_distinct(col: Name, *cols: Name, where: Name | None = None) -> Aggregation:
@@ -381,7 +381,7 @@ def count_distinct(col: Name, *cols: Name, where: Name | None = None) -> Aggrega
             f"count_distinct takes one column, got {1 + len(cols)}. Add one that tells their pairs apart, as in "
             'df.withColumn("pair", concat_ws("|", "a", "b")), and count that'
         )
-    return _made(agg.count_distinct, "count_distinct", [col], where)
+    return _build(agg.count_distinct, "count_distinct", [col], where)
 
 
 countDistinct = nunique = count_distinct  # noqa: N816 PySpark's name
@@ -411,7 +411,7 @@ def first(col: Name, ignorenulls: bool = False, *, where: Name | None = None) ->
     >>> first("price", ignorenulls=True)
     first('price', ignore_nulls=True)
     """
-    return _made(agg.first, "first", [col], where, ignore_nulls=ignorenulls)
+    return _build(agg.first, "first", [col], where, ignore_nulls=ignorenulls)
 
 
 def last(col: Name, ignorenulls: bool = False, *, where: Name | None = None) -> Aggregation:
@@ -420,7 +420,7 @@ def last(col: Name, ignorenulls: bool = False, *, where: Name | None = None) -> 
     >>> last("price")
     last('price')
     """
-    return _made(agg.last, "last", [col], where, ignore_nulls=ignorenulls)
+    return _build(agg.last, "last", [col], where, ignore_nulls=ignorenulls)
 
 
 def first_value(col: Name, ignoreNulls: bool = False, *, where: Name | None = None) -> Aggregation:  # noqa: N803
@@ -456,7 +456,7 @@ def nth_value(
     >>> nth_value("price", 2)
     nth_value('price', n=2)
     """
-    return _made(agg.nth_value, "nth_value", [col], where, n=offset, ignore_nulls=ignoreNulls)
+    return _build(agg.nth_value, "nth_value", [col], where, n=offset, ignore_nulls=ignoreNulls)
 
 
 def max_by(col: Name, ord: Name, k: int | None = None, *, where: Name | None = None) -> Aggregation:
@@ -480,7 +480,7 @@ def min_by(col: Name, ord: Name, k: int | None = None, *, where: Name | None = N
 def _by(factory: Callable[..., Aggregation], name: str, col: Any, ord: Any, k: Any, where: Any) -> Aggregation:
     if k is not None:
         raise InvalidInput(f"{name}: k={k!r} asks for several values, and there is one. Leave out k")
-    return _made(factory, name, [col, ord], where)
+    return _build(factory, name, [col, ord], where)
 
 
 # ---- values by their rank
@@ -490,7 +490,7 @@ def mode(col: Name, deterministic: bool = False, *, where: Name | None = None) -
     >>> mode("status")
     mode('status')
     """
-    return _made(agg.mode, "mode", [col], where)
+    return _build(agg.mode, "mode", [col], where)
 
 
 def percentile(col: Name, percentage: Fractions, frequency: int = 1, *, where: Name | None = None) -> Aggregation:
@@ -503,7 +503,7 @@ def percentile(col: Name, percentage: Fractions, frequency: int = 1, *, where: N
     """
     if frequency != 1:
         raise InvalidInput(f"percentile: every row counts once, got frequency={frequency!r}. Leave it out")
-    return _made(agg.percentile, "percentile", [col], where, fraction=percentage)
+    return _build(agg.percentile, "percentile", [col], where, fraction=percentage)
 
 
 quantile = percentile
@@ -515,7 +515,7 @@ def percentile_disc(col: Name, percentage: Fractions, *, where: Name | None = No
     >>> percentile_disc("word", 0.5)
     percentile_disc('word', fraction=0.5)
     """
-    return _made(agg.percentile_disc, "percentile_disc", [col], where, fraction=percentage)
+    return _build(agg.percentile_disc, "percentile_disc", [col], where, fraction=percentage)
 
 
 def percentile_approx(
@@ -541,7 +541,7 @@ def nth_smallest(col: Name, n: int, *, where: Name | None = None) -> Aggregation
     >>> nth_smallest("bid", 3)
     nth_smallest('bid', n=3)
     """
-    return _made(agg.nth_smallest, "nth_smallest", [col], where, n=n)
+    return _build(agg.nth_smallest, "nth_smallest", [col], where, n=n)
 
 
 # ---- two columns
@@ -551,7 +551,7 @@ def corr(col1: Name, col2: Name, *, where: Name | None = None) -> Aggregation:
     >>> corr("x", "y")
     corr('x', 'y')
     """
-    return _made(agg.corr, "corr", [col1, col2], where)
+    return _build(agg.corr, "corr", [col1, col2], where)
 
 
 def covar_pop(col1: Name, col2: Name, *, where: Name | None = None) -> Aggregation:
@@ -560,7 +560,7 @@ def covar_pop(col1: Name, col2: Name, *, where: Name | None = None) -> Aggregati
     >>> covar_pop("x", "y")
     covar_pop('x', 'y')
     """
-    return _made(agg.covar_pop, "covar_pop", [col1, col2], where)
+    return _build(agg.covar_pop, "covar_pop", [col1, col2], where)
 
 
 def covar_samp(col1: Name, col2: Name, *, where: Name | None = None) -> Aggregation:
@@ -569,7 +569,7 @@ def covar_samp(col1: Name, col2: Name, *, where: Name | None = None) -> Aggregat
     >>> covar_samp("x", "y")
     covar_samp('x', 'y')
     """
-    return _made(agg.covar_samp, "covar_samp", [col1, col2], where)
+    return _build(agg.covar_samp, "covar_samp", [col1, col2], where)
 
 
 def regr_count(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
@@ -578,7 +578,7 @@ def regr_count(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
     >>> regr_count("y", "x")
     regr_count('y', 'x')
     """
-    return _made(agg.regr_count, "regr_count", [y, x], where)
+    return _build(agg.regr_count, "regr_count", [y, x], where)
 
 
 def regr_avgx(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
@@ -587,7 +587,7 @@ def regr_avgx(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
     >>> regr_avgx("y", "x")
     regr_avgx('y', 'x')
     """
-    return _made(agg.regr_avgx, "regr_avgx", [y, x], where)
+    return _build(agg.regr_avgx, "regr_avgx", [y, x], where)
 
 
 def regr_avgy(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
@@ -596,7 +596,7 @@ def regr_avgy(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
     >>> regr_avgy("y", "x")
     regr_avgy('y', 'x')
     """
-    return _made(agg.regr_avgy, "regr_avgy", [y, x], where)
+    return _build(agg.regr_avgy, "regr_avgy", [y, x], where)
 
 
 def regr_sxx(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
@@ -605,7 +605,7 @@ def regr_sxx(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
     >>> regr_sxx("y", "x")
     regr_sxx('y', 'x')
     """
-    return _made(agg.regr_sxx, "regr_sxx", [y, x], where)
+    return _build(agg.regr_sxx, "regr_sxx", [y, x], where)
 
 
 def regr_syy(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
@@ -614,7 +614,7 @@ def regr_syy(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
     >>> regr_syy("y", "x")
     regr_syy('y', 'x')
     """
-    return _made(agg.regr_syy, "regr_syy", [y, x], where)
+    return _build(agg.regr_syy, "regr_syy", [y, x], where)
 
 
 def regr_sxy(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
@@ -623,7 +623,7 @@ def regr_sxy(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
     >>> regr_sxy("y", "x")
     regr_sxy('y', 'x')
     """
-    return _made(agg.regr_sxy, "regr_sxy", [y, x], where)
+    return _build(agg.regr_sxy, "regr_sxy", [y, x], where)
 
 
 def regr_slope(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
@@ -632,7 +632,7 @@ def regr_slope(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
     >>> regr_slope("y", "x")
     regr_slope('y', 'x')
     """
-    return _made(agg.regr_slope, "regr_slope", [y, x], where)
+    return _build(agg.regr_slope, "regr_slope", [y, x], where)
 
 
 def regr_intercept(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
@@ -641,7 +641,7 @@ def regr_intercept(y: Name, x: Name, *, where: Name | None = None) -> Aggregatio
     >>> regr_intercept("y", "x")
     regr_intercept('y', 'x')
     """
-    return _made(agg.regr_intercept, "regr_intercept", [y, x], where)
+    return _build(agg.regr_intercept, "regr_intercept", [y, x], where)
 
 
 def regr_r2(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
@@ -650,7 +650,7 @@ def regr_r2(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
     >>> regr_r2("y", "x")
     regr_r2('y', 'x')
     """
-    return _made(agg.regr_r2, "regr_r2", [y, x], where)
+    return _build(agg.regr_r2, "regr_r2", [y, x], where)
 
 
 # ---- texts and sketches
@@ -660,7 +660,7 @@ def string_agg(col: Name, delimiter: str | None = None, *, where: Name | None = 
     >>> string_agg("word", ", ")
     string_agg('word', delimiter=', ')
     """
-    return _made(agg.string_agg, "string_agg", [col], where, delimiter="" if delimiter is None else delimiter)
+    return _build(agg.string_agg, "string_agg", [col], where, delimiter="" if delimiter is None else delimiter)
 
 
 listagg = string_agg
@@ -672,7 +672,7 @@ def bloom_filter(col: Name, bits: int = 1024, hashes: int = 4, *, where: Name | 
     >>> bloom_filter("user")
     bloom_filter('user', bits=1024, hashes=4)
     """
-    return _made(BloomFilter, "bloom_filter", [col], where, bits=bits, hashes=hashes)
+    return _build(BloomFilter, "bloom_filter", [col], where, bits=bits, hashes=hashes)
 
 
 def count_min_sketch(
@@ -684,7 +684,7 @@ def count_min_sketch(
     count_min_sketch('user', eps=0.1, confidence=0.9, seed=1)
     """
     seeded = {} if seed is None else {"seed": seed}
-    return _made(agg.count_min_sketch, "count_min_sketch", [col], where, eps=eps, confidence=confidence, **seeded)
+    return _build(agg.count_min_sketch, "count_min_sketch", [col], where, eps=eps, confidence=confidence, **seeded)
 
 
 def moment_sketch(col: Name, order: int = 10, *, where: Name | None = None) -> Aggregation:
@@ -693,4 +693,4 @@ def moment_sketch(col: Name, order: int = 10, *, where: Name | None = None) -> A
     >>> moment_sketch("x", 2)
     moment_sketch('x', order=2)
     """
-    return _made(MomentSketch, "moment_sketch", [col], where, order=order)
+    return _build(MomentSketch, "moment_sketch", [col], where, order=order)

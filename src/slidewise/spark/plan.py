@@ -10,11 +10,11 @@ from slidewise.aggregations.over import Over
 from slidewise.columns.sorting import OrderColumn
 from slidewise.columns.with_columns import expression, names, ordering
 from slidewise.errors import InvalidInput
+from slidewise.spark.column_names import unused_prefix
 from slidewise.spark.executor.halo import HaloSize, measure_halo
 from slidewise.spark.executor.task import Task
-from slidewise.spark.names import unused_prefix
 from slidewise.spark.schema import Schema, result_types
-from slidewise.spark.spark_operator import quoted, sql_of, verdict
+from slidewise.spark.spark_operator import quote, sql_of, verdict
 from slidewise.spark.window import SpecifiedOver
 
 
@@ -172,7 +172,7 @@ def column(name: str) -> Any:
     """A column by its exact name, whatever characters it has."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    return F.col(quoted(name))
+    return F.col(quote(name))
 
 
 def _sort_column(by: OrderColumn) -> Any:

@@ -104,7 +104,7 @@ def _reads_each_row_once(window: WindowDefinition) -> bool:
 
 
 # ---- as Spark SQL
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     """A column by its exact name."""
     return "`" + name.replace("`", "``") + "`"
 
@@ -113,16 +113,16 @@ def sql_of(over: Over, partition_by: Sequence[str], order_by: Sequence[OrderColu
     """An expression that `refusal` lets through, as Spark SQL."""
     aggregation, reach = over.aggregation, over.window.reach
     assert reach is not None
-    columns = [quoted(name) for name in aggregation.columns] or ["*"]
+    columns = [quote(name) for name in aggregation.columns] or ["*"]
     assert aggregation.spark_call is not None
     call = aggregation.spark_call.format(*columns, **aggregation.parameters)
     if aggregation.parameters.get("ignore_nulls"):
         call += " IGNORE NULLS"
     if aggregation.where is not None:
-        call += f" FILTER (WHERE {quoted(aggregation.where)})"
+        call += f" FILTER (WHERE {quote(aggregation.where)})"
     parts = []
     if partition_by:
-        parts.append("PARTITION BY " + ", ".join(map(quoted, partition_by)))
+        parts.append("PARTITION BY " + ", ".join(map(quote, partition_by)))
     if order_by:
         parts.append("ORDER BY " + ", ".join(map(_ordering, order_by)))
     elif _needs_order(reach):
@@ -137,7 +137,7 @@ def _needs_order(reach: Reach) -> bool:
 
 
 def _ordering(by: OrderColumn) -> str:
-    return f"{quoted(by.name)} {'DESC' if by.descending else 'ASC'} NULLS {'FIRST' if by.nulls_lead else 'LAST'}"
+    return f"{quote(by.name)} {'DESC' if by.descending else 'ASC'} NULLS {'FIRST' if by.nulls_lead else 'LAST'}"
 
 
 def _frame(reach: Reach) -> str:

@@ -55,7 +55,7 @@ class WindowSpec:
         >>> Window.partitionBy("country", "city").partition_by
         ('country', 'city')
         """
-        return replace(self, partition_by=tuple(column_name(c, "partitionBy") for c in _listed(cols)))
+        return replace(self, partition_by=tuple(column_name(c, "partitionBy") for c in _flatten(cols)))
 
     def orderBy(self, *cols: Any) -> WindowSpec:  # noqa: N802
         """The columns to order by: names, `F.desc("x")`, `F.asc_nulls_last("x")`, `F.col("x").desc()`.
@@ -64,7 +64,7 @@ class WindowSpec:
         >>> Window.orderBy("ts", F.desc("price")).order_by[1].descending
         True
         """
-        return replace(self, order_by=tuple(_order_column(c) for c in _listed(cols)))
+        return replace(self, order_by=tuple(_order_column(c) for c in _flatten(cols)))
 
     def rowsBetween(self, start: Any, end: Any) -> WindowSpec:  # noqa: N802
         """The frame in rows, from `start` to `end`: negative is preceding, 0 the current row.
@@ -223,7 +223,7 @@ def _order_column(value: Any) -> OrderColumn:
     return value if isinstance(value, OrderColumn) else OrderColumn(column_name(value, "orderBy"))
 
 
-def _listed(cols: tuple[Any, ...]) -> tuple[Any, ...]:
+def _flatten(cols: tuple[Any, ...]) -> tuple[Any, ...]:
     """The columns, which may come as one list."""
     if len(cols) == 1 and isinstance(cols[0], Iterable) and not isinstance(cols[0], str):
         refuse_pyspark(cols[0], "Window")

@@ -187,11 +187,11 @@ class _Model:
         return [value for time, value in self.rows if start <= time <= end]
 
 
-def recalculated(op: Aggregation, values: Iterable[Any]) -> Any:
+def recalculate_plainly(op: Aggregation, values: Iterable[Any]) -> Any:
     """The result over some values, from the aggregation's functions alone.
 
     >>> import slidewise as sw
-    >>> recalculated(sw.sum(), [1, None, 2]), recalculated(sw.sum(), [None])
+    >>> recalculate_plainly(sw.sum(), [1, None, 2]), recalculate_plainly(sw.sum(), [None])
     (3, None)
     """
     total: Any = None
@@ -368,7 +368,7 @@ def _apply(drive: _Drive, structure: Any, model: _Model, operation: tuple[Any, .
         structure.remove(arguments[0])
         model.remove(arguments[0])
     elif kind == "range":
-        expected = recalculated(drive.aggregation, model.between(*arguments))
+        expected = recalculate_plainly(drive.aggregation, model.between(*arguments))
         return _compare(structure.query(*arguments), expected, model.between(*arguments), operation)
     elif kind == "query":
         return _compare_query(drive, structure, model)
@@ -398,7 +398,7 @@ def _slide(drive: _Drive, structure: Any, model: _Model, value: Any, early: bool
 
 
 def _compare_query(drive: _Drive, structure: Any, model: _Model) -> str:
-    expected = recalculated(drive.aggregation, model.values)
+    expected = recalculate_plainly(drive.aggregation, model.values)
     return _compare(structure.query(), expected, model.values, ("query",))
 
 

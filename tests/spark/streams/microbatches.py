@@ -11,8 +11,8 @@ import pytest
 from hypothesis import strategies as st
 
 import slidewise as sw
-from slidewise.columns.aggregate import aggregated, slide_expressions
-from slidewise.columns.arranged import Data
+from slidewise.columns.aggregate import compute_slides, slide_expressions
+from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.sources import source
 from slidewise.columns.with_columns import names, ordering
@@ -60,9 +60,9 @@ def task_of(expressions, *, window=None, schema=SCHEMA, partition_by="k", order_
         reads += [over.aggregation.where] if over.aggregation.where is not None else []
     if window is not None:
         schema = pa.schema([schema.field(name) for name in dict.fromkeys(reads)])
-    empty = Data(source(schema.empty_table()), keys, order)
+    empty = ArrangedFrame(source(schema.empty_table()), keys, order)
     if window is not None:
-        made = aggregated(empty, expressions, 1)
+        made = compute_slides(empty, expressions, 1)
     else:
         made = Evaluation(empty, expressions.values(), 1).columns(expressions)
     kinds = tuple(made[name].type for name in expressions)

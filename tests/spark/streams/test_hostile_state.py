@@ -10,7 +10,7 @@ import pytest
 from slidewise.errors import StateError
 from slidewise.serialization import codec
 from slidewise.spark.streams import state_store
-from slidewise.spark.streams.tables import read_batch, read_stream
+from slidewise.spark.streams.arrow_tables import read_batch, read_stream
 from slidewise.spark.streams.wire import from_text
 
 SCHEMA = pa.schema([("t", pa.string()), ("x", pa.int64())])

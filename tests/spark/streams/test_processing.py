@@ -25,7 +25,7 @@ from microbatches import small_pieces as small_pieces
 from support.tiers import examples
 
 import slidewise as sw
-from slidewise.columns.arranged import Data
+from slidewise.columns.arranged import ArrangedFrame
 from slidewise.spark.streams.pipeline import Pipeline
 from slidewise.spark.streams.step_data import JoinedRows
 
@@ -230,7 +230,7 @@ def test_rows_of_a_step_do_not_wait_for_the_collector(task):
     try:
         for second in range(0, 40, 4):
             stream.push(pa.Table.from_pylist([row("ab"[n % 2], second + n) for n in range(4)], SCHEMA))
-        left = [each for each in gc.get_objects() if isinstance(each, Data | JoinedRows)]
+        left = [each for each in gc.get_objects() if isinstance(each, ArrangedFrame | JoinedRows)]
     finally:
         gc.enable()
     assert not left

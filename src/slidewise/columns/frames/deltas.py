@@ -44,7 +44,7 @@ def units(length: Any, kind: pa.DataType, name: str) -> Any:
     return float_step(length, kind, name) if pa.types.is_floating(kind) else step_in_units(length, kind, name)
 
 
-def measured(column: pa.Array, size: Any, name: str) -> tuple[np.ndarray, Any]:
+def measure_delta(column: pa.Array, size: Any, name: str) -> tuple[np.ndarray, Any]:
     """The column of a delta as numbers, and the size in their unit."""
     if column.null_count:
         raise InvalidInput(
@@ -67,15 +67,15 @@ def delta_frames(window: DeltaWindow, column: pa.Array, offsets: np.ndarray) -> 
     """The frame of every arranged row."""
     from slidewise.columns.frames import slide_kernels as kernels
 
-    values, size = measured(column, window.size, str(window.column))
+    values, size = measure_delta(column, window.size, str(window.column))
     start = np.zeros(len(values), np.int64)
     if kernels.within_delta(offsets, values, size, start):
         return Frames(start, np.arange(1, len(values) + 1))
     begin = np.repeat(offsets[:-1], np.diff(offsets))
-    return Held(begin, values, size, np.arange(len(values)))
+    return DeltaFrames(begin, values, size, np.arange(len(values)))
 
 
-class Held(Scattered):
+class DeltaFrames(Scattered):
     """The rows that a delta window holds after each row, where they need not be neighbours."""
 
     def __init__(self, begin: np.ndarray, values: np.ndarray, size: Any, kept: np.ndarray, ends: Any = None) -> None:
@@ -104,11 +104,11 @@ class Held(Scattered):
 
     def without(self, left_out: np.ndarray) -> Frames:
         kept = np.where(left_out, -1, np.cumsum(~left_out) - 1)
-        return Held(self._begin, self._values, self._size, kept, self._ends)
+        return DeltaFrames(self._begin, self._values, self._size, kept, self._ends)
 
     def take(self, rows: np.ndarray) -> Frames:
         rows = rows if self._ends is None else self._ends[rows]
-        return Held(self._begin, self._values, self._size, self._kept, rows)
+        return DeltaFrames(self._begin, self._values, self._size, self._kept, rows)
 
     def batches(self, most: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         counts = self._counts

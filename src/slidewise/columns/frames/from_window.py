@@ -173,7 +173,7 @@ def _range_bound(bound: Any, rows: Arranged, is_end: bool, is_open: bool) -> np.
         return np.repeat(rows.offsets[1:] if is_end else rows.offsets[:-1], np.diff(rows.offsets))
     null = _null_rows(rows)
     beyond = is_end != is_open  # the bound is the first row above the target, not the first one at it
-    out = _peers(rows)[1 if beyond else 0] if _stands(bound) else _searched(bound, rows, null, beyond)
+    out = _peers(rows)[1 if beyond else 0] if _stands(bound) else _search_bound(bound, rows, null, beyond)
     return out if null is None else np.where(null, _peers(rows)[1 if is_end else 0], out)
 
 
@@ -184,7 +184,7 @@ def _null_rows(rows: Arranged) -> np.ndarray | None:
     return rows.sortable[0] == (0 if rows.order[0].nulls_lead else 1)
 
 
-def _searched(bound: Any, rows: Arranged, null: np.ndarray | None, beyond: bool) -> np.ndarray:
+def _search_bound(bound: Any, rows: Arranged, null: np.ndarray | None, beyond: bool) -> np.ndarray:
     """The first row of the key at or beyond each row's own order plus the bound; null rows are not answered."""
     from slidewise.columns.frames import bounds_kernels as kernels
 
@@ -358,7 +358,7 @@ def _by_months(values: pa.Array, months: int, name: str) -> _Targets:
     zone = kind.tz if pa.types.is_timestamp(kind) else None
     before = _integers(values)
     local = before if zone is None else _integers(pc.local_timestamp(values))
-    moved, below, above = _moved_by_months(local, months, _DAY // (_unit(kind) or 1))
+    moved, below, above = _move_by_months(local, months, _DAY // (_unit(kind) or 1))
     if zone is None:
         return moved, below, above
     stamps = pa.array(moved, pa.timestamp(kind.unit))
@@ -370,7 +370,7 @@ def _by_months(values: pa.Array, months: int, name: str) -> _Targets:
     return moved - offset_after_months(local - before, first, second), below, above
 
 
-def _moved_by_months(local: np.ndarray, months: int, day: int) -> _Targets:
+def _move_by_months(local: np.ndarray, months: int, day: int) -> _Targets:
     """Local times, in units of which a day has so many, moved by months; the last two days of 64 bits are left out."""
     days, rest = np.divmod(local, day)
     month = days.astype("M8[D]").astype("M8[M]")

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from slidewise.columns import encoding
-from slidewise.columns.arranged import Data
+from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.frames.bounds import Frames
-from slidewise.columns.frames.deltas import axis, measured, units
+from slidewise.columns.frames.deltas import axis, measure_delta, units
 from slidewise.columns.sorting import plain
 from slidewise.errors import InvalidInput
 from slidewise.windows.definitions import DeltaWindow, PunctuationWindow, RowsWindow, TimeWindow, WindowDefinition
@@ -38,7 +38,7 @@ class Slides:
         return Slides(self.frames.take(np.flatnonzero(chosen)), offsets, labels, rows)
 
 
-def slides_of(window: WindowDefinition, data: Data, fires: np.ndarray | None = None) -> Slides:
+def slides_of(window: WindowDefinition, data: ArrangedFrame, fires: np.ndarray | None = None) -> Slides:
     """All slides of a window; `fires` says which rows trigger, where that is known already."""
     if isinstance(window, TimeWindow) and window.hopping:
         return _hopping(window, data)
@@ -49,14 +49,14 @@ def slides_of(window: WindowDefinition, data: Data, fires: np.ndarray | None = N
 
 
 # ---- slides by rows: the frame of the row that triggers
-def _triggers(every: WindowDefinition | None, data: Data) -> np.ndarray:
+def _triggers(every: WindowDefinition | None, data: ArrangedFrame) -> np.ndarray:
     """Which arranged rows trigger."""
     if isinstance(every, RowsWindow):
         return data.places % every.n == every.n - 1
     if isinstance(every, DeltaWindow):
         from slidewise.columns.frames import slide_kernels as kernels
 
-        values, size = measured(data.arranged(data.delta_column(every)), every.size, str(every.column))
+        values, size = measure_delta(data.arranged(data.delta_column(every)), every.size, str(every.column))
         fires = np.zeros(len(values), bool)
         kernels.every_delta(data.offsets, values, size, fires)
         return fires
@@ -64,7 +64,7 @@ def _triggers(every: WindowDefinition | None, data: Data) -> np.ndarray:
     return data.marks(every)
 
 
-def _at_rows(window: WindowDefinition, data: Data, fires: np.ndarray) -> Slides:
+def _at_rows(window: WindowDefinition, data: ArrangedFrame, fires: np.ndarray) -> Slides:
     due = data.due(window)
     rows = np.flatnonzero(fires if due is None else fires & due)
     everywhere = np.ones(len(rows), bool)
@@ -75,7 +75,7 @@ def _at_rows(window: WindowDefinition, data: Data, fires: np.ndarray) -> Slides:
 
 
 # ---- slides by time
-def _at_boundaries(window: WindowDefinition, every: TimeWindow, data: Data) -> Slides:
+def _at_boundaries(window: WindowDefinition, every: TimeWindow, data: ArrangedFrame) -> Slides:
     """At every boundary with rows since the one before: the frame of the last row before it."""
     from slidewise.columns.frames import slide_kernels as kernels
 
@@ -90,11 +90,11 @@ def _at_boundaries(window: WindowDefinition, every: TimeWindow, data: Data) -> S
         fires &= ~clock.null
     due = data.due(window)
     rows = np.flatnonzero(fires if due is None else fires & due)
-    labels = {"window_end": clock.written(clock.grid.at(step[rows]))}
+    labels = {"window_end": clock.write_times(clock.grid.at(step[rows]))}
     return Slides(data.frames(window).take(rows), np.searchsorted(rows, data.offsets), labels, rows)
 
 
-def _hopping(window: TimeWindow, data: Data) -> Slides:
+def _hopping(window: TimeWindow, data: ArrangedFrame) -> Slides:
     """Spark's windows: [start, end), starts on multiples of every, moved by offset; those that have rows."""
     from slidewise.columns.frames import slide_kernels as kernels
 
@@ -108,14 +108,14 @@ def _hopping(window: TimeWindow, data: Data) -> Slides:
     number, start, end = (np.empty(int(offsets[-1]), np.int64) for _ in range(3))
     kernels.fill_windows(*grid, offsets, number, start, end)
     opens = clock.grid.at(number)
-    labels = {"window_start": clock.written(opens), "window_end": clock.written(opens + size)}
+    labels = {"window_start": clock.write_times(opens), "window_end": clock.write_times(opens + size)}
     return Slides(Frames(start, end), offsets, labels)
 
 
 class _Clock:
     """The order column as times; rows without a time are outside of low[k] to high[k] - 1, and in no window."""
 
-    def __init__(self, data: Data, every: TimeWindow, window: WindowDefinition) -> None:
+    def __init__(self, data: ArrangedFrame, every: TimeWindow, window: WindowDefinition) -> None:
         if len(data.order_by) != 1 or data.order_by[0].descending:
             raise InvalidInput(
                 f"aggregate: {window!r} slides by time: order_by names the one column of times, ascending, "
@@ -160,7 +160,7 @@ class _Clock:
         """A length in the unit of the times."""
         return units(length, self.kind, self.name)
 
-    def written(self, times: np.ndarray) -> pa.Array:
+    def write_times(self, times: np.ndarray) -> pa.Array:
         """Times as the order column has them; integers as 64 bits, since a boundary may lie beyond its type."""
         valid = np.ones(len(times), bool)
         if pa.types.is_decimal(self.kind):

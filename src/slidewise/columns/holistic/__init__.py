@@ -36,9 +36,9 @@ def quantile_rows(values: np.ndarray, n: int, fraction: float, method: str = "co
     >>> quantile_rows(np.array([5.0, 1.0, 4.0, 2.0]), 3, 0.5)[0]
     array([5., 3., 4., 2.])
     """
-    values, n = _checked(values), min(_size(n), len(values))
+    values, n = _require_numbers(values), min(_size(n), len(values))
     code = _method(method, fraction)
-    if n == len(values) or _uncompiled():
+    if n == len(values) or _is_uncompiled():
         return quantile(values, *_trailing(len(values), n), fraction, method)
     from slidewise.columns.holistic.quantile_position import position
     from slidewise.columns.holistic.quantile_sliding import chunk_rows, sliding_quantile
@@ -69,9 +69,9 @@ def quantile(
     >>> quantile(np.array([5, 1, 4, 2]), np.array([0, 2, 1]), np.array([4, 2, 4]), 0.5, "discrete")
     (array([2, 0, 2]), array([ True, False,  True]))
     """
-    values, start, end = _checked(values), *_bounds(start, end, len(values))
+    values, start, end = _require_numbers(values), *_bounds(start, end, len(values))
     code = _method(method, fraction)
-    if _uncompiled():
+    if _is_uncompiled():
         return interpreted.quantile(values, start, end, fraction, method)
     from slidewise.columns.holistic.chunks import FEWEST
     from slidewise.columns.holistic.quantile_monotone import monotone_quantile
@@ -106,8 +106,8 @@ def count_distinct_rows(values: np.ndarray, n: int) -> Result:
     >>> count_distinct_rows(np.array([3, 4, 3, 2, 7, 2]), 4)[0]
     array([1, 2, 2, 3, 4, 3])
     """
-    values, n = _checked(values), _size(n)
-    if _uncompiled():
+    values, n = _require_numbers(values), _size(n)
+    if _is_uncompiled():
         return count_distinct(values, *_trailing(len(values), n))
     from slidewise.columns.holistic.distinct_count import sliding_distinct
 
@@ -124,8 +124,8 @@ def count_distinct(values: np.ndarray, start: np.ndarray, end: np.ndarray) -> Re
     >>> count_distinct(np.array([0.0, -0.0, np.nan, np.nan]), np.array([0, 1, 2]), np.array([4, 2, 2]))[0]
     array([2, 1, 0])
     """
-    values, start, end = _checked(values), *_bounds(start, end, len(values))
-    if _uncompiled():
+    values, start, end = _require_numbers(values), *_bounds(start, end, len(values))
+    if _is_uncompiled():
         return interpreted.count_distinct(values, start, end)
     from slidewise.columns.holistic.distinct_count import any_distinct, monotone_distinct
 
@@ -146,8 +146,8 @@ def mode_rows(values: np.ndarray, n: int) -> Result:
     >>> mode_rows(np.array([3, 1, 1, 3, 2]), 3)[0]
     array([3, 1, 1, 1, 1])
     """
-    values, n = _checked(values), _size(n)
-    if _uncompiled():
+    values, n = _require_numbers(values), _size(n)
+    if _is_uncompiled():
         return mode(values, *_trailing(len(values), n))
     from slidewise.columns.holistic.mode_sliding import dense_mode, ranked_mode_of_rows
     from slidewise.columns.holistic.quantile_sliding import chunk_rows
@@ -171,8 +171,8 @@ def mode(values: np.ndarray, start: np.ndarray, end: np.ndarray) -> Result:
     >>> mode(np.array([3, 1, 1, 3, 2]), np.array([0, 3, 0]), np.array([4, 3, 1]))
     (array([1, 0, 3]), array([ True, False,  True]))
     """
-    values, start, end = _checked(values), *_bounds(start, end, len(values))
-    if _uncompiled():
+    values, start, end = _require_numbers(values), *_bounds(start, end, len(values))
+    if _is_uncompiled():
         return interpreted.mode(values, start, end)
     from slidewise.columns.holistic.mode_sliding import dense_mode, ranked_mode_of_frames
 
@@ -224,7 +224,7 @@ def _over(start: np.ndarray, end: np.ndarray, slide: Slide, jump: Jump, out: np.
         if size > 16 * block or not arrange(a, b, lowest, size, order[:n], starts[:n], ends[:n]):
             jump(start[i:], end[i:], longest, out[i:])  # all that is left: it may prepare all rows, once
             return
-        slide(_fixed(starts[:n]), _fixed(ends[:n]), found[:n])
+        slide(_as_read_only(starts[:n]), _as_read_only(ends[:n]), found[:n])
         out[i : i + n][order[:n]] = found[:n]
 
 
@@ -248,25 +248,25 @@ def _codes(values: np.ndarray) -> tuple[np.ndarray, int, int]:
 
     dense = _dense(values, max(_FEW, 2 * len(values)))
     if dense:
-        return _fixed(values), *dense
+        return _as_read_only(values), *dense
     codes = np.empty(len(values), np.int64)
-    return _fixed(codes), 0, codes_of(*_words(values), codes)
+    return _as_read_only(codes), 0, codes_of(*_words(values), codes)
 
 
 # ---- input
 def _words(values: np.ndarray) -> tuple[np.ndarray, bool]:
     """The values' words, and whether they are floats."""
-    return _fixed(values.view(np.int64)), values.dtype == np.float64
+    return _as_read_only(values.view(np.int64)), values.dtype == np.float64
 
 
-def _fixed(array: np.ndarray) -> np.ndarray:
+def _as_read_only(array: np.ndarray) -> np.ndarray:
     """A view that cannot be written to, as Arrow's arrays cannot: numba would compile a kernel for either kind."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
-def _uncompiled() -> bool:
+def _is_uncompiled() -> bool:
     from numba import config
 
     return bool(config.DISABLE_JIT)
@@ -275,10 +275,10 @@ def _uncompiled() -> bool:
 def _trailing(rows: int, n: int) -> tuple[np.ndarray, np.ndarray]:
     """The bounds of every row and the n - 1 rows before it."""
     end = np.arange(1, rows + 1)
-    return _fixed(np.maximum(end - n, 0)), _fixed(end)
+    return _as_read_only(np.maximum(end - n, 0)), _as_read_only(end)
 
 
-def _checked(values: np.ndarray) -> np.ndarray:
+def _require_numbers(values: np.ndarray) -> np.ndarray:
     if values.dtype not in (np.dtype(np.float64), np.dtype(np.int64)):
         raise InvalidInput(f"these kernels take float64 or int64 values, got {values.dtype}: encode them first")
     if len(values) >= 2**31:
@@ -296,7 +296,7 @@ def _bounds(start: np.ndarray, end: np.ndarray, rows: int) -> tuple[np.ndarray, 
             raise InvalidInput(
                 f"frames: bounds lie between 0 and the {rows} rows, got {bounds.min()} to {bounds.max()}"
             )
-    return _fixed(start), _fixed(end)
+    return _as_read_only(start), _as_read_only(end)
 
 
 def _size(n: int) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from slidewise.events.engines.base import Engine
+from slidewise.events.engines.engine import Engine
 from slidewise.events.partials import SliceHolder
 from slidewise.events.row_reader import Row
 from slidewise.events.watermark import Deadline, Mark

@@ -16,7 +16,7 @@ from slidewise.events.watermark import Deadline, Mark
 from slidewise.windows.definitions import RowsWindow
 
 if TYPE_CHECKING:
-    from slidewise.events.engines.retained import Kept
+    from slidewise.events.engines.retained import Retained
     from slidewise.events.plan import Plan
 
 Where = tuple[Any, dict[str, Any]]
@@ -38,17 +38,17 @@ class RowSlots:
         self.pending: list[Row] = []
         self.early: list[Row] = []
 
-    def arrive(self, kept: Kept, row: Row) -> None:
+    def arrive(self, kept: Retained, row: Row) -> None:
         if self.slide.fires(row):
             insort(self.pending, row, key=_place)
 
-    def arrive_late(self, kept: Kept, row: Row, mark: Mark) -> None:
+    def arrive_late(self, kept: Retained, row: Row, mark: Mark) -> None:
         # A row more stands before each of these: the last of them may have enough now.
         self.pending = sorted([*self.early, *self.pending], key=_place)
         self.early = []
         self.arrive(kept, row)
 
-    def due(self, kept: Kept, mark: Mark) -> list[Row]:
+    def due(self, kept: Retained, mark: Mark) -> list[Row]:
         done, ready = 0, []
         for row in self.pending:
             if self.least > 1 and kept.base + kept.index(row) + 1 < self.least:
@@ -61,32 +61,32 @@ class RowSlots:
         del self.pending[:done]
         return ready
 
-    def touched(self, kept: Kept, row: Row, index: int) -> list[Row]:
+    def touched(self, kept: Retained, row: Row, index: int) -> list[Row]:
         return [kept.rows[k] for k in kept.neighbours(row, index) if kept.rows[k].revision >= 0]
 
-    def row(self, kept: Kept, slot: Row) -> Row:
+    def row(self, kept: Retained, slot: Row) -> Row:
         return slot
 
-    def complete(self, kept: Kept, slot: Row, mark: Mark) -> bool:
+    def complete(self, kept: Retained, slot: Row, mark: Mark) -> bool:
         return True
 
-    def stretches(self, kept: Kept, slot: Row) -> list[tuple[int, int]]:
+    def stretches(self, kept: Retained, slot: Row) -> list[tuple[int, int]]:
         return kept.stretches(slot)
 
-    def where(self, kept: Kept, slot: Row) -> Where:
+    def where(self, kept: Retained, slot: Row) -> Where:
         return slot.time, {"time": slot.stamp, "row": slot.number}
 
     def count(self, slot: Row) -> int:
         slot.revision += 1
         return slot.revision
 
-    def deadline(self, kept: Kept) -> Deadline | None:
+    def deadline(self, kept: Retained) -> Deadline | None:
         return kept.completed_at(self.pending[0]) if self.pending else None
 
-    def oldest(self, kept: Kept) -> Row | None:
+    def oldest(self, kept: Retained) -> Row | None:
         return self.pending[0] if self.pending else None
 
-    def forget(self, kept: Kept) -> None:
+    def forget(self, kept: Retained) -> None:
         first = kept.rows[0].place if kept.rows else None
         self.early = [row for row in self.early if first is not None and row.place >= first]
 
@@ -99,11 +99,11 @@ class NumberedSlots:
     def __init__(self) -> None:
         self.revisions: dict[int, int] = {}
 
-    def row(self, kept: Kept, slot: int) -> Row:
+    def row(self, kept: Retained, slot: int) -> Row:
         """The row whose frame the result is over."""
         raise NotImplementedError
 
-    def complete(self, kept: Kept, slot: int, mark: Mark) -> bool:
+    def complete(self, kept: Retained, slot: int, mark: Mark) -> bool:
         return kept.complete(self.row(kept, slot), mark)
 
     def count(self, slot: int) -> int:
@@ -126,19 +126,19 @@ class CountSlots(NumberedSlots):
         self.least = plan.least
         self.next = -(-plan.least // k)
 
-    def _index(self, kept: Kept, slot: int) -> int:
+    def _index(self, kept: Retained, slot: int) -> int:
         return slot * self.k - 1 - kept.base
 
-    def row(self, kept: Kept, slot: int) -> Row:
+    def row(self, kept: Retained, slot: int) -> Row:
         return kept.rows[self._index(kept, slot)]
 
-    def arrive(self, kept: Kept, row: Row) -> None:
+    def arrive(self, kept: Retained, row: Row) -> None:
         return
 
-    def arrive_late(self, kept: Kept, row: Row, mark: Mark) -> None:
+    def arrive_late(self, kept: Retained, row: Row, mark: Mark) -> None:
         return
 
-    def due(self, kept: Kept, mark: Mark) -> list[int]:
+    def due(self, kept: Retained, mark: Mark) -> list[int]:
         ready: list[int] = []
         while self._index(kept, self.next) < len(kept.rows):
             if not kept.complete(self.row(kept, self.next), mark):
@@ -147,27 +147,27 @@ class CountSlots(NumberedSlots):
             self.next += 1
         return ready
 
-    def touched(self, kept: Kept, row: Row, index: int) -> list[int]:
+    def touched(self, kept: Retained, row: Row, index: int) -> list[int]:
         # Every later result is at another row now.
         first = min(kept.neighbours(row, index), default=index)
         return [j for j in self.revisions if self._index(kept, j) >= min(first, index)]
 
-    def stretches(self, kept: Kept, slot: int) -> list[tuple[int, int]]:
+    def stretches(self, kept: Retained, slot: int) -> list[tuple[int, int]]:
         return kept.stretches(self.row(kept, slot))
 
-    def where(self, kept: Kept, slot: int) -> Where:
+    def where(self, kept: Retained, slot: int) -> Where:
         row = self.row(kept, slot)
         return row.time, {"time": row.stamp, "row": slot * self.k}
 
-    def deadline(self, kept: Kept) -> Deadline | None:
+    def deadline(self, kept: Retained) -> Deadline | None:
         row = self.oldest(kept)
         return None if row is None else kept.completed_at(row)
 
-    def oldest(self, kept: Kept) -> Row | None:
+    def oldest(self, kept: Retained) -> Row | None:
         index = self._index(kept, self.next)
         return kept.rows[index] if index < len(kept.rows) else None
 
-    def forget(self, kept: Kept) -> None:
+    def forget(self, kept: Retained) -> None:
         self._forget([j for j in self.revisions if self._index(kept, j) < 0])
 
 
@@ -183,24 +183,24 @@ class BoundarySlots(NumberedSlots):
         self.open: list[int] = []
         self.early: list[int] = []
 
-    def arrive(self, kept: Kept, row: Row) -> None:
+    def arrive(self, kept: Retained, row: Row) -> None:
         step = kept.plan.grid.step(row.time)
         index = bisect_left(self.open, step)
         if step not in self.revisions and (index == len(self.open) or self.open[index] != step):
             self.open.insert(index, step)
 
-    def arrive_late(self, kept: Kept, row: Row, mark: Mark) -> None:
+    def arrive_late(self, kept: Retained, row: Row, mark: Mark) -> None:
         self.open = sorted([*self.early, *self.open])
         self.early = []
         self.arrive(kept, row)
 
-    def _index(self, kept: Kept, slot: int) -> int:
+    def _index(self, kept: Retained, slot: int) -> int:
         return bisect_left(kept.times, kept.plan.grid.at(slot + 1)) - 1
 
-    def row(self, kept: Kept, slot: int) -> Row:
+    def row(self, kept: Retained, slot: int) -> Row:
         return kept.rows[self._index(kept, slot)]
 
-    def due(self, kept: Kept, mark: Mark) -> list[int]:
+    def due(self, kept: Retained, mark: Mark) -> list[int]:
         ready: list[int] = []
         while self.open and mark.reached(kept.plan.grid.at(self.open[0] + 1)):
             row = self.row(kept, self.open[0])
@@ -210,26 +210,26 @@ class BoundarySlots(NumberedSlots):
             (ready if enough else self.early).append(self.open.pop(0))
         return ready
 
-    def touched(self, kept: Kept, row: Row, index: int) -> list[int]:
+    def touched(self, kept: Retained, row: Row, index: int) -> list[int]:
         return sorted(self.revisions)  # one of a forgotten row is not among them, see forget()
 
-    def stretches(self, kept: Kept, slot: int) -> list[tuple[int, int]]:
+    def stretches(self, kept: Retained, slot: int) -> list[tuple[int, int]]:
         return kept.stretches(self.row(kept, slot))
 
-    def where(self, kept: Kept, slot: int) -> Where:
+    def where(self, kept: Retained, slot: int) -> Where:
         boundary = kept.plan.grid.at(slot + 1)
         return boundary, {"time": kept.plan.clock.write(boundary)}
 
-    def deadline(self, kept: Kept) -> Deadline | None:
+    def deadline(self, kept: Retained) -> Deadline | None:
         row = self.oldest(kept)
         if row is None:
             return None
         return max((kept.plan.grid.at(self.open[0] + 1), False), kept.completed_at(row))
 
-    def oldest(self, kept: Kept) -> Row | None:
+    def oldest(self, kept: Retained) -> Row | None:
         return self.row(kept, self.open[0]) if self.open else None
 
-    def forget(self, kept: Kept) -> None:
+    def forget(self, kept: Retained) -> None:
         self._forget([s for s in self.revisions if self._index(kept, s) < 0])
 
 
@@ -244,21 +244,21 @@ class HoppingSlots(NumberedSlots):
         self.next: int | None = None
         self.extra: list[int] = []
 
-    def _windows(self, kept: Kept, time: Any) -> range:
+    def _windows(self, kept: Retained, time: Any) -> range:
         """The windows that a row belongs to."""
         grid = kept.plan.grid
         return range(grid.first_window(time), grid.step(time) + 1)
 
-    def arrive(self, kept: Kept, row: Row) -> None:
+    def arrive(self, kept: Retained, row: Row) -> None:
         if self.next is None:
             self.next = self._windows(kept, row.time).start
 
-    def arrive_late(self, kept: Kept, row: Row, mark: Mark) -> None:
+    def arrive_late(self, kept: Retained, row: Row, mark: Mark) -> None:
         self.arrive(kept, row)
         assert self.next is not None
         self.extra = [k for k in self._windows(kept, row.time) if k < self.next and k not in self.revisions]
 
-    def due(self, kept: Kept, mark: Mark) -> list[int]:
+    def due(self, kept: Retained, mark: Mark) -> list[int]:
         ready, self.extra = self.extra, []
         while self.next is not None and mark.reached(kept.plan.grid.end_of(self.next)):
             lo, hi = self._bounds(kept, self.next)
@@ -271,34 +271,34 @@ class HoppingSlots(NumberedSlots):
                 break
         return ready
 
-    def _bounds(self, kept: Kept, slot: int) -> tuple[int, int]:
+    def _bounds(self, kept: Retained, slot: int) -> tuple[int, int]:
         start = kept.plan.grid.at(slot)
         return bisect_left(kept.times, start), bisect_left(kept.times, kept.plan.grid.end_of(slot))
 
-    def complete(self, kept: Kept, slot: int, mark: Mark) -> bool:
+    def complete(self, kept: Retained, slot: int, mark: Mark) -> bool:
         return True
 
-    def touched(self, kept: Kept, row: Row, index: int) -> list[int]:
+    def touched(self, kept: Retained, row: Row, index: int) -> list[int]:
         return [k for k in self._windows(kept, row.time) if k in self.revisions]
 
-    def stretches(self, kept: Kept, slot: int) -> list[tuple[int, int]]:
+    def stretches(self, kept: Retained, slot: int) -> list[tuple[int, int]]:
         lo, hi = self._bounds(kept, slot)
         return [(lo, hi)] if lo < hi else []
 
-    def where(self, kept: Kept, slot: int) -> Where:
+    def where(self, kept: Retained, slot: int) -> Where:
         end = kept.plan.grid.end_of(slot)
         start, stop = kept.plan.clock.write(kept.plan.grid.at(slot)), kept.plan.clock.write(end)
         return end, {"time": stop, "start": start, "end": stop}
 
-    def deadline(self, kept: Kept) -> Deadline | None:
+    def deadline(self, kept: Retained) -> Deadline | None:
         if self.next is None or not kept.times or kept.times[-1] < kept.plan.grid.at(self.next):
             return None
         return (kept.plan.grid.end_of(self.next), False)
 
-    def oldest(self, kept: Kept) -> Row | None:
+    def oldest(self, kept: Retained) -> Row | None:
         return None  # windows that are not due yet end after the watermark, and rows are kept that far
 
-    def forget(self, kept: Kept) -> None:
+    def forget(self, kept: Retained) -> None:
         first = kept.times[0] if kept.times else None
         self._forget([k for k in self.revisions if first is not None and kept.plan.grid.end_of(k) <= first])
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Any
 
-from slidewise.events.engines.base import Engine
+from slidewise.events.engines.engine import Engine
 from slidewise.events.engines.result_slots import slots_for
 from slidewise.events.partials import RangeHolder
 from slidewise.events.row_reader import Row
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FEWEST = 64
 
 
-class Kept(Engine):
+class Retained(Engine):
     """The rows of one key, in the order of time; those of equal time in the order of arrival."""
 
     __slots__ = ("again", "base", "groups", "holder", "key", "look_at", "plan", "rows", "seen", "slots", "times")

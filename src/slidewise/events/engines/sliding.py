@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from slidewise.events.engines.base import Engine
+from slidewise.events.engines.engine import Engine
 from slidewise.events.partials import RowHolder, RunningHolder
 from slidewise.events.row_reader import Row
 from slidewise.events.triggers import row_slide

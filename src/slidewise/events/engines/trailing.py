@@ -7,7 +7,7 @@ from collections import deque
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
-from slidewise.events.engines.base import Engine
+from slidewise.events.engines.engine import Engine
 from slidewise.events.partials import RowHolder, RunningHolder
 from slidewise.events.row_reader import Row
 from slidewise.events.triggers import row_slide

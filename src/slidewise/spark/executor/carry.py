@@ -104,7 +104,7 @@ class RunningEvaluation(Evaluation):
         first = self._first(view) if goes_on else int(view.offsets[-2])
         return _Scan(over.aggregation, view, self.gone).fold(first, _before(view, last), before)
 
-    def picked(self, over: Over, last: int) -> int | None:
+    def pick_row(self, over: Over, last: int) -> int | None:
         """The row of the last key that the aggregation picks of those before row `last`; None: of none."""
         aggregation = over.aggregation
         view = self.data.view(aggregation)
@@ -150,7 +150,7 @@ class _Scan:
             arguments = (self.columns, self.view.offsets, first, frames, end, carried, has, out, valid)
             if self._call(scan.run, arguments):
                 return out, valid
-        return self._interpreted(end, frames, first, before)
+        return self._run_interpreted(end, frames, first, before)
 
     def fold(self, first: int, last: int, before: Carried) -> Carried:
         """What is carried, with rows first to last - 1 added."""
@@ -162,7 +162,7 @@ class _Scan:
                 return Carried(carried)
         total = before.partial
         for row in self._rows(first, last):
-            total = self._added(total, row)
+            total = self._add(total, row)
         return Carried(total)
 
     def _partial_in(self, before: Carried) -> tuple[np.ndarray, bool]:
@@ -177,7 +177,7 @@ class _Scan:
         return function is not None
 
     # ---- interpreted
-    def _interpreted(
+    def _run_interpreted(
         self, end: np.ndarray, frames: np.ndarray, first: int, before: Carried
     ) -> tuple[np.ndarray, np.ndarray]:
         results: list[Any] = [None] * len(end)
@@ -185,7 +185,7 @@ class _Scan:
             at, total = (first, before.partial) if k == 0 and before.partial is not None else (begin, None)
             for i in range(int(frames[k]), int(frames[k + 1])):
                 for row in self._rows(at, int(end[i])):
-                    total = self._added(total, row)
+                    total = self._add(total, row)
                 at = max(at, int(end[i]))
                 if total is not None and self.aggregation.defined(total):
                     results[i] = self.aggregation.lower(total)
@@ -197,7 +197,7 @@ class _Scan:
     def _rows(self, first: int, last: int) -> Iterable[tuple[Any, ...]]:
         return zip(*(c[first:last].tolist() for c in self.columns), strict=True)
 
-    def _added(self, total: Any, row: tuple[Any, ...]) -> Any:
+    def _add(self, total: Any, row: tuple[Any, ...]) -> Any:
         lifted = self.aggregation.lift(*row)
         return lifted if total is None else self.aggregation.combine(total, lifted)
 

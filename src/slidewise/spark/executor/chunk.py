@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slidewise.columns.arranged import Data
+from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.encoding import words
 from slidewise.columns.frames.bounds import Frames
 from slidewise.columns.frames.from_window import Arranged
@@ -19,7 +19,7 @@ from slidewise.columns.sources import source
 from slidewise.windows.definitions import WindowDefinition
 
 
-class Chunk(Data):
+class Chunk(ArrangedFrame):
     """The rows of a chunk, which need no arranging."""
 
     def __init__(

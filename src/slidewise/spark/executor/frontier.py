@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from slidewise.columns.frames.bounds import Frames
-from slidewise.columns.frames.deltas import measured
+from slidewise.columns.frames.deltas import measure_delta
 from slidewise.spark.executor.chunk import Chunk
 from slidewise.windows.definitions import (
     DeltaWindow,
@@ -106,7 +106,7 @@ def _delta(window: DeltaWindow, data: Chunk, begin: int) -> Callable[[int], int]
         """The first row that is still held once `row` has entered: none later is more than the size above it."""
         name = data.delta_column(window)
         held = data.arranged(name)[begin:]
-        values, size = measured(held, window.size, name)
+        values, size = measure_delta(held, window.size, name)
         values = values[: row - begin + 1]
         highest = np.maximum.accumulate(values[::-1])[::-1]
         return begin + int(np.argmax(highest - values <= size))

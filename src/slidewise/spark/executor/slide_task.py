@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slidewise.columns.aggregate import slide_labels
-from slidewise.columns.frames.deltas import measured
+from slidewise.columns.frames.deltas import measure_delta
 from slidewise.columns.frames.slides import Slides, slides_of
 from slidewise.spark.executor.carry import RunningEvaluation
 from slidewise.spark.executor.chunk import Chunk
@@ -65,7 +65,7 @@ class SlidesWorker(Worker):
             yield tuple(column[first : first + self._chunk_rows] for column in batch)
 
     # ---- one chunk
-    def _computed(self, table: pa.Table, chunk: Chunk, tail: Tail) -> Iterator[pa.StructArray]:
+    def _compute(self, table: pa.Table, chunk: Chunk, tail: Tail) -> Iterator[pa.StructArray]:
         if self.window.hopping:
             slides, final = self._hopping(chunk)
         else:
@@ -84,7 +84,7 @@ class SlidesWorker(Worker):
         """The slides that rows from `first` on trigger, and the first row of which it is not known."""
         window, count = self.window, len(chunk.source)
         by_delta = isinstance(window.every, DeltaWindow)
-        fires = self._passed(chunk, first) if by_delta else None
+        fires = self._find_triggers(chunk, first) if by_delta else None
         slides = slides_of(window, chunk, fires)
         final = count if chunk.ends else chunk.seen[window].final
         if isinstance(window.every, TimeWindow) and not chunk.ends:
@@ -94,7 +94,7 @@ class SlidesWorker(Worker):
         assert slides.rows is not None
         return slides.those((slides.rows >= first) & (slides.rows < final)), final
 
-    def _passed(self, chunk: Chunk, first: int) -> np.ndarray:
+    def _find_triggers(self, chunk: Chunk, first: int) -> np.ndarray:
         """Which rows from `first` on are a delta above the last that was."""
         from slidewise.columns.frames.slide_kernels import every_delta
 
@@ -102,7 +102,7 @@ class SlidesWorker(Worker):
         assert isinstance(every, DeltaWindow)
         column = chunk.arranged(chunk.delta_column(every))[first:]
         before = column[:0] if self._trigger is None else self._trigger
-        values, size = measured(pa.concat_arrays([before, column]), every.size, str(every.column))
+        values, size = measure_delta(pa.concat_arrays([before, column]), every.size, str(every.column))
         offsets = np.concatenate(([0], chunk.offsets[1:] - first + len(before)))
         fires = np.zeros(len(values), bool)
         every_delta(offsets, values, size, fires)

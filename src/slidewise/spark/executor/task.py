@@ -99,7 +99,7 @@ class Worker:
                 self._halo.see(batch)
             pending.append(batch)
             rows, size = rows + len(batch), size + batch.nbytes
-            if self._enough(rows, size) and self._ended(pending):
+            if self._enough(rows, size) and self._has_ended_key(pending):
                 yield from self._advance(pa.concat_tables([self._tail.table, *pending]), ends=False)
                 pending, rows, size = [], 0, 0
         yield from self._advance(pa.concat_tables([self._tail.table, *pending]), ends=True)
@@ -109,7 +109,7 @@ class Worker:
         tails = 0 if self._whole_keys else TAILS
         return (rows >= self._chunk_rows or size >= CHUNK_BYTES) and rows >= tails * len(self._tail.table)
 
-    def _ended(self, pending: list[pa.Table]) -> bool:
+    def _has_ended_key(self, pending: list[pa.Table]) -> bool:
         """Where whole keys are needed: whether at least one has ended."""
         if not self._whole_keys:
             return True
@@ -132,9 +132,9 @@ class Worker:
             table, offsets, ends = table[:begin], offsets[:-1], True
         task = self.task
         chunk = Chunk(table, list(task.partition_by), list(task.order_by), offsets, tail.before, ends)
-        yield from self._computed(table, chunk, tail)
+        yield from self._compute(table, chunk, tail)
 
-    def _computed(self, table: pa.Table, chunk: Chunk, tail: Tail) -> Iterator[pa.StructArray]:
+    def _compute(self, table: pa.Table, chunk: Chunk, tail: Tail) -> Iterator[pa.StructArray]:
         """The results of a chunk, which begins with a tail."""
         task = self.task
         evaluation = RunningEvaluation(chunk, task.expressions, tail.kept, self._carried, tail.before + len(table))
@@ -158,7 +158,7 @@ class Worker:
         begin = int(chunk.offsets[-2])
         # One row stays in any case: it tells whether the next row is of the same key.
         first = max(begin, min(final, len(table) - 1, *(window.reach(final) for window in known)))
-        picked = {evaluation.picked(over, first) for over in self._picking} - {None}
+        picked = {evaluation.pick_row(over, first) for over in self._picking} - {None}
         rows = np.array(sorted(picked), np.int64)  # type: ignore[type-var]
         self._carried = {over: evaluation.carry(over, first) for over in self._folding}
         before = first - begin + (chunk.before if begin == 0 else 0)

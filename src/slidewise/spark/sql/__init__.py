@@ -40,8 +40,8 @@ def sql(spark: Any, query: str, args: dict[str, Any] | list[Any] | None = None, 
 
     from pyspark.errors import AnalysisException
 
-    from slidewise.spark.sql.query_text import Source, Span
-    from slidewise.spark.sql.rewrite import analysed, quiet, refusal, rewritten
+    from slidewise.spark.sql.query_text import QueryText, Span
+    from slidewise.spark.sql.rewrite import analyse, quiet, refusal, rewrite_query
     from slidewise.spark.with_columns import with_columns
 
     def run(text: str, frames: dict[str, Any]) -> Any:
@@ -52,12 +52,12 @@ def sql(spark: Any, query: str, args: dict[str, Any] | list[Any] | None = None, 
         return spark.sql(plain, args, **views, **frames)
 
     def as_it_stands() -> Any:
-        return analysed(spark.sql(query, args, **views))
+        return analyse(spark.sql(query, args, **views))
 
     named = args if isinstance(args, dict) else None
     try:
-        source = Source(query, named, formatted=bool(views))
-        made = rewritten(source, run, with_columns)
+        source = QueryText(query, named, formatted=bool(views))
+        made = rewrite_query(source, run, with_columns)
     except InvalidInput as error:
         return _by_spark(as_it_stands, (error,))
     if made.streaming is not None:
@@ -66,7 +66,7 @@ def sql(spark: Any, query: str, args: dict[str, Any] | list[Any] | None = None, 
     if made.changed:
         try:
             with quiet():
-                return analysed(run(made.text, made.frames))
+                return analyse(run(made.text, made.frames))
         except InvalidInput as error:
             why = (*why, error)
         except AnalysisException as error:

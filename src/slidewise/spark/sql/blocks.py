@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from slidewise.spark.sql.query_text import CLAUSES, ORGANISING, Source, Span
+from slidewise.spark.sql.query_text import CLAUSES, ORGANISING, QueryText, Span
 
 _SET_OPERATIONS = ("UNION", "EXCEPT", "INTERSECT", "MINUS")
 
@@ -43,7 +43,7 @@ class Block:
         return None if span is None else Span(span.first + 1, span.end)
 
 
-def visit_blocks(source: Source, visit: Callable[[Block], None]) -> None:
+def visit_blocks(source: QueryText, visit: Callable[[Block], None]) -> None:
     """Every SELECT of a query, inner ones before those around them, and tables before what names them."""
     end = len(source.tokens)
     while end and source.word(end - 1) == ";":
@@ -52,7 +52,7 @@ def visit_blocks(source: Source, visit: Callable[[Block], None]) -> None:
         _query(source, Span(0, end), (), visit)
 
 
-def _query(source: Source, span: Span, scope: Scope, visit: Callable[[Block], None]) -> None:
+def _query(source: QueryText, span: Span, scope: Scope, visit: Callable[[Block], None]) -> None:
     """[WITH ...] SELECT ... [UNION SELECT ...] [ORDER BY ...]"""
     first = span.first
     if source.word(first) == "WITH":
@@ -67,13 +67,13 @@ def _query(source: Source, span: Span, scope: Scope, visit: Callable[[Block], No
             inside = Span(opened + 1, source.partner[opened])
             # A table of WITH RECURSIVE may name itself, and cannot be computed on its own.
             if not recursive:
-                _query(source, inside, _scoped(scope, keyword, tables), visit)
+                _query(source, inside, _extend_scope(scope, keyword, tables), visit)
             tables.append(Span(first, source.partner[opened] + 1))
             first = source.partner[opened] + 1
             if source.word(first) != ",":
                 break
             first += 1
-        scope = _scoped(scope, keyword, tables)
+        scope = _extend_scope(scope, keyword, tables)
     pipe = source.find(Span(first, span.end), "|>")
     if pipe is not None:
         _inside(source, Span(pipe, span.end), scope, visit)
@@ -89,17 +89,17 @@ def _query(source: Source, span: Span, scope: Scope, visit: Callable[[Block], No
             _inside(source, part, scope, visit)
 
 
-def _table_body(source: Source, first: int, end: int) -> int | None:
+def _table_body(source: QueryText, first: int, end: int) -> int | None:
     """Where the bracket opens in `name [(columns)] AS (...)`."""
     found = source.find(Span(first, end), "AS")
     return found + 1 if found is not None and source.word(found + 1) == "(" else None
 
 
-def _scoped(scope: Scope, keyword: Span, tables: list[Span]) -> Scope:
+def _extend_scope(scope: Scope, keyword: Span, tables: list[Span]) -> Scope:
     return (*scope, With(keyword, tuple(tables))) if tables else scope
 
 
-def _inside(source: Source, span: Span, scope: Scope, visit: Callable[[Block], None]) -> None:
+def _inside(source: QueryText, span: Span, scope: Scope, visit: Callable[[Block], None]) -> None:
     """The queries in the brackets of a span."""
     i = span.first
     while i < span.end:
@@ -112,7 +112,7 @@ def _inside(source: Source, span: Span, scope: Scope, visit: Callable[[Block], N
         i = source.after(i)
 
 
-def begins_query(source: Source, i: int) -> bool:
+def begins_query(source: QueryText, i: int) -> bool:
     """Whether a query begins here; one by FROM has its SELECT behind that, or pipes."""
     while source.word(i) == "(":
         i += 1
@@ -122,7 +122,7 @@ def begins_query(source: Source, i: int) -> bool:
     return source.word(i) in ("SELECT", "WITH")
 
 
-def _selects_behind_from(source: Source, span: Span) -> bool:
+def _selects_behind_from(source: QueryText, span: Span) -> bool:
     """Whether this is FROM ... SELECT ..., and not several of them, nor an INSERT."""
     if source.word(span.first) != "FROM" or source.find(span, "INSERT") is not None:
         return False
@@ -130,7 +130,7 @@ def _selects_behind_from(source: Source, span: Span) -> bool:
     return first is not None and source.find(Span(first + 1, span.end), "SELECT") is None
 
 
-def _operands(source: Source, span: Span) -> list[Span]:
+def _operands(source: QueryText, span: Span) -> list[Span]:
     """The SELECTs that set operations join."""
     parts, first, i = [], span.first, span.first
     while i < span.end:
@@ -142,12 +142,12 @@ def _operands(source: Source, span: Span) -> list[Span]:
     return [*parts, Span(first, span.end)]
 
 
-def _organising(source: Source, span: Span) -> int:
+def _organising(source: QueryText, span: Span) -> int:
     found = source.find(span, *ORGANISING)
     return span.end if found is None else found
 
 
-def _block(source: Source, span: Span, scope: Scope) -> Block:
+def _block(source: QueryText, span: Span, scope: Scope) -> Block:
     from_first = source.find(span, "SELECT") if source.word(span.first) == "FROM" else None
     i, hint = (span.first if from_first is None else from_first) + 1, None
     if source.tokens[i].kind == "HINT":
@@ -168,7 +168,7 @@ def _block(source: Source, span: Span, scope: Scope) -> Block:
     return Block(span, scope, hint, distinct, tuple(items), clauses)
 
 
-def _is_clause(source: Source, i: int) -> bool:
+def _is_clause(source: QueryText, i: int) -> bool:
     """Whether a clause begins here: its word may also be a column or a function."""
     word, before, after = source.word(i), source.word(i - 1), source.word(i + 1)
     if word not in CLAUSES or before in (".", ",", "AS"):

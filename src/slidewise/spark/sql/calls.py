@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from slidewise.spark.sql.query_text import CLAUSES, Source, Span
+from slidewise.spark.sql.query_text import CLAUSES, QueryText, Span
 
 _PARTITION = ("PARTITION BY", "DISTRIBUTE BY", "CLUSTER BY")  # to Spark, all of them are PARTITION BY in a window
 _ORDER = ("ORDER BY", "SORT BY")
@@ -37,7 +37,7 @@ class Bound:
 
 
 @dataclass(frozen=True)
-class Frame:
+class FrameClause:
     """ROWS, RANGE or GROUPS between two bounds."""
 
     span: Span
@@ -56,13 +56,13 @@ class Spec:
     base: str | None = None
     partition: tuple[Span, ...] = ()
     order: tuple[Ordered, ...] = ()
-    frame: Frame | None = None
+    frame: FrameClause | None = None
     #: the words of each part, for Spark, which cannot refine a named window
     words: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True)
-class Call:
+class WindowCall:
     """One function over one window."""
 
     span: Span
@@ -79,14 +79,14 @@ class Call:
 
 
 # ---- calls
-def find_calls(source: Source) -> list[Call]:
+def find_calls(source: QueryText) -> list[WindowCall]:
     """Every window call of the query, as it stands."""
     return [
         call for i, token in enumerate(source.tokens) if token.word == "OVER" and (call := _call(source, i)) is not None
     ]
 
 
-def _call(source: Source, over: int) -> Call | None:
+def _call(source: QueryText, over: int) -> WindowCall | None:
     """The call whose OVER is here; None where the word means something else."""
     behind = source.word(over + 1)
     if behind != "(" and (not source.is_name(over + 1) or behind in CLAUSES):  # f(x) AS over FROM
@@ -122,7 +122,7 @@ def _call(source: Source, over: int) -> Call | None:
     if source.word(listed.end - 1) == "NULLS" and source.word(listed.end - 2) in ("IGNORE", "RESPECT"):
         nulls, listed = source.word(listed.end - 2), Span(listed.first, listed.end - 2)
     end = source.after(over + 1) if behind == "(" else _window_name(source, over + 1)[1]
-    return Call(
+    return WindowCall(
         Span(first, end),
         ".".join(source.name(k) for k in range(first, opened, 2)),
         spec(source, Span(over + 1, end)),
@@ -135,7 +135,7 @@ def _call(source: Source, over: int) -> Call | None:
     )
 
 
-def _window_name(source: Source, i: int) -> tuple[str, int]:
+def _window_name(source: QueryText, i: int) -> tuple[str, int]:
     """The name of a window, which may be IDENTIFIER('w') or IDENTIFIER(:w), and where it ends."""
     if source.word(i) != "IDENTIFIER" or source.word(i + 1) != "(":
         return source.name(i), i + 1
@@ -146,7 +146,7 @@ def _window_name(source: Source, i: int) -> tuple[str, int]:
 
 
 # ---- specs
-def spec(source: Source, span: Span) -> Spec:
+def spec(source: QueryText, span: Span) -> Spec:
     """A window: a name, or what stands in its brackets."""
     if source.word(span.first) != "(":
         return Spec(span, base=_window_name(source, span.first)[0])
@@ -176,7 +176,7 @@ def spec(source: Source, span: Span) -> Spec:
     return replace(read, words=tuple(words))
 
 
-def _part_end(source: Source, span: Span, keywords: tuple[str, ...]) -> int:
+def _part_end(source: QueryText, span: Span, keywords: tuple[str, ...]) -> int:
     """Where a list of expressions ends: at a keyword, or at a frame. A unit right after a comma is a column."""
     i = span.first
     while i < span.end:
@@ -188,12 +188,12 @@ def _part_end(source: Source, span: Span, keywords: tuple[str, ...]) -> int:
     return span.end
 
 
-def ordering(source: Source, span: Span) -> tuple[Ordered, ...]:
+def ordering(source: QueryText, span: Span) -> tuple[Ordered, ...]:
     """The expressions of an ORDER BY."""
-    return tuple(_ordered(source, part) for part in source.split(span))
+    return tuple(_parse_ordering(source, part) for part in source.split(span))
 
 
-def _ordered(source: Source, span: Span) -> Ordered:
+def _parse_ordering(source: QueryText, span: Span) -> Ordered:
     first, end = span
     nulls_first = None
     if source.word(end - 2) == "NULLS" and source.word(end - 1) in ("FIRST", "LAST"):
@@ -206,7 +206,7 @@ def _ordered(source: Source, span: Span) -> Ordered:
     return Ordered(Span(first, end), descending, nulls_first)
 
 
-def _frame(source: Source, span: Span) -> Frame:
+def _frame(source: QueryText, span: Span) -> FrameClause:
     unit = source.word(span.first)
     i, end = span.first + 1, span.end
     exclude, exclude_span = None, None
@@ -225,10 +225,10 @@ def _frame(source: Source, span: Span) -> Frame:
     else:
         first = _bound(source, Span(i, end))
         last = Bound(Span(span.first, span.first + 1))
-    return Frame(span, unit, first, last, exclude, exclude_span)  # type: ignore[arg-type]
+    return FrameClause(span, unit, first, last, exclude, exclude_span)  # type: ignore[arg-type]
 
 
-def _bound_end(source: Source, span: Span) -> int | None:
+def _bound_end(source: QueryText, span: Span) -> int | None:
     i = span.first
     while i < span.end:
         if source.word(i) in ("PRECEDING", "FOLLOWING") or (
@@ -239,7 +239,7 @@ def _bound_end(source: Source, span: Span) -> int | None:
     return None
 
 
-def _bound(source: Source, span: Span) -> Bound:
+def _bound(source: QueryText, span: Span) -> Bound:
     words = [source.word(i) for i in range(*span)]
     if words == ["CURRENT", "ROW"]:
         return Bound(span)
@@ -253,7 +253,7 @@ def _bound(source: Source, span: Span) -> Bound:
 
 
 # ---- named windows
-def named_windows(source: Source, span: Span) -> dict[str, Spec]:
+def named_windows(source: QueryText, span: Span) -> dict[str, Spec]:
     """What a WINDOW clause names; the span is behind the word WINDOW."""
     named: dict[str, Spec] = {}
     for part in source.split(span):
@@ -266,7 +266,7 @@ def named_windows(source: Source, span: Span) -> dict[str, Spec]:
     return named
 
 
-def resolved(source: Source, given: Spec, named: Mapping[str, Spec], within: tuple[str, ...] = ()) -> Spec:
+def resolve_spec(source: QueryText, given: Spec, named: Mapping[str, Spec], within: tuple[str, ...] = ()) -> Spec:
     """A spec with what the window that it names brings along: SQL's rules for refining one."""
     if given.base is None:
         return given
@@ -275,7 +275,7 @@ def resolved(source: Source, given: Spec, named: Mapping[str, Spec], within: tup
         known = f"; there are {', '.join(named)}" if named else ", and there is no WINDOW clause that names any"
         why = "is defined by itself" if base is not None else f"is not named in this SELECT{known}"
         raise source.error(given.span, f"the window {given.base} {why}")
-    base = resolved(source, base, named, (*within, given.base))
+    base = resolve_spec(source, base, named, (*within, given.base))
     if not given.words:
         return replace(base, span=given.span)
     if given.partition:

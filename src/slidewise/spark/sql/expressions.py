@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from slidewise.spark.sql.query_text import Source, Span
+from slidewise.spark.sql.query_text import QueryText, Span
 
 _SELECT = "SELECT "
 
@@ -29,7 +29,7 @@ class Parsed:
     columns: tuple[ColumnUse, ...]
 
 
-def parsed(source: Source, span: Span, hidden: Sequence[tuple[int, int]] = ()) -> Parsed | None:
+def parse_item(source: QueryText, span: Span, hidden: Sequence[tuple[int, int]] = ()) -> Parsed | None:
     """The columns and the alias of an item; None where sqlglot cannot read it.
 
     Hidden parts of the text stand for columns of which nothing more is asked: they are blanked by a name of the same
@@ -143,14 +143,14 @@ def is_generator(name: str) -> bool:
     return name in _GENERATORS
 
 
-def is_constant(source: Source, span: Span) -> bool:
+def is_constant(source: QueryText, span: Span) -> bool:
     """Whether an expression is sure to be the same for all rows: it names no column, and no other query."""
-    read = parsed(source, span)
+    read = parse_item(source, span)
     queries = any(source.word(i) == "SELECT" for i in range(*span))
     return read is not None and not read.columns and not queries and is_stable(source, span)
 
 
-def is_stable(source: Source, span: Span) -> bool:
+def is_stable(source: QueryText, span: Span) -> bool:
     """Whether an expression is sure to give the same value twice for a row: a function that is not known may not."""
     from sqlglot import exp
 

@@ -57,7 +57,7 @@ class Edit:
     text: str
 
 
-class Source:
+class QueryText:
     """A query and its tokens."""
 
     def __init__(self, query: str, arguments: Mapping[str, Any] | None = None, *, formatted: bool = False) -> None:
@@ -176,7 +176,7 @@ class Source:
         return text if self.formatted else text.replace("{", "{{").replace("}", "}}")
 
     # ---- errors
-    def placed(self, error: InvalidInput, span: Span) -> InvalidInput:
+    def place_error(self, error: InvalidInput, span: Span) -> InvalidInput:
         """The error with the place of a span, or as it is where it has a place already."""
         return error if "\nline " in str(error) else self.error(span, str(error))
 

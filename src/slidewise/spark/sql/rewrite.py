@@ -14,10 +14,10 @@ from typing import Any
 
 from slidewise.errors import InvalidInput
 from slidewise.spark.sql.blocks import Block, Scope, visit_blocks
-from slidewise.spark.sql.calls import Call, Frame, Spec, find_calls, named_windows
+from slidewise.spark.sql.calls import FrameClause, Spec, WindowCall, find_calls, named_windows
 from slidewise.spark.sql.expressions import is_constant
-from slidewise.spark.sql.query_text import Edit, Source, Span
-from slidewise.spark.sql.select import PREFIX, Below, Select, by_user, quoted
+from slidewise.spark.sql.query_text import Edit, QueryText, Span
+from slidewise.spark.sql.select import PREFIX, Below, Select, by_user, quote
 from slidewise.spark.sql.translate import aggregation, constant, null_offset, wrong_offset
 from slidewise.spark.window import SpecifiedOver
 from slidewise.windows.definitions import Between
@@ -47,7 +47,7 @@ class Rewritten:
     streaming: InvalidInput | None
 
 
-def rewritten(source: Source, run: Run, compute: Compute) -> Rewritten:
+def rewrite_query(source: QueryText, run: Run, compute: Compute) -> Rewritten:
     """The query with everything that is slidewise's computed, and all else as it was."""
     blocks: list[Block] = []
     visit_blocks(source, blocks.append)
@@ -60,7 +60,7 @@ def rewritten(source: Source, run: Run, compute: Compute) -> Rewritten:
 
 
 class _Rewriter:
-    def __init__(self, source: Source, run: Run, compute: Compute, blocks: Sequence[Block]) -> None:
+    def __init__(self, source: QueryText, run: Run, compute: Compute, blocks: Sequence[Block]) -> None:
         self.source, self.run, self.compute, self.blocks = source, run, compute, blocks
         self.calls = find_calls(source)
         self.frames: dict[str, Any] = {}
@@ -100,32 +100,32 @@ class _Rewriter:
         self.left.append(why)
 
     # ---- one SELECT
-    def _edits(self, block: Block, calls: Sequence[Call]) -> list[Edit]:
+    def _edits(self, block: Block, calls: Sequence[WindowCall]) -> list[Edit]:
         """What takes the place of a SELECT. Whose a call is may turn out when the types of columns are known."""
         from slidewise.spark.plan import column
 
-        refused: dict[Call, InvalidInput] = {}
+        refused: dict[WindowCall, InvalidInput] = {}
         while True:
             select = Select(
                 self.source,
                 block,
                 calls,
                 lambda text: self._run(block, text).columns,
-                self._named_around(block),
+                self._windows_named_around(block),
                 refused,
             )
             if not select.ours:
                 self.left += select.refused.values()
-                return select.refined()
+                return select.refine_named_windows()
             inner = self._inner(select)
             below = select.below(inner.columns)
             rows = inner.toDF(*below.names).select(*map(column, below.kept))
             found = self._not_ours(select, rows, inner.columns)
             if not found:
-                return [self._replaced(select, below, rows)]
+                return [self._replace(select, below, rows)]
             refused = {**select.refused, **found}
 
-    def _named_around(self, block: Block) -> dict[str, Spec]:
+    def _windows_named_around(self, block: Block) -> dict[str, Spec]:
         """The windows that SELECTs name in whose FROM this one stands."""
         named: dict[str, Spec] = {}
         for other in reversed(self.blocks):  # the outermost first
@@ -144,23 +144,23 @@ class _Rewriter:
                     raise why from None
             raise
 
-    def _not_ours(self, select: Select, rows: Any, names: Sequence[str]) -> dict[Call, InvalidInput]:
+    def _not_ours(self, select: Select, rows: Any, names: Sequence[str]) -> dict[WindowCall, InvalidInput]:
         """The calls that slidewise has no answer for, or one of another type than Spark's, and why."""
         from slidewise.spark.plan import group_expressions, plan_task
         from slidewise.spark.schema import Schema
 
         schema = Schema(rows)
-        refused: dict[Call, InvalidInput] = {}
-        kinds: dict[Call, Any] = {}
+        refused: dict[WindowCall, InvalidInput] = {}
+        kinds: dict[WindowCall, Any] = {}
         for call, name in select.ours.items():
             try:
                 self._check_offsets(select, call)
-                select.windows[name] = _fitted(select.windows[name], schema)
+                select.windows[name] = _fit_offsets(select.windows[name], schema)
                 [group] = group_expressions({name: select.windows[name]}, None, None)
                 _, [kind] = plan_task(schema, group)
-                kinds[call] = self._finished_type(select, call, kind, rows)
+                kinds[call] = self._finish_type(select, call, kind, rows)
             except InvalidInput as error:
-                refused[call] = self.source.placed(error, call.span)
+                refused[call] = self.source.place_error(error, call.span)
         calls = list(select.ours)
         theirs = self._types(select, calls, items=True)
         if theirs is not None:
@@ -178,14 +178,14 @@ class _Rewriter:
                 )
         return refused
 
-    def _check_offsets(self, select: Select, call: Call) -> None:
+    def _check_offsets(self, select: Select, call: WindowCall) -> None:
         """Refuse bounds of which it is known before any row is read that they are null, or nothing to count by."""
         given = select.frame(call)
         for bound in (given.start, given.end) if given is not None else ():
             if given is not None and bound.offset is not None and constant(self.source, bound.offset) is None:
                 self._check_offset(select, given, bound.offset)
 
-    def _check_offset(self, select: Select, given: Frame, offset: Span) -> None:
+    def _check_offset(self, select: Select, given: FrameClause, offset: Span) -> None:
         text = self.source.text(offset)
         kind = self._run(select.block, select.of_row(text)).schema[0].dataType.simpleString()
         whole = kind in ("tinyint", "smallint", "int", "bigint")
@@ -195,31 +195,31 @@ class _Rewriter:
         if kind.startswith("string") or (given.unit != "RANGE" and not whole):
             raise wrong_offset(self.source, given, offset, kind)
 
-    def _finished_type(self, select: Select, call: Call, kind: Any, rows: Any) -> Any:
+    def _finish_type(self, select: Select, call: WindowCall, kind: Any, rows: Any) -> Any:
         """The type of what the outer SELECT makes of a column, which has one in Spark by now."""
         from pyspark.sql import functions as F  # noqa: N812
 
-        text, name = select.finished(call), select.ours[call]
-        if text == f"coalesce({quoted(name)})":
+        text, name = select.finish_call(call), select.ours[call]
+        if text == f"coalesce({quote(name)})":
             return kind
         plain = text.replace("{{", "{").replace("}}", "}")
         return rows.select(F.lit(None).cast(kind).alias(name)).selectExpr(plain).schema[0].dataType
 
-    def _types(self, select: Select, calls: Sequence[Call], *, items: bool = False) -> list[Any] | None:
+    def _types(self, select: Select, calls: Sequence[WindowCall], *, items: bool = False) -> list[Any] | None:
         """What Spark makes of calls, and of all items before them; None where it refuses."""
         try:
             return list(self._run(select.block, select.by_spark(calls, items=items)).schema)
         except InvalidInput:
             return None
 
-    def _replaced(self, select: Select, below: Below, rows: Any) -> Edit:
+    def _replace(self, select: Select, below: Below, rows: Any) -> Edit:
         name = f"{PREFIX}rows_{len(self.frames)}"
         while f"{{{name}}}" in self.source.query:  # a view of the user's
             name += "_"
-        self.frames[name] = self._computed(select, rows)
+        self.frames[name] = self._compute(select, rows)
         return Edit(*self.source.offsets(select.block.span), select.outer(below, f"{{{name}}}"))
 
-    def _computed(self, select: Select, rows: Any) -> Any:
+    def _compute(self, select: Select, rows: Any) -> Any:
         from pyspark.errors import AnalysisException
 
         try:
@@ -243,14 +243,14 @@ class _Rewriter:
             text = f"{self.source.text(level.keyword)} {tables} {body}"
         try:
             with quiet():
-                return analysed(self.run(text, self.frames))
+                return analyse(self.run(text, self.frames))
         except InvalidInput:
             raise
         except Exception as error:  # of many kinds: an INTERNAL_ERROR is no AnalysisException
             raise refusal(self.source, block.span, error) from error
 
 
-def _fitted(made: SpecifiedOver, schema: Any) -> SpecifiedOver:
+def _fit_offsets(made: SpecifiedOver, schema: Any) -> SpecifiedOver:
     """A window whose offsets are in the unit of its order: along dates a number is one of days, as in Spark."""
     window = made.over.window
     if not (isinstance(window, Between) and window.unit == "range" and len(made.order_by) == 1):
@@ -272,13 +272,13 @@ def _about_stream(rows: Any) -> str:
 
 
 # ---- Spark's refusals
-def analysed(frame: Any) -> Any:
+def analyse(frame: Any) -> Any:
     """The DataFrame, once Spark has looked at it: over Connect it does not before it is asked."""
     _ = frame.schema
     return frame
 
 
-def refusal(source: Source, where: Span, error: Exception) -> InvalidInput:
+def refusal(source: QueryText, where: Span, error: Exception) -> InvalidInput:
     """What Spark says about a part of the query, and the place."""
     said = by_user(str(error).strip().split("SQLSTATE:")[0].split(";\n")[0].strip())
     made = source.error(_place(source, where, error), said or type(error).__name__)
@@ -286,7 +286,7 @@ def refusal(source: Source, where: Span, error: Exception) -> InvalidInput:
     return made
 
 
-def _place(source: Source, where: Span, error: Exception) -> Span:
+def _place(source: QueryText, where: Span, error: Exception) -> Span:
     """What Spark speaks of; all of it where that is not to be found."""
     contexts = error.getQueryContext() if hasattr(error, "getQueryContext") else None
     for context in contexts or []:

@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from slidewise.columns.sorting import OrderColumn
 from slidewise.errors import InvalidInput
 from slidewise.spark.sql.blocks import Block, begins_query
-from slidewise.spark.sql.calls import Call, Frame, Spec, named_windows, resolved
-from slidewise.spark.sql.expressions import ColumnUse, is_aggregate, is_generator, is_stable, parsed
-from slidewise.spark.sql.query_text import MARK, Derived, Edit, Source, Span
-from slidewise.spark.sql.translate import aggregation, beyond_spark, finished, frame, without_frame
+from slidewise.spark.sql.calls import FrameClause, Spec, WindowCall, named_windows, resolve_spec
+from slidewise.spark.sql.expressions import ColumnUse, is_aggregate, is_generator, is_stable, parse_item
+from slidewise.spark.sql.query_text import MARK, Derived, Edit, QueryText, Span
+from slidewise.spark.sql.translate import aggregation, beyond_spark, finish_call, frame, without_frame
 from slidewise.spark.window import SpecifiedOver
 
 #: how the names begin that are made here
@@ -86,12 +86,12 @@ class Select:
 
     def __init__(
         self,
-        source: Source,
+        source: QueryText,
         block: Block,
-        calls: Sequence[Call],
+        calls: Sequence[WindowCall],
         all_columns: Callable[[str], list[str]],
         named: Mapping[str, Spec],
-        refused: Mapping[Call, InvalidInput],
+        refused: Mapping[WindowCall, InvalidInput],
     ) -> None:
         self.source, self.block, self._all_columns = source, block, all_columns
         self._known: set[str] | None = None
@@ -104,19 +104,19 @@ class Select:
         #: the columns to compute
         self.windows: dict[str, SpecifiedOver] = {}
         #: calls of slidewise's with their columns, and calls of Spark's with their windows
-        self.ours: dict[Call, str] = {}
-        self._theirs: dict[Call, Spec] = {}
-        self._unframed: set[Call] = set()
+        self.ours: dict[WindowCall, str] = {}
+        self._theirs: dict[WindowCall, Spec] = {}
+        self._unframed: set[WindowCall] = set()
         self._inlined: list[Edit] = []
         #: items of the outer SELECT by their aliases
         self._aliases: dict[str, str] = {}
         clause = block.body("WINDOW")
         self._named = {**named, **({} if clause is None else named_windows(source, clause))}
-        self._specs: dict[Call, Spec] = {}
+        self._specs: dict[WindowCall, Spec] = {}
         for call in calls:
             self._sort_out(call, calls)
         self._inlined = [
-            self._written_out(call, spec)
+            self._write_out(call, spec)
             for call, spec in self._theirs.items()
             if call.spec.base or call in self._unframed
         ]
@@ -128,10 +128,10 @@ class Select:
             self._qualify, self._after = self._read_clauses()
 
     # ---- window calls
-    def _sort_out(self, call: Call, calls: Sequence[Call]) -> None:
+    def _sort_out(self, call: WindowCall, calls: Sequence[WindowCall]) -> None:
         """Whether a call is slidewise's or Spark's."""
         source = self.source
-        spec = self._specs[call] = resolved(source, call.spec, self._named)
+        spec = self._specs[call] = resolve_spec(source, call.spec, self._named)
         hoisted = dict(self._hoisted)
         try:
             made = None if call in self.refused else self._over(call, spec, calls)
@@ -149,10 +149,10 @@ class Select:
                 )
             self._theirs[call] = self._specs[call] = unframed
         else:
-            self.ours[call] = name = self._unused(source.raw(call.span))
+            self.ours[call] = name = self._find_unused(source.raw(call.span))
             self.windows[name] = made
 
-    def _over(self, call: Call, spec: Spec, calls: Sequence[Call]) -> SpecifiedOver | None:
+    def _over(self, call: WindowCall, spec: Spec, calls: Sequence[WindowCall]) -> SpecifiedOver | None:
         """The window of a call; None where it is Spark's."""
         made = aggregation(self.source, call, self._hoist)
         if made is None:
@@ -163,11 +163,11 @@ class Select:
         order = tuple(OrderColumn(self._hoist(by.expression), by.descending, by.nulls_first) for by in spec.order)
         return SpecifiedOver(over, partition, order)
 
-    def finished(self, call: Call) -> str:
+    def finish_call(self, call: WindowCall) -> str:
         """What stands for a call of slidewise's in the outer SELECT: mostly its column."""
-        return finished(self.source, call, _unnamed(self.ours[call]))
+        return finish_call(self.source, call, _hide_name(self.ours[call]))
 
-    def _refuse_misplaced(self, call: Call, calls: Sequence[Call]) -> None:
+    def _refuse_misplaced(self, call: WindowCall, calls: Sequence[WindowCall]) -> None:
         for other in calls:
             if call.span.first <= other.over < call.span.end and other is not call:
                 raise self.source.error(
@@ -184,7 +184,7 @@ class Select:
                     call.span, f"a window in {clause}, which comes before all windows: use QUALIFY, or a subquery"
                 )
 
-    def _aggregate_around(self, call: Call) -> str | None:
+    def _aggregate_around(self, call: WindowCall) -> str | None:
         """The aggregate that a window stands in, with its FILTER and WITHIN GROUP."""
         source = self.source
         for opened in range(self.block.span.first, call.span.first):
@@ -218,13 +218,13 @@ class Select:
                 self.block.clauses["GROUP BY"], "GROUP BY ALL beside a window: name the columns to group by"
             )
 
-    def _written_out(self, call: Call, spec: Spec) -> Edit:
+    def _write_out(self, call: WindowCall, spec: Spec) -> Edit:
         """The window of a call without its name, since the WINDOW clause goes and Spark cannot refine one, and without
         a frame that means nothing."""
         words = " ".join(self.source.text(part) for part in spec.words)
         return Edit(*self.source.offsets(call.spec.span), f"({words})")
 
-    def refined(self) -> list[Edit]:
+    def refine_named_windows(self) -> list[Edit]:
         """Where all calls are Spark's, but refine named windows or have frames that mean nothing: the edits that write
         them out."""
         specs = [*self._named.values(), *(call.spec for call in self._theirs)]
@@ -239,7 +239,7 @@ class Select:
         source = self.source
         calls = [call for call in (*self.ours, *self._theirs) if span.first <= call.over < span.end]
         outer = any(call in self.ours for call in calls)
-        read = parsed(source, span, [source.offsets(call.span) for call in calls])
+        read = parse_item(source, span, [source.offsets(call.span) for call in calls])
         has_alias = source.word(span.end - 2) == "AS" if read is None else read.has_alias
         if not has_alias:
             return _Item(span, span, None, None, outer)
@@ -260,7 +260,7 @@ class Select:
 
         for k, item in enumerate(self._items):
             if not item.outer and aliases:
-                read = parsed(self.source, item.expression)
+                read = parse_item(self.source, item.expression)
                 if read is not None and any(lateral(column) is not None for column in read.columns):
                     self._items[k] = item = replace(item, outer=True)
             if item.outer:
@@ -365,7 +365,7 @@ class Select:
         while i < span.end:
             call, part = calls.get(i), self._computed_below(i, span.end)
             if call is not None:
-                i = put(call.span, self.finished(call) if call in self.ours else self._read(call.span))
+                i = put(call.span, self.finish_call(call) if call in self.ours else self._read(call.span))
             elif part is not None:
                 i = put(part, self._read(part))
             elif source.word(i) == "(" and begins_query(source, i + 1):
@@ -374,7 +374,7 @@ class Select:
                 i = put(whole, None if among else self._read(whole))
             else:
                 i += 1
-        read = parsed(source, span, hidden)
+        read = parse_item(source, span, hidden)
         if read is None:
             raise source.error(span, "what stands around the window here cannot be read. Write it in a SELECT around")
         for column in read.columns:
@@ -383,7 +383,7 @@ class Select:
 
     def _field(self, column: Span) -> str:
         """A column as the outer SELECT names it, with its own name where it lends that to the field of a struct."""
-        read, own = self._read(column), quoted(self._own_name(column))
+        read, own = self._read(column), quote(self._own_name(column))
         return f"{read} AS {own}" if read != own and self._is_field(column) else read
 
     def _is_field(self, span: Span) -> bool:
@@ -445,16 +445,16 @@ class Select:
             words = ", ".join(source.raw(part) for part in parts)
             # A column keeps its name, without what qualifies it: that becomes the name of a field in struct(t.x).
             own = "" if column is None else self._own_name(parts[0])
-            self._hoisted[key] = _Hoisted(key, alias, self._unused(words, own), text, column)
+            self._hoisted[key] = _Hoisted(key, alias, self._find_unused(words, own), text, column)
         return self._hoisted[key].name
 
     def _read(self, expression: Span) -> str:
         """The column of an expression, as the outer SELECT names it."""
         name = self._hoist(expression)
         is_column = any(hoisted.name == name and hoisted.column is not None for hoisted in self._hoisted.values())
-        return quoted(name) if is_column else _unnamed(name)
+        return quote(name) if is_column else _hide_name(name)
 
-    def _unused(self, words: str, own: str = "") -> str:
+    def _find_unused(self, words: str, own: str = "") -> str:
         """A name by the user's words that nothing has yet: Spark may heed capitals or not."""
         name = own or MARK + " ".join(words.split()) + MARK
         while name.casefold() in self._names:
@@ -472,7 +472,7 @@ class Select:
     def inner(self) -> str:
         """The text of the inner SELECT."""
         hint = "" if self.block.hint is None else self.source.text(self.block.hint)
-        items = [f"NULL AS {quoted(item.marker)}" if item.outer else self._text(item.span) for item in self._items]
+        items = [f"NULL AS {quote(item.marker)}" if item.outer else self._text(item.span) for item in self._items]
         items += [f"{hoisted.text} AS {hoisted.alias}" for hoisted in self._hoisted.values()]
         return f"SELECT {hint} {', '.join(items)} {self._below_windows()}"
 
@@ -483,13 +483,13 @@ class Select:
         """The text of a SELECT of one expression where the inner SELECT has its own."""
         return f"SELECT {text} {self._below_windows()}"
 
-    def frame(self, call: Call) -> Frame | None:
+    def frame(self, call: WindowCall) -> FrameClause | None:
         """The frame of a call's window, where it has one."""
         return self._specs[call].frame
 
-    def by_spark(self, calls: Sequence[Call], *, items: bool) -> str:
+    def by_spark(self, calls: Sequence[WindowCall], *, items: bool) -> str:
         """The text by which Spark tells the types of calls, and with all items before them their names."""
-        written = [self._written_out(call, self._specs[call]) for call in self.ours if call.spec.base]
+        written = [self._write_out(call, self._specs[call]) for call in self.ours if call.spec.base]
         written += self._inlined
         parts = [self.source.text(item, written) for item in self.block.items] if items else []
         parts += [f"{self.source.text(call.span, written)} AS {PREFIX}call_{k}" for k, call in enumerate(calls)]
@@ -502,22 +502,22 @@ class Select:
     def below(self, names: Sequence[str]) -> Below:
         """What the columns of the inner SELECT are, by their names."""
         width = len(names) - len(self._hoisted)
-        new = [self._unused(name) for name in names[:width]] + [h.name for h in self._hoisted.values()]
+        new = [self._find_unused(name) for name in names[:width]] + [h.name for h in self._hoisted.values()]
         outputs: dict[str, str] = {}
-        placed = self._placed(names[:width])
+        placed = self._place_columns(names[:width])
         unneeded = {k for k, name in enumerate(names) if name in self._outer_items}
         shared: set[int] = set()
         for k, hoisted in enumerate(self._hoisted.values(), width):
             place = self._same(hoisted, placed, names)
             if place is not None and place not in shared:
-                new[place], new[k] = hoisted.name, self._unused(hoisted.name)
+                new[place], new[k] = hoisted.name, self._find_unused(hoisted.name)
                 shared.add(place)
                 unneeded.add(k)
                 outputs[hoisted.name] = names[place]
         kept = [name for k, name in enumerate(new) if k not in unneeded]
         return Below(new, kept, list(zip(new[:width], names, strict=False)), outputs)
 
-    def _placed(self, names: Sequence[str]) -> dict[int, range]:
+    def _place_columns(self, names: Sequence[str]) -> dict[int, range]:
         """Which columns each item of the inner SELECT became, where that is sure: a star has any number of them."""
         placed: dict[int, range] = {}
         at = 0
@@ -562,47 +562,47 @@ class Select:
     # ---- the outer SELECT
     def outer(self, below: Below, table: str) -> str:
         """The text of the outer SELECT over a table."""
-        aliases = {item.marker: item.alias or self._called(item) for item in self._items if item.outer}
+        aliases = {item.marker: item.alias or self._name_item(item) for item in self._items if item.outer}
         items = [
-            f"{self._outer_items[old]} AS {aliases[old]}" if old in aliases else f"{quoted(new)} AS {quoted(old)}"
+            f"{self._outer_items[old]} AS {aliases[old]}" if old in aliases else f"{quote(new)} AS {quote(old)}"
             for new, old in below.items
         ]
         after = self._after
         if self.block.distinct:
-            after = re.sub("`(?:[^`]|``)*`", lambda found: self._selected(found[0], below), after)
+            after = re.sub("`(?:[^`]|``)*`", lambda found: self._name_sorted(found[0], below), after)
         distinct = "DISTINCT " if self.block.distinct else ""
         return f"SELECT {distinct}{', '.join(items)} FROM {table} {self._qualify} {after}".rstrip()
 
-    def _called(self, item: _Item) -> str:
+    def _name_item(self, item: _Item) -> str:
         """What an item without an alias is called: as Spark calls it, where that is known, or as it is written."""
-        return quoted(self.spark_names.get(item.marker) or self.source.raw(item.span))
+        return quote(self.spark_names.get(item.marker) or self.source.raw(item.span))
 
-    def _selected(self, name: str, below: Below) -> str:
+    def _name_sorted(self, name: str, below: Below) -> str:
         """What a column is called that DISTINCT rows are sorted by."""
-        hoisted = next((hoisted.name for hoisted in self._hoisted.values() if quoted(hoisted.name) == name), None)
+        hoisted = next((hoisted.name for hoisted in self._hoisted.values() if quote(hoisted.name) == name), None)
         if hoisted is None:
             return name
         if hoisted in below.outputs:
-            return quoted(below.outputs[hoisted])
+            return quote(below.outputs[hoisted])
         place = next(self.block.clauses[c] for c in _SORTING if c in self.block.clauses)
         raise self.source.error(
             place, "SELECT DISTINCT is followed by what it selects only: name columns as they are there, or by alias"
         )
 
 
-def _inside(source: Source, opened: int) -> Span:
+def _inside(source: QueryText, opened: int) -> Span:
     """What stands in a bracket."""
     return Span(opened + 1, source.partner[opened])
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     """A name in backticks, for a text that is formatted."""
     return "`" + name.replace("`", "``").replace("{", "{{").replace("}", "}}") + "`"
 
 
-def _unnamed(name: str) -> str:
+def _hide_name(name: str) -> str:
     """A column that stands for an expression: as one it lends no name to the field of a struct."""
-    return f"coalesce({quoted(name)})"
+    return f"coalesce({quote(name)})"
 
 
 def by_user(text: str) -> str:

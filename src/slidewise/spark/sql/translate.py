@@ -16,8 +16,8 @@ from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.bloom_filters import BloomFilter
 from slidewise.aggregations.moment_sketches import MomentSketch
 from slidewise.errors import InvalidInput
-from slidewise.spark.sql.calls import Bound, Call, Frame, Ordered, Spec
-from slidewise.spark.sql.query_text import Derived, Source, Span
+from slidewise.spark.sql.calls import Bound, FrameClause, Ordered, Spec, WindowCall
+from slidewise.spark.sql.query_text import Derived, QueryText, Span
 from slidewise.windows.definitions import Between, col, groups_between, range_between, rows_between
 from slidewise.windows.durations import CalendarDuration, Duration, duration
 from slidewise.windows.reach import UNBOUNDED, crosses
@@ -117,7 +117,7 @@ _TAKE_DISTINCT = {"count", *_OF_DISTINCT, *_COLLECTING, *_SAME_IF_DISTINCT}
 
 
 # ---- aggregations
-def aggregation(source: Source, call: Call, column: Column) -> Aggregation | None:
+def aggregation(source: QueryText, call: WindowCall, column: Column) -> Aggregation | None:
     """The aggregation of a call, bound to columns; None where the call is Spark's. `finished` makes the rest."""
     made = _bound_aggregation(source, call)
     if made is None:
@@ -136,12 +136,12 @@ def aggregation(source: Source, call: Call, column: Column) -> Aggregation | Non
         raise source.error(call.span, str(error)) from None
 
 
-def _bound_aggregation(source: Source, call: Call) -> Recipe | None:
+def _bound_aggregation(source: QueryText, call: WindowCall) -> Recipe | None:
     """What makes the aggregation, its columns, and its parameters; None for a form that only Spark may know."""
     name, arguments = call.name, list(call.arguments)
     parameters: dict[str, Any] = {}
     if name in _COLLECTING and (call.within or call.distinct is not None):
-        return _collected(source, call)
+        return _collect_recipe(source, call)
     if call.distinct is not None and name in _OF_DISTINCT and len(arguments) == 1:
         return _OF_DISTINCT[name], [*arguments], parameters
     if call.within:
@@ -176,7 +176,7 @@ def _bound_aggregation(source: Source, call: Call) -> Recipe | None:
     return None
 
 
-def _count(source: Source, call: Call) -> Recipe | None:
+def _count(source: QueryText, call: WindowCall) -> Recipe | None:
     arguments = call.arguments
     star = next((a for a in arguments if source.word(a.end - 1) == "*"), None)
     if star is not None and (call.distinct is not None or source.raw(star) != "*"):
@@ -200,7 +200,7 @@ def _count(source: Source, call: Call) -> Recipe | None:
     return None
 
 
-def _position(source: Source, call: Call) -> Recipe | None:
+def _position(source: QueryText, call: WindowCall) -> Recipe | None:
     arguments = call.arguments
     nth = call.name == "nth_value"
     fixed = 2 if nth else 1
@@ -216,7 +216,7 @@ def _position(source: Source, call: Call) -> Recipe | None:
     return (agg.nth_value, [arguments[0]], {"n": n, **parameters}) if n is not None else None
 
 
-def _collected(source: Source, call: Call) -> Recipe | None:
+def _collect_recipe(source: QueryText, call: WindowCall) -> Recipe | None:
     """All values of a frame, each once or in an order of their own; `finished` brings them into it."""
     name, arguments = call.name, call.arguments
     joins = name in _JOINING
@@ -239,18 +239,18 @@ def _collected(source: Source, call: Call) -> Recipe | None:
     return agg.collect_set, [arguments[0]], {}
 
 
-def _by_spark(source: Source, call: Call) -> bool:
+def _by_spark(source: QueryText, call: WindowCall) -> bool:
     """Whether Spark itself takes an order here: WITHIN GROUP, over all rows of a partition. It joins bytes, too."""
     at = call.within[0].expression.first - 3
     whole = call.spec.base is None and not call.spec.order and call.spec.frame is None
     return whole and source.word(at) == "GROUP" and source.word(at + 1) == "("
 
 
-def _is_distinct(call: Call) -> bool:
+def _is_distinct(call: WindowCall) -> bool:
     return call.distinct is not None or call.name == "collect_set"
 
 
-def finished(source: Source, call: Call, column: str) -> str:
+def finish_call(source: QueryText, call: WindowCall, column: str) -> str:
     """What stands for a call in the outer SELECT, over the column of its aggregation: mostly that column."""
     if call.name not in _COLLECTING or not (call.within or call.distinct is not None):
         return column
@@ -281,7 +281,7 @@ def _comparison(keys: list[tuple[str, str]], order: tuple[Ordered, ...]) -> str:
     return text
 
 
-def _within_group(source: Source, call: Call) -> Recipe | None:
+def _within_group(source: QueryText, call: WindowCall) -> Recipe | None:
     """percentile_cont(q) WITHIN GROUP (ORDER BY x), percentile_disc, and mode()."""
     if len(call.within) != 1 or call.nulls is not None:
         return None
@@ -301,7 +301,7 @@ def _within_group(source: Source, call: Call) -> Recipe | None:
     return agg.percentile, [by.expression], {"fraction": fractions}
 
 
-def _fractions(source: Source, span: Span) -> list[float] | None:
+def _fractions(source: QueryText, span: Span) -> list[float] | None:
     """What array(0.25, 0.5) holds; None for anything else."""
     if source.word(span.first) != "ARRAY" or source.after(span.first + 1) != span.end:
         return None
@@ -313,7 +313,7 @@ def _fractions(source: Source, span: Span) -> list[float] | None:
 _NUMBER = re.compile(r"(\d+|\d+\.\d*|\.\d+|\d+(?:\.\d*)?e[+-]?\d+|\.\d+e[+-]?\d+)(l|s|y|d|f|bd)?", re.IGNORECASE)
 
 
-def literal(source: Source, span: Span) -> int | float | str | bool | None:
+def literal(source: QueryText, span: Span) -> int | float | str | bool | None:
     """The value of a literal, or of a :name that stands for one; None for anything else."""
     words = [source.word(i) for i in range(*span)]
     if words[:1] == [":"] and len(words) == 2:
@@ -334,7 +334,7 @@ def literal(source: Source, span: Span) -> int | float | str | bool | None:
 
 
 # ---- frames
-def frame(source: Source, spec: Spec, column: Column) -> Between:
+def frame(source: QueryText, spec: Spec, column: Column) -> Between:
     """The frame of a spec; SQL's default where it has none.
 
     Constant bounds that cross give empty frames, as in PostgreSQL: 2 PRECEDING to 4 PRECEDING; and as in Spark, which
@@ -358,10 +358,10 @@ def frame(source: Source, spec: Spec, column: Column) -> Between:
             return replace(turned, start=turned.end, end=turned.start)
         return between(start, end, exclude=given.exclude)  # type: ignore[arg-type]
     except InvalidInput as error:
-        raise source.placed(error, given.span) from None
+        raise source.place_error(error, given.span) from None
 
 
-def without_frame(call: Call, spec: Spec) -> Spec:
+def without_frame(call: WindowCall, spec: Spec) -> Spec:
     """The window of a function by rank or position, to which a frame means nothing: PostgreSQL and DuckDB ignore it,
     and Spark takes no other than its own."""
     if call.name not in _FRAMELESS or spec.frame is None:
@@ -381,7 +381,7 @@ def beyond_spark(spec: Spec) -> tuple[Span, str] | None:
     return None
 
 
-def _offset(source: Source, given: Frame, bound: Bound, column: Column) -> Any:
+def _offset(source: QueryText, given: FrameClause, bound: Bound, column: Column) -> Any:
     if bound.unbounded:
         return UNBOUNDED if bound.following else -UNBOUNDED
     if bound.offset is None:
@@ -397,19 +397,19 @@ def _offset(source: Source, given: Frame, bound: Bound, column: Column) -> Any:
     return value if bound.following else -value
 
 
-def null_offset(source: Source, offset: Span) -> InvalidInput:
+def null_offset(source: QueryText, offset: Span) -> InvalidInput:
     """The error for a bound that is null."""
     return source.error(offset, "a bound of a frame is NULL, and no row is so far away")
 
 
-def wrong_offset(source: Source, given: Frame, offset: Span, kind: str = "") -> InvalidInput:
+def wrong_offset(source: QueryText, given: FrameClause, offset: Span, kind: str = "") -> InvalidInput:
     """The error for a bound that is nothing to count by, of a kind."""
     wanted = "a number or an INTERVAL" if given.unit == "RANGE" else f"a whole number of {given.unit.lower()}"
     found = f", and this is of {kind}" if kind else ""
     return source.error(offset, f"an offset of {given.unit} is {wanted}{found}")
 
 
-def constant(source: Source, span: Span) -> int | float | str | bool | Duration | CalendarDuration | None:
+def constant(source: QueryText, span: Span) -> int | float | str | bool | Duration | CalendarDuration | None:
     """A literal, or the length that an INTERVAL is; None for an expression."""
     negative = source.word(span.first) == "-"
     first = span.first + negative
@@ -428,7 +428,7 @@ def constant(source: Source, span: Span) -> int | float | str | bool | Duration 
 _UNIT = re.compile(r"(YEAR|MONTH|WEEK|DAY|HOUR|MINUTE|SECOND|MILLISECOND|MICROSECOND)S?")
 
 
-def _interval(source: Source, span: Span) -> str | None:
+def _interval(source: QueryText, span: Span) -> str | None:
     """The text of an interval as a duration: '1' HOUR 30 MINUTES, '1 hour 30 minutes', '1:30' HOUR TO MINUTE."""
     words = [source.word(i) for i in range(*span)]
     if len(words) == 1:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from slidewise.display import Table
-from slidewise.planner.explain import shared
+from slidewise.planner.explain import describe_sharing
 from slidewise.spark.streams.compatibility import measure_extent
 from slidewise.spark.streams.finality import build_grid
 from slidewise.spark.streams.stream_task import StreamTask
@@ -64,7 +64,8 @@ def explain_task(task: StreamTask) -> Table:
     lines = []
     for name, over in task.expressions.items():
         need, most = needs[name], longest[needs[name].kind]
-        found = [shared(name, over, task.expressions)] + [f"its rows with {most}"] * (need.back < needs[most].back)
+        found = [describe_sharing(name, over, task.expressions)]
+        found += [f"its rows with {most}"] * (need.back < needs[most].back)
         lines.append(
             {
                 "column": name,

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from slidewise.columns.frames.bounds import Scattered
-from slidewise.columns.frames.deltas import measured, units
+from slidewise.columns.frames.deltas import measure_delta, units
 from slidewise.columns.frames.from_window import step_in_units
 from slidewise.spark.streams.step_data import (
     ArrangedRows,
@@ -365,7 +365,7 @@ def _back(bound: Any, kind: pa.DataType, name: str) -> int:
 def _first_in_delta(window: DeltaWindow, rows: ArrangedRows, first: np.ndarray) -> np.ndarray:
     """Find the first row of each key that a delta window still holds before row `first` enters."""
     name = rows.delta_column(window)
-    values, size = measured(rows.arranged(name), window.size, name)
+    values, size = measure_delta(rows.arranged(name), window.size, name)
     found = rows.begin.copy()
     for key, (begin, end) in enumerate(zip(rows.begin, first, strict=True)):
         if begin < end:

@@ -18,8 +18,8 @@ from slidewise.columns.arrays import in_one_piece
 from slidewise.columns.sorting import key_codes
 from slidewise.errors import StateError
 from slidewise.serialization import codec
+from slidewise.spark.streams.arrow_tables import read_stream, require_columns, require_numbers
 from slidewise.spark.streams.stream_task import HASH, KEY_NUMBER, NEVER, StreamTask
-from slidewise.spark.streams.tables import read_stream, require_columns, require_numbers
 
 #: An entry of fewer bytes takes up the rows that come after it.
 SMALL = 1 << 16

@@ -14,12 +14,12 @@ import pyarrow as pa
 from slidewise.aggregations.over import Over
 from slidewise.columns.with_columns import names, ordering
 from slidewise.errors import InvalidInput
-from slidewise.spark.names import require_distinct, unused_prefix
+from slidewise.spark.column_names import require_distinct, unused_prefix
 from slidewise.spark.plan import Group, column, group_expressions
 from slidewise.spark.requirements import require_packages
 from slidewise.spark.schema import Schema, result_types
 from slidewise.spark.session import PARTITIONS, PROVIDER, ROCKSDB
-from slidewise.spark.spark_operator import quoted
+from slidewise.spark.spark_operator import quote
 from slidewise.spark.streams.checkpoint import remember, require_compatible
 from slidewise.spark.streams.metrics import AHEAD
 from slidewise.spark.streams.results import choose_slices
@@ -239,7 +239,7 @@ def prepare(df: Any, group: Group, what: str, options: Options) -> tuple[Any, Gr
         if options.max_ahead is not None:
             limit = _microseconds(options.max_ahead, f"{what}: max_ahead")
             df = drop_rows_ahead(df, time.name, limit, options.metrics)
-        df = df.withWatermark(quoted(time.name), f"{delay // 1000} milliseconds")
+        df = df.withWatermark(quote(time.name), f"{delay // 1000} milliseconds")
     return df, group, told
 
 

@@ -24,6 +24,7 @@ import pyarrow as pa
 from slidewise.errors import StateError
 from slidewise.serialization import codec, envelope
 from slidewise.serialization.definition import differences, fingerprint
+from slidewise.spark.streams.arrow_tables import read_batch, require_columns, require_numbers
 from slidewise.spark.streams.compatibility import measure_extents, require_sound
 from slidewise.spark.streams.pending_rows import PendingRows, require_times
 from slidewise.spark.streams.stream_task import (
@@ -35,7 +36,6 @@ from slidewise.spark.streams.stream_task import (
     RESULT_TIME,
     StreamTask,
 )
-from slidewise.spark.streams.tables import read_batch, require_columns, require_numbers
 
 #: A piece of more bytes is split, unless it is of one hash: where at least half of its keys have changed, and where
 #: fewer have. 1,000 keys of 1,000 rows, all of which change: 0.3 ms of CPU time for each piece.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from slidewise.columns.arranged import Data
+from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.frames.from_window import targets_of
 from slidewise.columns.sorting import Arrangement, OrderColumn
 from slidewise.columns.sources import source
@@ -47,7 +47,7 @@ class Progress:
 
 
 # ---- rows
-class ArrangedRows(Data):
+class ArrangedRows(ArrangedFrame):
     """Rows that stand by key and order, as the engine of columns takes them."""
 
     def __init__(

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from slidewise.errors import StateError
-from slidewise.spark.names import unused_prefix
+from slidewise.spark.column_names import unused_prefix
 
 #: the columns of packed rows
 BUCKET, BLOB = "bucket", "blob"
