@@ -274,7 +274,7 @@ NOT_STATE = {
     "Mark",
     "Measure",
     "NumberedSlots",
-    "Order",
+    "Ordering",
     "Plan",
     "RowReader",
     "Result",
