@@ -72,7 +72,7 @@ def spread(parts):
 @given(batches(), st.sampled_from([0, 3 * DAY]))
 def test_results_of_a_zone_are_those_of_a_batch_in_it(zone, parts, delay):
     parts, task = spread(parts), task_of(IN_A_ZONE, zone=zone)
-    stream = run(task, parts, delay / SECOND)
+    stream = run(task, parts, delay // SECOND)
     stream.flush()
     rows = on_time(parts, delay)
     place = rows.column_names.index("ts")
