@@ -109,3 +109,16 @@ def test_a_console_of_rich_shows_them_in_its_own_way(capsys):
     console.print(Table.of("planets", [{"name": "Venus"}]))
     shown = capsys.readouterr().out
     assert "daba_lite" in shown and "Venus" in shown
+
+
+def test_functions_of_no_module_are_compiled_beside_the_announcement():
+    """Numba tells of everything that it compiles, a user's functions made by exec() included, which have no module."""
+    import numba
+    import numpy as np
+
+    import slidewise as sw
+
+    sw.rolling(np.array([1.0, 2.0]), sw.max(), 2)
+    names: dict[str, object] = {}
+    exec("def double(x): return 2 * x", {"__name__": None}, names)
+    assert numba.njit(names["double"])(4) == 8

@@ -50,7 +50,8 @@ def listen() -> None:
                 self.done = threading.Event()
                 self.speaker: threading.Thread | None = None
                 kernel = event.data["dispatcher"]
-                if kernel.py_func.__module__.startswith("slidewise.") and is_watched():
+                ours = str(kernel.py_func.__module__).startswith("slidewise.")  # a function by exec() is of none
+                if ours and is_watched():
                     kept = "once" if kernel.stats.cache_path else "in this process only"
                     self.speaker = threading.Thread(target=self.speak, args=(kept,), daemon=True)
                     self.speaker.start()
