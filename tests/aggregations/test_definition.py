@@ -89,3 +89,16 @@ def test_shortcuts_are_not_inherited():
     assert all(getattr(Second, name) == getattr(Aggregation, name) for name in SHORTCUTS)
     x = np.array([3.0, 1.0, 2.0])
     assert sw.with_columns({"x": x}, s=Second("x").over(2), m=sw.max("x").over(2))["s"].tolist() == [2, 2, 1]
+
+
+def test_a_variant_is_told_apart_from_what_it_was_made_of():
+    """Classes of structures are remembered by their aggregation: that of a sum is not that of its variant."""
+    plain = sw.sum()
+    doubled = plain.variant(lower=lambda s: 2 * s)
+    assert doubled == doubled
+    assert doubled not in (plain, plain.variant(lower=doubled.lower))
+    for aggregation, result in ((plain, 5), (doubled, 10), (sw.sum(), 5)):
+        s = sw.swag("two_stacks_lite", aggregation)
+        s.insert(2)
+        s.insert(3)
+        assert s.query() == result
