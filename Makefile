@@ -43,7 +43,7 @@ demo: $(DEMO) java  ## features of 200,000 events on a local Spark: a table, a p
 tour: $(READY)  ## a tour of the core in the terminal
 	@$(PY) -m examples.tour
 
-# Side by side: the tests of Spark wait for Spark most of the time.
+# Side by side, and two processes with a Spark each: the tests of Spark wait for Spark most of the time.
 PARTS  := @$(MAKE) --no-print-directory --jobs=3 test-core test-spark test-processes
 PYTEST := $(PY) -m pytest --durations=10
 FULL   := --hypothesis-profile=full -m
@@ -62,7 +62,7 @@ test-core: $(READY)
 PROCESSES := tests/spark/test_cluster.py tests/spark/streams/test_crash.py
 
 test-spark: $(READY) java
-	@$(PYTEST) $(TIER) tests/spark $(addprefix --ignore=,$(PROCESSES))
+	@$(PYTEST) $(TIER) -n 2 --dist loadfile tests/spark $(addprefix --ignore=,$(PROCESSES))
 
 test-processes: $(READY) java
 	@$(PYTEST) $(TIER) $(PROCESSES)

@@ -55,6 +55,7 @@ def counts(program, cache):
     return result.stdout.split()
 
 
+@pytest.mark.full
 @needs_jit
 def test_what_is_compiled_ahead_no_other_process_compiles(tmp_path):
     compiled, there = map(int, counts(WARM_UP, tmp_path))

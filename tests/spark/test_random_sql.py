@@ -5,7 +5,7 @@ import pytest
 from slidewise.fuzz.sql import BATCH, differences, program, query_of, session
 
 #: a query takes a second where its kernels are not compiled yet
-FEW, MANY = 40, 100
+FEW, MANY = 20, 100
 RUNS = [
     (0, FEW),
     *(pytest.param(seed, MANY, marks=pytest.mark.full) for seed in (0, 1)),

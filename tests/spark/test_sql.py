@@ -662,7 +662,7 @@ def test_arguments_are_constants():
     query = "SELECT percentile(x, :q) OVER (ORDER BY u ROWS :back PRECEDING) FROM t"
     rewrite_query(QueryText(query, {"q": 0.9, "back": 5}), run, run)
     expected = "SELECT NULL AS __slidewise_item_1, x AS __slidewise_value_0, u AS __slidewise_value_1 FROM t"
-    assert " ".join(texts[0].split()) == expected
+    assert " ".join(texts[0].replace(MARK, "").replace("`", "").split()) == expected
 
 
 def test_queries_without_windows_are_not_even_read():
