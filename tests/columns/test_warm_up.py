@@ -127,6 +127,7 @@ sw.rolling(np.arange(100.0), sw.max(), sw.rows(10))
 """
 
 
+@pytest.mark.full
 @needs_jit
 def test_a_person_is_told_of_compiling_once_and_a_log_never(tmp_path):
     text = seen(MAX, tmp_path / "a")
@@ -154,6 +155,7 @@ def test_where_nothing_is_kept_it_says_so(tmp_path):
     assert "compiling kernels (in this process only) ... 0 s" in seen(program, tmp_path)
 
 
+@pytest.mark.full
 @needs_jit
 def test_a_person_is_told_how_far_it_is(tmp_path):
     program = MAX + 'sw.warm_up(["min", "max"], types=["float64"], windows=[sw.rows(9)])'
