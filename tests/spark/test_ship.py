@@ -109,7 +109,6 @@ def test_executors_on_the_drivers_own_machine_need_no_package(spark, connect):
     assert shipping.ship(connect) == shipping._package().name
 
 
-@pytest.mark.covering(0)
 @pytest.mark.parametrize(
     "lost", ["slidewise/columns", *in_full("slidewise/__init__.py", "slidewise/aggregations/*.py", "*")]
 )
