@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from microbatches import SCHEMA, SECOND, START, Stream, batch, batches, on_time, row, run, same, task_of
 from microbatches import small_pieces as small_pieces
 from support.tiers import examples
-from test_processing import Spread
+from test_pipeline import Spread
 
 import slidewise as sw
 from slidewise.errors import StateError

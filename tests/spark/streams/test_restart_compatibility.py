@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from microbatches import SCHEMA, SECOND, Stream, batch, batches, on_time, row, same, task_of
 from microbatches import small_pieces as small_pieces
 from support.tiers import examples
-from test_processor import OVER, SAVED, rows, stream_of
+from test_stateful_processor import OVER, SAVED, rows, stream_of
 
 import slidewise as sw
 from slidewise.spark.streams.checkpoint import compare
