@@ -13,7 +13,7 @@ import slidewise as sw
 from slidewise.columns.with_columns import names, ordering
 from slidewise.spark.executor import task as module
 from slidewise.spark.executor.chunk import Chunk
-from slidewise.spark.executor.task import Task, Worker
+from slidewise.spark.executor.task import Task, TaskRun
 
 RNG = np.random.default_rng(4)
 COUNT = 1200
@@ -140,7 +140,7 @@ def results(expressions, partition_by="k", order_by="ts", table=TABLE, batch=33)
     keys, order = tuple(names(partition_by, "")), tuple(ordering(order_by))
     task = Task(table.schema, keys, order, tuple(expressions), tuple(expected.schema.types))
     batches = (tuple(b.columns) for b in table.combine_chunks().to_batches(max_chunksize=batch))
-    found = list(Worker(task).run(batches))
+    found = list(TaskRun(task).run(batches))
     rows = pa.chunked_array(found, pa.struct(expected.schema))
     return pa.Table.from_struct_array(rows), expected
 
@@ -196,7 +196,7 @@ def test_keys_of_any_type_are_told_apart(monkeypatch):
         task = Task(table.schema, ("k",), (), (sw.count().over(sw.rows(9)),), (pa.int64(),))
         found = [
             row["0"]
-            for part in Worker(task).run((tuple(b.columns)) for b in table.to_batches(2))
+            for part in TaskRun(task).run((tuple(b.columns)) for b in table.to_batches(2))
             for row in part.to_pylist()
         ]
         assert found == [1, 2, 1, 2, 1, 1, 2], name
@@ -229,7 +229,7 @@ def test_a_worker_keeps_the_window_and_not_the_key(monkeypatch, window, most):
         for aggregation in (sw.max("x"), sw.sum("x"), sw.count(), sw.max_by("s", "x"), sw.last("s"), Spread("x", "x"))
     )
     kinds = tuple(pa.float64() if k != 2 else pa.int64() for k in range(3)), (pa.string(), pa.string(), pa.float64())
-    worker = Worker(Task(table.schema, (), (*ordering("ts"),), expressions, (*kinds[0], *kinds[1])))
+    worker = TaskRun(Task(table.schema, (), (*ordering("ts"),), expressions, (*kinds[0], *kinds[1])))
     come = 0
     longest = behind = 0
 
@@ -258,9 +258,9 @@ def test_a_worker_keeps_the_window_and_not_the_key(monkeypatch, window, most):
 
 def test_nothing_comes_of_no_rows():
     task = Task(TABLE.schema, ("k",), (), (sw.count().over(sw.rows(3)),), (pa.int64(),))
-    assert list(Worker(task).run(iter(()))) == []
+    assert list(TaskRun(task).run(iter(()))) == []
     empty = tuple(pa.array([], kind) for kind in TABLE.schema.types)
-    assert list(Worker(task).run(iter([empty]))) == []
+    assert list(TaskRun(task).run(iter([empty]))) == []
 
 
 def test_types_are_those_that_were_declared():
@@ -269,5 +269,5 @@ def test_types_are_those_that_were_declared():
     expressions = (sw.max("s").over(sw.rows(2)), sw.max("t").over(sw.rows(2)))
     task = Task(reads, (), (), expressions, (pa.string(), pa.timestamp("us", "UTC")))
     batch = (pa.array(["a", "b"], pa.large_string()), pa.array([1, 2], pa.timestamp("us", "Asia/Tokyo")))
-    (out,) = Worker(task).run(iter([batch]))
+    (out,) = TaskRun(task).run(iter([batch]))
     assert out.type == pa.struct([("0", pa.string()), ("1", pa.timestamp("us", "UTC"))])

@@ -9,7 +9,7 @@ import slidewise as sw
 from slidewise.columns.aggregate import slide_expressions
 from slidewise.columns.with_columns import names, ordering
 from slidewise.spark import aggregate as slidewise_aggregate
-from slidewise.spark.executor.slide_task import SlidesTask, SlidesWorker
+from slidewise.spark.executor.slide_task import SlideTask, SlideTaskRun
 
 WINDOWS = [
     sw.time(60, every=30),
@@ -99,7 +99,7 @@ def task_of(table, window, results, partition_by, order_by):
     keys, order = tuple(names(partition_by, "")), tuple(ordering(order_by))
     overs = tuple(slide_expressions(window, results, "auto").values())
     kinds = tuple(expected.schema.types)
-    return SlidesTask(table.schema, keys, order, overs, kinds, names=tuple(expected.column_names)), expected
+    return SlideTask(table.schema, keys, order, overs, kinds, names=tuple(expected.column_names)), expected
 
 
 def batches_of(table, rng, most):
@@ -177,7 +177,7 @@ def test_many_slides_per_row_are_made_a_few_rows_at_a_time(monkeypatch):
     table = pa.table({"key": np.arange(40), "at": np.arange(40) * 1000})
     task, expected = task_of(table, sw.time(30, every=1), {"n": sw.count()}, "key", "at")
     sizes = []
-    monkeypatch.setattr(SlidesWorker, "_results", counted(SlidesWorker._results, sizes))
+    monkeypatch.setattr(SlideTaskRun, "_results", counted(SlideTaskRun._results, sizes))
     out = pa.Table.from_batches(task.run(table.to_batches()), expected.schema)
     assert out.equals(expected) and len(out) == 40 * 30
     assert max(sizes) <= 7 * 30
@@ -211,7 +211,7 @@ def test_what_stays_is_the_windows_and_not_the_keys(window, most, monkeypatch):
     table = pa.table({"at": np.arange(count), "up": np.arange(count), "x": np.arange(count) % 97})
     monkeypatch.setattr("slidewise.spark.executor.task.CHUNK_ROWS", 500)
     task, expected = task_of(table, window, {"s": sw.sum("x"), "m": sw.max("x")}, None, "at")
-    w, tails = SlidesWorker(task), []
+    w, tails = SlideTaskRun(task), []
 
     def batches():
         for batch in table.to_batches(max_chunksize=250):

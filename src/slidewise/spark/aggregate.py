@@ -15,7 +15,7 @@ from slidewise.columns.sources import source
 from slidewise.columns.with_columns import names, ordering
 from slidewise.errors import CompileFallback
 from slidewise.spark.column_names import require_distinct
-from slidewise.spark.executor.slide_task import SlidesTask
+from slidewise.spark.executor.slide_task import SlideTask
 from slidewise.spark.plan import Group, column, repartition_by_keys, sort_by_order
 from slidewise.spark.requirements import is_stream, require_batch, require_packages
 from slidewise.spark.schema import Schema
@@ -81,7 +81,7 @@ def aggregate(
     output = slides_output(schema, reads, group)
     kinds = tuple(arrow_type(field.dataType, schema.zone, field.name) for field in output)
     overs = tuple(expressions.values())
-    task = SlidesTask(reads, group.partition_by, group.order_by, overs, kinds, names=tuple(output.names))
+    task = SlideTask(reads, group.partition_by, group.order_by, overs, kinds, names=tuple(output.names))
     by = group.partition_by, group.order_by
     rows = repartition_by_keys(df.select(*(column(name) for name in reads.names)), *by)
     # Under plain names: mapInArrow cannot find columns whose names have dots.
@@ -111,7 +111,7 @@ def slides_output(schema: Schema, reads: pa.Schema, group: Group) -> Any:
     return StructType(fields)
 
 
-def _function(spark: Any, task: SlidesTask) -> Any:
+def _function(spark: Any, task: SlideTask) -> Any:
     from pyspark import cloudpickle
 
     from slidewise.spark.shipping import on_executor, ship

@@ -10,13 +10,13 @@ from slidewise.columns.aggregate import slide_expressions
 from slidewise.display import Table
 from slidewise.planner.choose import choose, situation_of
 from slidewise.planner.sharing import read_off
-from slidewise.spark.executor.carry import carries_partial, carries_row
+from slidewise.spark.executor.running_evaluation import carries_partial, carries_row
 from slidewise.spark.plan import Group, group_expressions, halo_for, plan_task
 from slidewise.spark.requirements import is_stream, require_batch
 from slidewise.spark.schema import Schema
 from slidewise.spark.spark_operator import Verdict, verdict
 from slidewise.spark.streams.explain import explain_task
-from slidewise.spark.streams.query import OPTIONS, build_rows_call, build_slides_call
+from slidewise.spark.streams.query import OPTIONS, build_rows_query, build_slides_query
 from slidewise.spark.window import SpecifiedOver
 
 #: of a call, besides its columns
@@ -48,9 +48,9 @@ def _explain_stream(
     **options: Any,
 ) -> Table:
     if window is None:
-        return explain_task(build_rows_call(df, columns, partition_by, order_by, algorithm, **options).task)
+        return explain_task(build_rows_query(df, columns, partition_by, order_by, algorithm, **options).task)
     return explain_task(
-        build_slides_call(df, slide_expressions(window, columns, algorithm), partition_by, order_by, **options).task
+        build_slides_query(df, slide_expressions(window, columns, algorithm), partition_by, order_by, **options).task
     )
 
 

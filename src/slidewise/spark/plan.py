@@ -52,9 +52,9 @@ def _group_by_order(
 
 
 # ---- the plan
-def plan_columns(df: Any, groups: list[Group], engine: str, hot_keys: str | bool) -> Plan:
+def plan_columns(df: Any, groups: list[Group], engine: str, hot_keys: str | bool) -> ColumnsPlan:
     """What gives the DataFrame the columns of all groups."""
-    plan = Plan(df, [name for group in groups for name in group.expressions])
+    plan = ColumnsPlan(df, [name for group in groups for name in group.expressions])
     for group in groups:
         decided = verdict(group.expressions.values(), engine, plan.schema.wraps)
         if decided.engine == "spark":
@@ -66,7 +66,7 @@ def plan_columns(df: Any, groups: list[Group], engine: str, hot_keys: str | bool
     return plan
 
 
-class Plan:
+class ColumnsPlan:
     """A DataFrame that gets the columns of one group after the other."""
 
     def __init__(self, df: Any, new: Iterable[str]) -> None:

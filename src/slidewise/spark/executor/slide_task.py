@@ -1,6 +1,6 @@
 """What runs on an executor for `aggregate`: sorted rows in, batch by batch, one row per key and slide out.
 
-As in worker.py, the engine of columns computes chunk by chunk, and the rows that later slides can still reach stay for
+As in task.py, the engine of columns computes chunk by chunk, and the rows that later slides can still reach stay for
 the next chunk. A slide is given once, as soon as no later row can change it. Most slides are at a row: the frame of the
 row that triggers, which is known by its number. Hopping windows are known by their start, and final once a row stands
 at their end or after it.
@@ -20,10 +20,10 @@ import pyarrow.compute as pc
 from slidewise.columns.aggregate import slide_labels
 from slidewise.columns.frames.deltas import measure_delta
 from slidewise.columns.frames.slides import Slides, slides_of
-from slidewise.spark.executor.carry import RunningEvaluation
 from slidewise.spark.executor.chunk import Chunk
 from slidewise.spark.executor.frontier import Frontier
-from slidewise.spark.executor.task import Tail, Task, Worker
+from slidewise.spark.executor.running_evaluation import RunningEvaluation
+from slidewise.spark.executor.task import Tail, Task, TaskRun
 from slidewise.windows.definitions import DeltaWindow, TimeWindow, WindowDefinition
 from slidewise.windows.durations import Duration
 
@@ -32,7 +32,7 @@ CHUNK_SLIDES = 1 << 21
 
 
 @dataclass(frozen=True, kw_only=True)
-class SlidesTask(Task):
+class SlideTask(Task):
     """What is computed of slides; all expressions are over the same window, and `kinds` are of all columns."""
 
     #: the columns that go out: keys, what says which slide it is, and results
@@ -40,14 +40,14 @@ class SlidesTask(Task):
 
     def run(self, batches: Iterable[Any]) -> Iterator[Any]:
         """What Spark calls, on the rows of a partition."""
-        for rows in SlidesWorker(self).run(tuple(batch.columns) for batch in batches):
+        for rows in SlideTaskRun(self).run(tuple(batch.columns) for batch in batches):
             yield pa.RecordBatch.from_arrays(rows.flatten(), self.names)
 
 
-class SlidesWorker(Worker):
-    """The slides of the sorted rows of a partition."""
+class SlideTaskRun(TaskRun):
+    """One run of a task: the slides of the sorted rows of a partition."""
 
-    def __init__(self, task: SlidesTask) -> None:
+    def __init__(self, task: SlideTask) -> None:
         super().__init__(task)
         self.window = task.expressions[0].window
         #: the start of the last hopping window of the tail's key that was given: an array of one, or of none

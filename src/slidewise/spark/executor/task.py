@@ -3,7 +3,7 @@
 No aggregate is written twice. Batches are joined into chunks, and the engine of columns computes each chunk. The rows
 of the last key that later frames can still reach, the tail, stay for the next chunk as they are; rows whose frames can
 still grow are held back there. A chunk is several times as long as its tail, so that all of it costs O(1) per row for
-a window of any size, and memory is the window's and not the key's (see frontier.py and running.py).
+a window of any size, and memory is the window's and not the key's (see frontier.py and running_evaluation.py).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import pyarrow as pa
 from slidewise.aggregations.over import Over
 from slidewise.columns.arrays import cast_to
 from slidewise.columns.sorting import OrderColumn
-from slidewise.spark.executor.carry import Carried, RunningEvaluation, carries_partial, carries_row
 from slidewise.spark.executor.chunk import Chunk, key_offsets
 from slidewise.spark.executor.frontier import Frontier
 from slidewise.spark.executor.halo import BUCKET_COLUMN, OWN_COLUMN, Halo, HaloCheck, HaloSize
+from slidewise.spark.executor.running_evaluation import Carried, RunningEvaluation, carries_partial, carries_row
 
 #: A chunk has at least so many new rows, or bytes, and so many times the rows of the tail.
 CHUNK_ROWS = 1 << 17
@@ -47,7 +47,7 @@ class Task:
 
     def run(self, batches: Iterable[Any]) -> Iterator[Any]:
         """What Spark calls, on the rows of a partition."""
-        return Worker(self).run(batch if isinstance(batch, tuple) else (batch,) for batch in batches)
+        return TaskRun(self).run(batch if isinstance(batch, tuple) else (batch,) for batch in batches)
 
     def with_halo(self, reach: HaloSize, prefix: str) -> Task:
         """The task over rows that hot_keys.spread has cut into buckets."""
@@ -69,8 +69,8 @@ class Tail:
     before: int
 
 
-class Worker:
-    """One task over the sorted rows of a partition."""
+class TaskRun:
+    """One run of a task: the sorted rows of a partition, chunk by chunk."""
 
     def __init__(self, task: Task) -> None:
         self.task = task

@@ -5,9 +5,9 @@ at once: an answer is an array with one row number per key. A row that is yet to
 frame reaches as far back as that of a row in the first place that is not final, and not further.
 
 There are two rules, and each kind of result has one (results.py): `FrameFinality` for results at rows, and
-`BoundaryFinality` for slides by time. Both answer the same four questions about a `View`, the current rows as of a
-watermark: which rows have something new (`select`), which stay in the state (`retain`), when the next result is due
-(`schedule`), and when a key without further rows is of no use any more (`expire`).
+`BoundaryFinality` for slides by time. Both answer the same four questions about a `WatermarkView`, the current rows as
+of a watermark: which rows have something new (`select`), which stay in the state (`retain`), when the next result is
+due (`schedule`), and when a key without further rows is of no use any more (`expire`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from slidewise.spark.streams.step_data import (
     Progress,
     RowDecisions,
     Selection,
-    View,
+    WatermarkView,
     next_complete,
 )
 from slidewise.spark.streams.stream_task import NEVER, StreamTask
@@ -48,22 +48,24 @@ Extension = Callable[[ArrangedRows, np.ndarray], np.ndarray]
 class Finality(Protocol):
     """Which rows are new, needed and due, as of a watermark."""
 
-    def view(self, rows: JoinedRows, progress: Progress) -> View:
+    def view(self, rows: JoinedRows, progress: Progress) -> WatermarkView:
         """See the current rows as of a watermark."""
 
-    def select(self, view: View, fresh: np.ndarray) -> Selection | None:
+    def select(self, view: WatermarkView, fresh: np.ndarray) -> Selection | None:
         """Select the rows of lifetimes in which results may be new; `fresh` rows make results new. None: none are."""
 
-    def retain(self, view: View, selection: Selection | None, decisions: RowDecisions) -> None:
+    def retain(self, view: WatermarkView, selection: Selection | None, decisions: RowDecisions) -> None:
         """Decide which rows stay in the state, as history or as pending rows."""
 
-    def schedule(self, view: View, selection: Selection | None, emitted: np.ndarray, decisions: RowDecisions) -> None:
+    def schedule(
+        self, view: WatermarkView, selection: Selection | None, emitted: np.ndarray, decisions: RowDecisions
+    ) -> None:
         """Decide of which rows nothing was emitted yet, and when the next result of each row is due."""
 
     def expire(self, rows: JoinedRows) -> np.ndarray:
         """Tell when nothing of each key is needed any more, if no more rows come."""
 
-    def arrange(self, view: View, places: np.ndarray) -> tuple[ArrangedRows, np.ndarray]:
+    def arrange(self, view: WatermarkView, places: np.ndarray) -> tuple[ArrangedRows, np.ndarray]:
         """Take whole lifetimes, as far as their rows are in `places`, and the numbers of these lifetimes."""
 
 
@@ -79,11 +81,11 @@ class FrameFinality:
         """
         self._task, self._lookback, self._counts_rows, self._extend = task, lookback, counts_rows, extend
 
-    def view(self, rows: JoinedRows, progress: Progress) -> View:
+    def view(self, rows: JoinedRows, progress: Progress) -> WatermarkView:
         """See the current rows as of a watermark."""
         return _view(self._task, rows, progress)
 
-    def select(self, view: View, fresh: np.ndarray) -> Selection | None:
+    def select(self, view: WatermarkView, fresh: np.ndarray) -> Selection | None:
         """Select the known rows, at arrival all rows, of lifetimes in which some are fresh."""
         ready = np.ones(len(view.known), bool) if view.at_arrival else view.known
         places = np.flatnonzero(ready & view.lifetimes.rows_of_any(ready & fresh))
@@ -98,7 +100,7 @@ class FrameFinality:
         ended = view.lifetimes.ended[numbers]
         return Selection(rows, places, np.where(ended, rows.end, first), due, ended, view.at_arrival)
 
-    def retain(self, view: View, selection: Selection | None, decisions: RowDecisions) -> None:
+    def retain(self, view: WatermarkView, selection: Selection | None, decisions: RowDecisions) -> None:
         """Keep final rows that frames which are not final, or are to come, can reach; and all that are not final."""
         watermark, times = view.progress.watermark, view.rows.times
         decisions.history &= ~view.lifetimes.ended[view.lifetimes.of]
@@ -115,7 +117,9 @@ class FrameFinality:
             keys = view.rows.key_of(places[rows.begin])
             decisions.dropped[keys] = rows.places[rows.begin] + needed - rows.begin
 
-    def schedule(self, view: View, selection: Selection | None, emitted: np.ndarray, decisions: RowDecisions) -> None:
+    def schedule(
+        self, view: WatermarkView, selection: Selection | None, emitted: np.ndarray, decisions: RowDecisions
+    ) -> None:
         """Rows are due at their time, and known ones when their frame is final."""
         unemitted = ~(view.known | emitted)
         if selection is not None:
@@ -131,7 +135,7 @@ class FrameFinality:
         """Tell when nothing of each key is needed any more, if no more rows come."""
         return _expire(self._task, self._lookback, rows)
 
-    def arrange(self, view: View, places: np.ndarray) -> tuple[ArrangedRows, np.ndarray]:
+    def arrange(self, view: WatermarkView, places: np.ndarray) -> tuple[ArrangedRows, np.ndarray]:
         """Take whole lifetimes, as far as their rows are in `places`, and the numbers of these lifetimes."""
         return _arrange(self._task, view, places, self._counts_rows)
 
@@ -165,7 +169,7 @@ class BoundaryFinality:
         self._task, self._grid, self._lookback = task, grid, lookback
         self._hopping = grid.size is not None
 
-    def view(self, rows: JoinedRows, progress: Progress) -> View:
+    def view(self, rows: JoinedRows, progress: Progress) -> WatermarkView:
         """See the current rows as of a watermark."""
         if not self._hopping:
             return replace(_view(self._task, rows, progress), grid=self._grid)
@@ -173,9 +177,9 @@ class BoundaryFinality:
         number = len(rows.begin)
         of = np.repeat(np.arange(number), np.diff(rows.offsets))
         whole_keys = Lifetimes(rows.offsets, of, np.zeros(number, bool))
-        return View(rows, progress, rows.known(progress.watermark), whole_keys, grid=self._grid)
+        return WatermarkView(rows, progress, rows.known(progress.watermark), whole_keys, grid=self._grid)
 
-    def select(self, view: View, fresh: np.ndarray) -> Selection | None:
+    def select(self, view: WatermarkView, fresh: np.ndarray) -> Selection | None:
         """Select the known rows of lifetimes of which slides close, or some rows are fresh."""
         watermark, times = _require_time(view)
         new = next_complete(self._grid, times, _since(view.progress.previous)) <= watermark
@@ -190,7 +194,7 @@ class BoundaryFinality:
         due = np.where(first < rows.end, complete[np.minimum(first, rows.end - 1)], NEVER)
         return Selection(rows, places, first, due, view.lifetimes.ended[numbers])
 
-    def retain(self, view: View, selection: Selection | None, decisions: RowDecisions) -> None:
+    def retain(self, view: WatermarkView, selection: Selection | None, decisions: RowDecisions) -> None:
         """Keep the rows of slides that are open, and those that the frames of other slides can reach."""
         watermark, times = _require_time(view)
         is_open = view.next_complete != NEVER
@@ -208,7 +212,9 @@ class BoundaryFinality:
             decisions.history[selection.places] = np.arange(len(selection.places)) >= selection.each(needed)
         decisions.history &= ~view.lifetimes.ended[view.lifetimes.of]
 
-    def schedule(self, view: View, selection: Selection | None, emitted: np.ndarray, decisions: RowDecisions) -> None:
+    def schedule(
+        self, view: WatermarkView, selection: Selection | None, emitted: np.ndarray, decisions: RowDecisions
+    ) -> None:
         """Rows are due when their next slide is complete."""
         decisions.due = view.next_complete
         decisions.unemitted = np.zeros(len(view.known), bool) if self._task.slices else ~view.known
@@ -221,12 +227,12 @@ class BoundaryFinality:
         ends: np.ndarray = rows.times[rows.offsets[1:] - 1] + self._grid.size + (self._task.keep or 0)
         return ends
 
-    def arrange(self, view: View, places: np.ndarray) -> tuple[ArrangedRows, np.ndarray]:
+    def arrange(self, view: WatermarkView, places: np.ndarray) -> tuple[ArrangedRows, np.ndarray]:
         """Take whole lifetimes, as far as their rows are in `places`, and the numbers of these lifetimes."""
         return _arrange(self._task, view, places, counts_rows=False)
 
 
-def _require_time(view: View) -> tuple[int, np.ndarray]:
+def _require_time(view: WatermarkView) -> tuple[int, np.ndarray]:
     """The watermark and the times, which slides by time never go without."""
     assert view.progress.watermark is not None and view.rows.times is not None
     return view.progress.watermark, view.rows.times
@@ -237,9 +243,9 @@ def _since(previous: int | None) -> int:
 
 
 # ---- lifetimes
-def _view(task: StreamTask, rows: JoinedRows, progress: Progress) -> View:
+def _view(task: StreamTask, rows: JoinedRows, progress: Progress) -> WatermarkView:
     known = rows.known(progress.watermark)
-    return View(rows, progress, known, find_lifetimes(task, rows, known, progress.watermark))
+    return WatermarkView(rows, progress, known, find_lifetimes(task, rows, known, progress.watermark))
 
 
 def find_lifetimes(task: StreamTask, rows: JoinedRows, known: np.ndarray, watermark: int | None) -> Lifetimes:
@@ -270,7 +276,9 @@ def _expire(task: StreamTask, lookback: int | None, rows: JoinedRows) -> np.ndar
     return rows.times[rows.offsets[1:] - 1] + min(lengths) + (task.keep or 0) + 1
 
 
-def _arrange(task: StreamTask, view: View, places: np.ndarray, counts_rows: bool) -> tuple[ArrangedRows, np.ndarray]:
+def _arrange(
+    task: StreamTask, view: WatermarkView, places: np.ndarray, counts_rows: bool
+) -> tuple[ArrangedRows, np.ndarray]:
     current, lifetimes = view.rows, view.lifetimes
     numbers = lifetimes.of[places]
     firsts = np.flatnonzero(np.diff(numbers, prepend=-1))

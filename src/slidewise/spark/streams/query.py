@@ -68,7 +68,7 @@ OPTIONS = tuple(field.name for field in fields(Options))
 
 
 @dataclass(frozen=True)
-class Call:
+class Query:
     """A call on a stream, checked."""
 
     #: with a watermark
@@ -92,29 +92,29 @@ def stream_with_columns(
 ) -> Any:
     """Plan with_columns on a stream."""
     require_settings(df.sparkSession)
-    return _plan_checked(build_rows_call(df, given, partition_by, order_by, algorithm, **options))
+    return _check_and_plan(build_rows_query(df, given, partition_by, order_by, algorithm, **options))
 
 
 def stream_aggregate(df: Any, expressions: dict[str, Over], partition_by: Any, order_by: Any, **options: Any) -> Any:
     """Plan aggregate on a stream."""
     require_settings(df.sparkSession)
-    return _plan_checked(build_slides_call(df, expressions, partition_by, order_by, **options))
+    return _check_and_plan(build_slides_query(df, expressions, partition_by, order_by, **options))
 
 
-def _plan_checked(call: Call) -> Any:
-    """Plan a call, which must be able to go on from its checkpoint, where one is named."""
-    path = call.options.checkpoint
+def _check_and_plan(query: Query) -> Any:
+    """Plan a query, which must be able to go on from its checkpoint, where one is named."""
+    path = query.options.checkpoint
     if path is not None:
-        require_compatible(call.df.sparkSession, call.task, path)
-    out = plan_query(call)
-    remember(out, call.task)
+        require_compatible(query.df.sparkSession, query.task, path)
+    out = plan_query(query)
+    remember(out, query.task)
     return out
 
 
-def build_rows_call(
+def build_rows_query(
     df: Any, given: dict[str, Any], partition_by: Any, order_by: Any, algorithm: str, **options: Any
-) -> Call:
-    """Check a call of with_columns."""
+) -> Query:
+    """Check a call of with_columns, and build its query."""
     from pyspark.sql.types import IntegerType
 
     groups = group_expressions(given, partition_by, order_by, algorithm)
@@ -138,11 +138,13 @@ def build_rows_call(
     results = dict(zip(group.expressions, schema.kinds(kinds, rows), strict=True))
     if task.keep is not None:
         results[REVISION] = IntegerType()
-    return Call(df, task, _output(df, results), chosen)
+    return Query(df, task, _output(df, results), chosen)
 
 
-def build_slides_call(df: Any, expressions: dict[str, Over], partition_by: Any, order_by: Any, **options: Any) -> Call:
-    """Check a call of aggregate."""
+def build_slides_query(
+    df: Any, expressions: dict[str, Over], partition_by: Any, order_by: Any, **options: Any
+) -> Query:
+    """Check a call of aggregate, and build its query."""
     from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
     from slidewise.spark.aggregate import slides_output
@@ -165,7 +167,7 @@ def build_slides_call(df: Any, expressions: dict[str, Over], partition_by: Any, 
         labels, results = output.fields[: -len(expressions)], output.fields[-len(expressions) :]
         row = [StructField(ROW, LongType())] if task.windows[0].slide_kind == "count" else []
         output = StructType([*labels, *row, *results, StructField(REVISION, IntegerType())])
-    return Call(df, task, output, chosen)
+    return Query(df, task, output, chosen)
 
 
 # ---- checks
@@ -308,16 +310,16 @@ def require_settings(spark: Any) -> None:
 
 
 # ---- the plan
-def plan_query(call: Call) -> Any:
+def plan_query(query: Query) -> Any:
     """Plan a query: pack rows, run the stateful operator, count rows left out."""
     from pyspark import cloudpickle
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.types import LongType, StructField, StructType
 
     from slidewise.spark.shipping import on_executor, ship
-    from slidewise.spark.streams.operator import Processor, build_operator
+    from slidewise.spark.streams.processor import Processor, build_processor
 
-    df, task, output, event_time = call.df, call.task, call.output, call.event_time
+    df, task, output, event_time = query.df, query.task, query.output, query.event_time
     packing = Packing(task.rows, choose_bucket_labels(task.buckets))
     keys = [column(name) for name in task.partition_by]
     hashed = (F.xxhash64(*keys) if keys else F.lit(0).cast("long")).alias(packing.key_hash)
@@ -335,7 +337,7 @@ def plan_query(call: Call) -> Any:
     counted = StructType([*output.fields, StructField(left_out, LongType())])
     timed = task.time is not None
     out = packed.groupBy(BUCKET).transformWithStateInPandas(
-        build_operator(Processor(task, packing, event_time, left_out), package),
+        build_processor(Processor(task, packing, event_time, left_out), package),
         outputStructType=counted,
         outputMode="Append",
         timeMode="EventTime" if timed else "None",
@@ -348,7 +350,7 @@ def plan_query(call: Call) -> Any:
         F.coalesce(F.sum(F.greatest(counted, none)), none).alias(name)
         for name, counted in (("late", count), ("untimed", -count))
     ]
-    return out.observe(call.options.metrics, *total).where(count.isNull()).drop(left_out)
+    return out.observe(query.options.metrics, *total).where(count.isNull()).drop(left_out)
 
 
 def _output(df: Any, results: dict[str, Any]) -> Any:

@@ -30,7 +30,7 @@ from slidewise.spark.streams.finality import (
     build_grid,
     measure_lookback,
 )
-from slidewise.spark.streams.step_data import ArrangedRows, Emitted, JoinedRows, Selection, View
+from slidewise.spark.streams.step_data import ArrangedRows, Emitted, JoinedRows, Selection, WatermarkView
 from slidewise.spark.streams.stream_task import ROW, StreamTask
 from slidewise.windows.definitions import DeltaWindow, RowsWindow, TimeWindow
 
@@ -55,7 +55,7 @@ class Results(Protocol):
     def merge(self, rows: JoinedRows) -> JoinedRows:
         """Merge the current rows that are one in the state: those of a slice."""
 
-    def compute_new(self, view: View, selection: Selection) -> Emitted:
+    def compute_new(self, view: WatermarkView, selection: Selection) -> Emitted:
         """Compute the results that are complete by the watermark, and were not by the previous one."""
 
 
@@ -117,7 +117,7 @@ class RowResults(_OfRows):
             table = _with_column(table, name, pa.array([], kind))
         return table
 
-    def compute_new(self, view: View, selection: Selection) -> Emitted:
+    def compute_new(self, view: WatermarkView, selection: Selection) -> Emitted:
         """Compute the rows that are final, and not history."""
         return self.compute(view.rows, selection, selection.final & ~view.rows.emitted[selection.places])
 
@@ -179,7 +179,7 @@ class RowSlides(_OfRows):
         """Build the output without slides."""
         return self._table.empty(self._task.rows)
 
-    def compute_new(self, view: View, selection: Selection) -> Emitted:
+    def compute_new(self, view: WatermarkView, selection: Selection) -> Emitted:
         """Compute the slides whose rows are final, and not history."""
         new = selection.final & ~view.rows.emitted[selection.places]
         slides = slides_of(self._window, selection.rows)
@@ -238,7 +238,7 @@ class TimeSlides(_OfRows):
         """Build the output without slides."""
         return self._table.empty(self._task.rows)
 
-    def compute_new(self, view: View, selection: Selection) -> Emitted:
+    def compute_new(self, view: WatermarkView, selection: Selection) -> Emitted:
         """Compute the slides that end after the previous watermark, and up to this one."""
         return _compute_passed(self._table, view, selection, slides_of(self._window, selection.rows))
 
@@ -314,7 +314,7 @@ class SliceSlides:
             times=rows.times[first],
         )
 
-    def compute_new(self, view: View, selection: Selection) -> Emitted:
+    def compute_new(self, view: WatermarkView, selection: Selection) -> Emitted:
         """Compute the slides that end after the previous watermark, and up to this one."""
         return _compute_passed(self._table, view, selection, slides_of(self._window, selection.rows))
 
@@ -342,7 +342,7 @@ class SliceSlides:
         return read if read_off(read) else Over(part, self._window, "recalculate")
 
 
-def _compute_passed(table: SlideTable, view: View, selection: Selection, slides: Slides) -> Emitted:
+def _compute_passed(table: SlideTable, view: WatermarkView, selection: Selection, slides: Slides) -> Emitted:
     """Compute the slides by time that the watermark has passed in this step."""
     watermark, previous = view.progress.watermark, view.progress.previous
     assert watermark is not None

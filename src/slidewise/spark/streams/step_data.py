@@ -177,7 +177,7 @@ class Lifetimes:
 
 
 @dataclass(frozen=True)
-class View:
+class WatermarkView:
     """The current rows as of a watermark."""
 
     rows: JoinedRows

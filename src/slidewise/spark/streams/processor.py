@@ -1,4 +1,4 @@
-"""Operator: Spark's stateful operator over buckets of keys, blobs in, rows out."""
+"""Processor: what Spark's stateful operator calls for each bucket of keys, blobs in, rows out."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PIECE, _DATA = StructType([StructField("piece", LongType())]), StructType([Stru
 _ROWS = 1 << 17
 
 
-def build_operator(processor: Processor, package: str | None) -> StatefulProcessor:
+def build_processor(processor: Processor, package: str | None) -> StatefulProcessor:
     """Build what Spark calls: a class that travels by value, and with it a copy of the processor for each partition.
 
     Spark asks for the schemas of state in a process on the driver's side, in which a package that was shipped cannot be
