@@ -177,7 +177,7 @@ def test_many_slides_per_row_are_made_a_few_rows_at_a_time(monkeypatch):
     table = pa.table({"key": np.arange(40), "at": np.arange(40) * 1000})
     task, expected = task_of(table, sw.time(30, every=1), {"n": sw.count()}, "key", "at")
     sizes = []
-    monkeypatch.setattr(SlideTaskRun, "_results", counted(SlideTaskRun._results, sizes))
+    monkeypatch.setattr(SlideTaskRun, "_emit_results", counted(SlideTaskRun._emit_results, sizes))
     out = pa.Table.from_batches(task.run(table.to_batches()), expected.schema)
     assert out.equals(expected) and len(out) == 40 * 30
     assert max(sizes) <= 7 * 30

@@ -60,7 +60,7 @@ def aggregate(
       rows of a key.
     """
     require_packages()
-    from slidewise.spark.arrow_types import arrow_type
+    from slidewise.spark.arrow_types import to_arrow_type
     from slidewise.spark.streams.query import stream_aggregate
 
     options: dict[str, Any] = {
@@ -77,19 +77,19 @@ def aggregate(
     require_batch(df, "aggregate", streams)
     group = Group(tuple(names(partition_by, "partition_by")), tuple(ordering(order_by)), expressions)
     schema = Schema(df)
-    reads = schema.arrow(schema.reads(group))
-    output = slides_output(schema, reads, group)
-    kinds = tuple(arrow_type(field.dataType, schema.zone, field.name) for field in output)
+    reads = schema.to_arrow(schema.find_read_columns(group))
+    output = build_slides_schema(schema, reads, group)
+    kinds = tuple(to_arrow_type(field.dataType, schema.zone, field.name) for field in output)
     overs = tuple(expressions.values())
     task = SlideTask(reads, group.partition_by, group.order_by, overs, kinds, names=tuple(output.names))
     by = group.partition_by, group.order_by
     rows = repartition_by_keys(df.select(*(column(name) for name in reads.names)), *by)
     # Under plain names: mapInArrow cannot find columns whose names have dots.
     plain = sort_by_order(rows, *by).toDF(*map(str, range(len(reads))))
-    return plain.mapInArrow(_function(schema.spark, task), output)
+    return plain.mapInArrow(_build_function(schema.spark, task), output)
 
 
-def slides_output(schema: Schema, reads: pa.Schema, group: Group) -> Any:
+def build_slides_schema(schema: Schema, reads: pa.Schema, group: Group) -> Any:
     """The columns that go out: those that the slides of no rows have."""
     from pyspark.sql.types import StructField, StructType
 
@@ -102,7 +102,7 @@ def slides_output(schema: Schema, reads: pa.Schema, group: Group) -> Any:
     at_rows = window.slide_kind != "time"
     came_in = {*group.partition_by, *(by.name for by in group.order_by if at_rows)}
     fields = []
-    for name, kind in zip(made, schema.kinds([array.type for array in made.values()], reads), strict=True):
+    for name, kind in zip(made, schema.to_spark_types([array.type for array in made.values()], reads), strict=True):
         if name in came_in:
             before = schema.field(name)
             fields.append(StructField(name, before.dataType, before.nullable, before.metadata))
@@ -111,9 +111,9 @@ def slides_output(schema: Schema, reads: pa.Schema, group: Group) -> Any:
     return StructType(fields)
 
 
-def _function(spark: Any, task: SlideTask) -> Any:
+def _build_function(spark: Any, task: SlideTask) -> Any:
     from pyspark import cloudpickle
 
-    from slidewise.spark.shipping import on_executor, ship
+    from slidewise.spark.shipping import build_executor_function, ship
 
-    return on_executor(cloudpickle.dumps(task), ship(spark))
+    return build_executor_function(cloudpickle.dumps(task), ship(spark))

@@ -11,10 +11,10 @@ from slidewise.display import Table
 from slidewise.planner.choose import choose, situation_of
 from slidewise.planner.sharing import read_off
 from slidewise.spark.executor.running_evaluation import carries_partial, carries_row
-from slidewise.spark.plan import Group, group_expressions, halo_for, plan_task
+from slidewise.spark.plan import Group, choose_halo, group_expressions, plan_task
 from slidewise.spark.requirements import is_stream, require_batch
 from slidewise.spark.schema import Schema
-from slidewise.spark.spark_operator import Verdict, verdict
+from slidewise.spark.spark_operator import Verdict, choose_engine
 from slidewise.spark.streams.explain import explain_task
 from slidewise.spark.streams.query import OPTIONS, build_rows_query, build_slides_query
 from slidewise.spark.window import SpecifiedOver
@@ -68,10 +68,10 @@ def _explain_batch(
     lines = []
     groups = group_expressions(columns, partition_by, order_by, algorithm)
     for group in groups:
-        decided = verdict(group.expressions.values(), engine, schema.wraps)
-        spread = decided.engine == "slidewise" and halo_for(df, group, hot_keys) is not None
+        decided = choose_engine(group.expressions.values(), engine, schema.wraps)
+        spread = decided.engine == "slidewise" and choose_halo(df, group, hot_keys) is not None
         for name, over in group.expressions.items():
-            lines.append(_line(name, over, group, decided, schema, spread))
+            lines.append(_build_line(name, over, group, decided, schema, spread))
     sorts = (
         "one shuffle and one sort" if len(groups) == 1 else f"{len(groups)} sorts, one for each partitioning and order"
     )
@@ -81,7 +81,7 @@ def _explain_batch(
     )
 
 
-def _line(name: str, over: Over, group: Group, decided: Verdict, schema: Schema, spread: bool) -> dict[str, str]:
+def _build_line(name: str, over: Over, group: Group, decided: Verdict, schema: Schema, spread: bool) -> dict[str, str]:
     by = ", ".join(group.partition_by) or "no key"
     order = ", ".join(f"{o.name}{' desc' * o.descending}" for o in group.order_by) or "as rows stand"
     ours = decided.engine == "slidewise"
@@ -91,7 +91,7 @@ def _line(name: str, over: Over, group: Group, decided: Verdict, schema: Schema,
         "by": f"{by}; {order}",
         "engine": decided.engine,
         "decided by": decided.because,
-        "algorithm": _algorithm(over) if ours else "-",
+        "algorithm": _describe_algorithm(over) if ours else "-",
         "an executor holds": _describe_state(over, group, schema)
         if ours
         else "what Spark's operator does: the rows of a key",
@@ -99,7 +99,7 @@ def _line(name: str, over: Over, group: Group, decided: Verdict, schema: Schema,
     }
 
 
-def _algorithm(over: Over) -> str:
+def _describe_algorithm(over: Over) -> str:
     if over.algorithm != "auto":
         return over.algorithm
     return (

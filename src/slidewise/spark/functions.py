@@ -20,7 +20,7 @@ from slidewise.aggregations.bloom_filters import BloomFilter
 from slidewise.aggregations.moment_sketches import MomentSketch
 from slidewise.columns.sorting import OrderColumn
 from slidewise.errors import InvalidInput
-from slidewise.spark.window import Column, column_name
+from slidewise.spark.window import Column, read_column_name
 from slidewise.windows.reach import OffsetColumn
 
 Name = str | OffsetColumn
@@ -32,8 +32,8 @@ def _build(
 ) -> Aggregation:
     """An aggregation of these columns."""
     if where is not None:
-        parameters["where"] = column_name(where, f"{name}: where=")
-    return factory(*(column_name(c, name) for c in columns), **parameters)
+        parameters["where"] = read_column_name(where, f"{name}: where=")
+    return factory(*(read_column_name(c, name) for c in columns), **parameters)
 
 
 # ---- columns and their order
@@ -43,7 +43,7 @@ def col(name: str) -> Column:
     >>> col("ts").desc_nulls_first()
     OrderColumn(name='ts', descending=True, nulls_first=True)
     """
-    return Column(column_name(name, "col"))
+    return Column(read_column_name(name, "col"))
 
 
 column = col
@@ -55,7 +55,7 @@ def asc(col: Name) -> OrderColumn:
     >>> asc("ts")
     OrderColumn(name='ts', descending=False, nulls_first=None)
     """
-    return Column(column_name(col, "asc")).asc()
+    return Column(read_column_name(col, "asc")).asc()
 
 
 def asc_nulls_first(col: Name) -> OrderColumn:
@@ -64,7 +64,7 @@ def asc_nulls_first(col: Name) -> OrderColumn:
     >>> asc_nulls_first("ts").nulls_first
     True
     """
-    return Column(column_name(col, "asc_nulls_first")).asc_nulls_first()
+    return Column(read_column_name(col, "asc_nulls_first")).asc_nulls_first()
 
 
 def asc_nulls_last(col: Name) -> OrderColumn:
@@ -73,7 +73,7 @@ def asc_nulls_last(col: Name) -> OrderColumn:
     >>> asc_nulls_last("ts").nulls_first
     False
     """
-    return Column(column_name(col, "asc_nulls_last")).asc_nulls_last()
+    return Column(read_column_name(col, "asc_nulls_last")).asc_nulls_last()
 
 
 def desc(col: Name) -> OrderColumn:
@@ -82,7 +82,7 @@ def desc(col: Name) -> OrderColumn:
     >>> desc("ts")
     OrderColumn(name='ts', descending=True, nulls_first=None)
     """
-    return Column(column_name(col, "desc")).desc()
+    return Column(read_column_name(col, "desc")).desc()
 
 
 def desc_nulls_first(col: Name) -> OrderColumn:
@@ -91,7 +91,7 @@ def desc_nulls_first(col: Name) -> OrderColumn:
     >>> desc_nulls_first("ts").nulls_first
     True
     """
-    return Column(column_name(col, "desc_nulls_first")).desc_nulls_first()
+    return Column(read_column_name(col, "desc_nulls_first")).desc_nulls_first()
 
 
 def desc_nulls_last(col: Name) -> OrderColumn:
@@ -100,7 +100,7 @@ def desc_nulls_last(col: Name) -> OrderColumn:
     >>> desc_nulls_last("ts").nulls_first
     False
     """
-    return Column(column_name(col, "desc_nulls_last")).desc_nulls_last()
+    return Column(read_column_name(col, "desc_nulls_last")).desc_nulls_last()
 
 
 # ---- aggregations of one column

@@ -10,11 +10,11 @@ from slidewise.aggregations.over import Over
 from slidewise.columns.sorting import OrderColumn
 from slidewise.columns.with_columns import expression, names, ordering
 from slidewise.errors import InvalidInput
-from slidewise.spark.column_names import unused_prefix
+from slidewise.spark.column_names import find_unused_prefix
 from slidewise.spark.executor.halo import HaloSize, measure_halo
 from slidewise.spark.executor.task import Task
-from slidewise.spark.schema import Schema, result_types
-from slidewise.spark.spark_operator import quote, sql_of, verdict
+from slidewise.spark.schema import Schema, infer_result_types
+from slidewise.spark.spark_operator import choose_engine, quote, to_sql
 from slidewise.spark.window import SpecifiedOver
 
 
@@ -56,7 +56,7 @@ def plan_columns(df: Any, groups: list[Group], engine: str, hot_keys: str | bool
     """What gives the DataFrame the columns of all groups."""
     plan = ColumnsPlan(df, [name for group in groups for name in group.expressions])
     for group in groups:
-        decided = verdict(group.expressions.values(), engine, plan.schema.wraps)
+        decided = choose_engine(group.expressions.values(), engine, plan.schema.wraps)
         if decided.engine == "spark":
             plan.add_by_spark(group)
         elif engine == "spark":
@@ -72,7 +72,7 @@ class ColumnsPlan:
     def __init__(self, df: Any, new: Iterable[str]) -> None:
         self.df = df
         self.schema = Schema(df)
-        self._prefix = unused_prefix([*self.schema.names, *new])
+        self._prefix = find_unused_prefix([*self.schema.names, *new])
         #: results until all groups have read what they read: a new column may take the place of an old one
         self._made: list[str] = []
         self._new: dict[str, Any] = {}
@@ -85,8 +85,8 @@ class ColumnsPlan:
         _, kinds = plan_task(self.schema, group)  # the types, and the errors, that our engine would give
         computed = {}
         for (out, over), kind in zip(group.expressions.items(), kinds, strict=True):
-            name = self._unused()
-            computed[name] = F.expr(sql_of(over, group.partition_by, group.order_by)).cast(kind)
+            name = self._name_result()
+            computed[name] = F.expr(to_sql(over, group.partition_by, group.order_by)).cast(kind)
             self._new[out] = F.col(name)
         # All at once: Spark looks at every column of every step, and its stack holds less than 300 steps.
         self.df = self.df.withColumns(computed)
@@ -97,7 +97,7 @@ class ColumnsPlan:
         from pyspark.sql import functions as F  # noqa: N812
 
         task, kinds = plan_task(self.schema, group)
-        reach = halo_for(self.df, group, hot_keys)
+        reach = choose_halo(self.df, group, hot_keys)
         if reach is not None:
             from slidewise.spark.hot_keys import spread
 
@@ -108,8 +108,8 @@ class ColumnsPlan:
             self.df = repartition_by_keys(self.df, task.partition_by, group.order_by)
             self._partitioned = task.partition_by
         self.df = sort_by_order(self.df, task.partition_by, group.order_by)
-        name = self._unused()
-        results = _udf(self.schema.spark, task, kinds)(*(column(read) for read in task.reads.names))
+        name = self._name_result()
+        results = _build_udf(self.schema.spark, task, kinds)(*(column(read) for read in task.reads.names))
         self.df = self.df.withColumn(name, results)
         if task.halo is not None:
             self.df = self.df.where(column(task.halo.own)).drop(task.halo.own, task.halo.bucket)
@@ -119,12 +119,12 @@ class ColumnsPlan:
         """The DataFrame with all new columns, in the order of their names."""
         return self.df.withColumns({name: self._new[name] for name in names}).drop(*self._made)
 
-    def _unused(self) -> str:
+    def _name_result(self) -> str:
         self._made.append(f"{self._prefix}{len(self._made)}")
         return self._made[-1]
 
 
-def halo_for(df: Any, group: Group, hot_keys: str | bool) -> HaloSize | None:
+def choose_halo(df: Any, group: Group, hot_keys: str | bool) -> HaloSize | None:
     """How far frames reach where large keys are to be spread; None: they are not."""
     if hot_keys is False:
         return None
@@ -151,18 +151,18 @@ def repartition_by_keys(df: Any, partition_by: Sequence[str], order_by: Sequence
 
 def sort_by_order(df: Any, partition_by: Sequence[str], order_by: Sequence[OrderColumn]) -> Any:
     """The rows of each partition by key and order."""
-    order = [column(key) for key in partition_by] + [_sort_column(by) for by in order_by]
+    order = [column(key) for key in partition_by] + [_build_sort_column(by) for by in order_by]
     return df.sortWithinPartitions(*order) if order else df
 
 
-def _udf(spark: Any, task: Task, kinds: list[Any]) -> Any:
+def _build_udf(spark: Any, task: Task, kinds: list[Any]) -> Any:
     from pyspark import cloudpickle
     from pyspark.sql.functions import arrow_udf
     from pyspark.sql.types import StructField, StructType
 
-    from slidewise.spark.shipping import on_executor, ship
+    from slidewise.spark.shipping import build_executor_function, ship
 
-    run = on_executor(cloudpickle.dumps(task), ship(spark))
+    run = build_executor_function(cloudpickle.dumps(task), ship(spark))
     returns = StructType([StructField(str(k), kind) for k, kind in enumerate(kinds)])
     # Not deterministic, as far as the optimizer knows: it may neither drop the sort below, nor move or repeat the call.
     return arrow_udf(run, returns).asNondeterministic()
@@ -175,7 +175,7 @@ def column(name: str) -> Any:
     return F.col(quote(name))
 
 
-def _sort_column(by: OrderColumn) -> Any:
+def _build_sort_column(by: OrderColumn) -> Any:
     way = ("desc" if by.descending else "asc") + ("_nulls_first" if by.nulls_lead else "_nulls_last")
     return getattr(column(by.name), way)()
 
@@ -183,8 +183,8 @@ def _sort_column(by: OrderColumn) -> Any:
 def plan_task(schema: Schema, group: Group) -> tuple[Task, list[Any]]:
     """What the executors do for a group, and the types of its results in Spark."""
     overs = tuple(group.expressions.values())
-    columns = schema.arrow(schema.reads(group))
-    arrows = tuple(result_types(columns, group))
+    columns = schema.to_arrow(schema.find_read_columns(group))
+    arrows = tuple(infer_result_types(columns, group))
     order = () if all(over.window.counts_rows for over in overs) else group.order_by
-    reads = schema.arrow(schema.reads(replace(group, order_by=order)))
-    return Task(reads, group.partition_by, order, overs, arrows), schema.kinds(arrows, columns)
+    reads = schema.to_arrow(schema.find_read_columns(replace(group, order_by=order)))
+    return Task(reads, group.partition_by, order, overs, arrows), schema.to_spark_types(arrows, columns)

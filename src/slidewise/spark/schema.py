@@ -51,20 +51,20 @@ class Schema:
             return False
         return self.field(aggregation.columns[0]).dataType.typeName() in ("byte", "short", "integer", "long")
 
-    def arrow(self, names: Iterable[str]) -> pa.Schema:
+    def to_arrow(self, names: Iterable[str]) -> pa.Schema:
         """Columns as they travel."""
-        from slidewise.spark.arrow_types import arrow_type
+        from slidewise.spark.arrow_types import to_arrow_type
 
-        return pa.schema([(name, arrow_type(self.field(name).dataType, self.zone, name)) for name in names])
+        return pa.schema([(name, to_arrow_type(self.field(name).dataType, self.zone, name)) for name in names])
 
-    def kinds(self, results: Iterable[pa.DataType], reads: pa.Schema) -> list[Any]:
+    def to_spark_types(self, results: Iterable[pa.DataType], reads: pa.Schema) -> list[Any]:
         """The types of results in Spark; what is of the type of a column is of its very type there."""
-        from slidewise.spark.arrow_types import spark_type
+        from slidewise.spark.arrow_types import to_spark_type
 
         known = {field.type: self.field(field.name).dataType for field in reversed(list(reads))}
-        return [spark_type(kind, known) for kind in results]
+        return [to_spark_type(kind, known) for kind in results]
 
-    def reads(self, group: Group) -> list[str]:
+    def find_read_columns(self, group: Group) -> list[str]:
         """The columns that executors need, and no others; Python must get at least one to count rows by."""
         named = [*group.partition_by, *(by.name for by in group.order_by)]
         for over in group.expressions.values():
@@ -76,7 +76,7 @@ class Schema:
         return list(dict.fromkeys(named)) or self.names[:1]
 
 
-def result_types(schema: pa.Schema, group: Group) -> list[pa.DataType]:
+def infer_result_types(schema: pa.Schema, group: Group) -> list[pa.DataType]:
     """The types of results, by computing those of no rows."""
     rows = ArrangedFrame(source(schema.empty_table()), list(group.partition_by), list(group.order_by))
     with warnings.catch_warnings():

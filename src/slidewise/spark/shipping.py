@@ -27,7 +27,7 @@ _shipped: WeakSet[Any] = WeakSet()
 
 
 @cache
-def _content() -> bytes:
+def _zip_package() -> bytes:
     """The package as a zip."""
     root = Path(__file__).parent.parent
     files = sorted(p for p in root.rglob("*") if p.is_file() and p.suffix in (".py", ".json", ".typed"))
@@ -41,19 +41,19 @@ def _content() -> bytes:
 
 
 @cache
-def _folder() -> Path:
+def _make_folder() -> Path:
     """A directory of this process."""
     folder = tempfile.mkdtemp(prefix="slidewise-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return Path(folder)
 
 
-def _package() -> Path:
+def _write_package() -> Path:
     """The file of the package, named by its content; it stays while this process runs, for executors to fetch."""
-    path = _folder() / f"slidewise-{hashlib.sha256(_content()).hexdigest()[:16]}.zip"
+    path = _make_folder() / f"slidewise-{hashlib.sha256(_zip_package()).hexdigest()[:16]}.zip"
     if not path.exists():  # the first time, or a cleaner of temporary files took it
         path.parent.mkdir(mode=0o700, exist_ok=True)
-        path.write_bytes(_content())
+        path.write_bytes(_zip_package())
     return path
 
 
@@ -61,7 +61,7 @@ def ship(spark: Any) -> str | None:
     """Give the executors of a session the package; its name there, or None where they share the driver's."""
     if _is_local(spark):
         return None
-    path = _package()
+    path = _write_package()
     if spark not in _shipped:
         spark.addArtifacts(str(path), pyfile=True)
         _shipped.add(spark)
@@ -73,9 +73,9 @@ def _is_local(spark: Any) -> bool:
     return "connect" not in type(spark).__module__ and spark.conf.get("spark.master", "").startswith("local")
 
 
-def on_executor(pickled: bytes, package: str | None) -> Callable[[Any], Any]:
+def build_executor_function(pickled: bytes, package: str | None) -> Callable[[Any], Any]:
     """The function that Spark runs: it calls run() of what is pickled. It travels by value, and so does all in it."""
-    arrive = arriving(package)
+    arrive = build_importer(package)
 
     def run(batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
         import pickle
@@ -89,7 +89,7 @@ def on_executor(pickled: bytes, package: str | None) -> Callable[[Any], Any]:
     return run
 
 
-def arriving(package: str | None) -> Callable[[], None]:
+def build_importer(package: str | None) -> Callable[[], None]:
     """What makes the package importable on an executor. It travels by value, and imports nothing of ours before."""
 
     def arrive() -> None:

@@ -30,7 +30,7 @@ class SpecifiedOver:
     order_by: tuple[OrderColumn, ...] = ()
 
     def __repr__(self) -> str:
-        order = ", ".join(_order_text(by) for by in self.order_by)
+        order = ", ".join(_describe_order(by) for by in self.order_by)
         return f"{self.over!r} partitioned by [{', '.join(self.partition_by)}] ordered by [{order}]"
 
 
@@ -55,7 +55,7 @@ class WindowSpec:
         >>> Window.partitionBy("country", "city").partition_by
         ('country', 'city')
         """
-        return replace(self, partition_by=tuple(column_name(c, "partitionBy") for c in _flatten(cols)))
+        return replace(self, partition_by=tuple(read_column_name(c, "partitionBy") for c in _flatten(cols)))
 
     def orderBy(self, *cols: Any) -> WindowSpec:  # noqa: N802
         """The columns to order by: names, `F.desc("x")`, `F.asc_nulls_last("x")`, `F.col("x").desc()`.
@@ -64,7 +64,7 @@ class WindowSpec:
         >>> Window.orderBy("ts", F.desc("price")).order_by[1].descending
         True
         """
-        return replace(self, order_by=tuple(_order_column(c) for c in _flatten(cols)))
+        return replace(self, order_by=tuple(_read_order_column(c) for c in _flatten(cols)))
 
     def rowsBetween(self, start: Any, end: Any) -> WindowSpec:  # noqa: N802
         """The frame in rows, from `start` to `end`: negative is preceding, 0 the current row.
@@ -72,7 +72,7 @@ class WindowSpec:
         >>> Window.orderBy("ts").rowsBetween(-999, Window.currentRow).window
         rows_between(-999, 0)
         """
-        return replace(self, frame=rows_between(_bound(start), _bound(end)))
+        return replace(self, frame=rows_between(_read_bound(start), _read_bound(end)))
 
     def rangeBetween(self, start: Any, end: Any) -> WindowSpec:  # noqa: N802
         """The frame by the order's values: numbers in its own unit, or lengths of time.
@@ -80,7 +80,7 @@ class WindowSpec:
         >>> Window.orderBy("ts").rangeBetween("-1h30m", "10 minutes").window
         range_between("-1h30m", "10 minutes")
         """
-        return replace(self, frame=range_between(_bound(start), _bound(end)))
+        return replace(self, frame=range_between(_read_bound(start), _read_bound(end)))
 
     def groupsBetween(self, start: Any, end: Any) -> WindowSpec:  # noqa: N802
         """The frame in groups of rows of equal order, SQL's GROUPS. PySpark has none.
@@ -88,7 +88,7 @@ class WindowSpec:
         >>> Window.orderBy("day").groupsBetween(-6, 0).window
         groups_between(-6, 0)
         """
-        return replace(self, frame=groups_between(_bound(start), _bound(end)))
+        return replace(self, frame=groups_between(_read_bound(start), _read_bound(end)))
 
     def exclude(self, rows: Exclude | Literal["no others"]) -> WindowSpec:
         """Leave out the "current row", its "group" of equal rows, or their "ties": SQL's EXCLUDE. PySpark has none.
@@ -190,7 +190,7 @@ class Column(OffsetColumn):
         return OrderColumn(self.name, descending=True, nulls_first=False)
 
 
-def column_name(value: Any, what: str) -> str:
+def read_column_name(value: Any, what: str) -> str:
     """The name of a column that was given by name or as `F.col(name)`."""
     if isinstance(value, OffsetColumn):
         return value.name
@@ -219,8 +219,8 @@ def refuse_pyspark(value: Any, what: str) -> None:
     raise InvalidInput(f"{what}: got a {kind} of pyspark, {value!r}. Give the name of a column")
 
 
-def _order_column(value: Any) -> OrderColumn:
-    return value if isinstance(value, OrderColumn) else OrderColumn(column_name(value, "orderBy"))
+def _read_order_column(value: Any) -> OrderColumn:
+    return value if isinstance(value, OrderColumn) else OrderColumn(read_column_name(value, "orderBy"))
 
 
 def _flatten(cols: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -231,7 +231,7 @@ def _flatten(cols: tuple[Any, ...]) -> tuple[Any, ...]:
     return cols
 
 
-def _bound(value: Any) -> Any:
+def _read_bound(value: Any) -> Any:
     """A bound as slidewise takes it: PySpark's least and largest numbers are no bounds."""
     if isinstance(value, OffsetColumn):
         return col(value.name)
@@ -242,6 +242,6 @@ def _bound(value: Any) -> Any:
     return value
 
 
-def _order_text(by: OrderColumn) -> str:
+def _describe_order(by: OrderColumn) -> str:
     nulls = "" if by.nulls_first is None else " nulls first" if by.nulls_first else " nulls last"
     return f"{by.name}{' desc' * by.descending}{nulls}"

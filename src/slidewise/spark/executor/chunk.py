@@ -31,7 +31,7 @@ class Chunk(ArrangedFrame):
         before: int,
         ends: bool,
     ) -> None:
-        super().__init__(source(_roomy(table)), partition_by, order_by, 1, Arrangement(None, offsets))
+        super().__init__(source(_widen_texts(table)), partition_by, order_by, 1, Arrangement(None, offsets))
         #: how many rows of the first key came before this chunk
         self.before = before
         #: whether the last key has all of its rows, too
@@ -45,20 +45,20 @@ class Chunk(ArrangedFrame):
         places[: self.offsets[1]] += self.before
         return places
 
-    def in_order(self) -> Arranged:
+    def read_order(self) -> Arranged:
         """The order columns as sortable numbers."""
         return self._arranged()
 
     def frames(self, window: WindowDefinition) -> Frames:
         made = super().frames(window)
         if not self.ends and window not in self.seen:
-            from slidewise.spark.executor.frontier import frontier
+            from slidewise.spark.executor.frontier import find_frontier
 
-            self.seen[window] = frontier(window, made, weakref.proxy(self))
+            self.seen[window] = find_frontier(window, made, weakref.proxy(self))
         return made
 
 
-def _roomy(table: pa.Table) -> pa.Table:
+def _widen_texts(table: pa.Table) -> pa.Table:
     """The table, with text of more than 2 GiB in types that have room for it."""
     for k, column in enumerate(table.columns):
         kind = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}.get(column.type)
@@ -68,16 +68,16 @@ def _roomy(table: pa.Table) -> pa.Table:
 
 
 # ---- keys
-def key_offsets(keys: list[pa.Array], count: int) -> np.ndarray:
+def find_key_offsets(keys: list[pa.Array], count: int) -> np.ndarray:
     """Where keys begin among sorted rows, and the number of rows: neighbours are compared, and nothing is hashed."""
     new = np.zeros(count, bool)
     new[:1] = True
     for key in keys:
-        new[1:] |= differ(key)
+        new[1:] |= find_changes(key)
     return np.append(np.flatnonzero(new), count)
 
 
-def differ(column: pa.Array) -> np.ndarray:
+def find_changes(column: pa.Array) -> np.ndarray:
     """Which rows differ from the row before, from the second on; nulls are equal, NaNs too, and -0.0 is 0.0."""
     kind, count = column.type, max(0, len(column) - 1)
     null = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else np.zeros(len(column), bool)
@@ -93,7 +93,7 @@ def differ(column: pa.Array) -> np.ndarray:
         return changes | (both & (values[1:] != values[:-1]))
     if pa.types.is_struct(kind):
         for part in column.flatten():
-            changes = changes | (both & differ(part))
+            changes = changes | (both & find_changes(part))
         return changes
     if pa.types.is_nested(kind):
         values = column.to_pylist()

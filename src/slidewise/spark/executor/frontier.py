@@ -37,18 +37,18 @@ class Frontier:
     reach: Callable[[int], int]
 
 
-def frontier(window: WindowDefinition, frames: Frames, data: Chunk) -> Frontier:
+def find_frontier(window: WindowDefinition, frames: Frames, data: Chunk) -> Frontier:
     """The frontier of a window whose frames are made."""
     begin, count = int(data.offsets[-2]), int(data.offsets[-1])
     spec = window.reach
     if spec is not None and spec.unit == "rows":
-        final, reach = _by_rows(spec, begin, count)
+        final, reach = _find_by_rows(spec, begin, count)
     elif isinstance(window, DeltaWindow):
-        final, reach = count, _delta(window, data, begin)
+        final, reach = count, _reach_by_delta(window, data, begin)
     else:
-        final, reach = _by_frames(window, frames, data, begin, count)
+        final, reach = _find_by_frames(window, frames, data, begin, count)
     if spec is not None and spec.looks_at_peers:
-        final = min(final, _last_peers(data, begin, count))
+        final = min(final, _find_last_peers(data, begin, count))
     return Frontier(final, lambda row: max(begin, reach(row)))
 
 
@@ -56,7 +56,7 @@ _Known = tuple[int, Callable[[int], int]]
 
 
 # ---- by rows: arithmetic
-def _by_rows(spec: Reach, begin: int, count: int) -> _Known:
+def _find_by_rows(spec: Reach, begin: int, count: int) -> _Known:
     first: Any = spec.start
     last: Any = spec.end
     final = max(begin, count - max(last, 0))
@@ -66,7 +66,7 @@ def _by_rows(spec: Reach, begin: int, count: int) -> _Known:
 
 
 # ---- by what the frames are
-def _by_frames(window: WindowDefinition, frames: Frames, data: Chunk, begin: int, count: int) -> _Known:
+def _find_by_frames(window: WindowDefinition, frames: Frames, data: Chunk, begin: int, count: int) -> _Known:
     start, end = frames.start[begin:], frames.end[begin:]
     open_ended = end >= count
     if isinstance(window, PunctuationWindow):
@@ -80,28 +80,28 @@ def _by_frames(window: WindowDefinition, frames: Frames, data: Chunk, begin: int
         found = int(edge[row - begin :].min())
         if isinstance(window, PunctuationWindow):
             return found - 1  # the mark before it, where the window began
-        return _a_day_before(found, data, begin) if spec is not None and spec.by_calendar else found
+        return _find_day_before(found, data, begin) if spec is not None and spec.by_calendar else found
 
     return final, reach
 
 
-def _a_day_before(row: int, data: Chunk, begin: int) -> int:
-    order = data.in_order().sortable
-    kind = str(data.in_order().kind)
+def _find_day_before(row: int, data: Chunk, begin: int) -> int:
+    order = data.read_order().sortable
+    kind = str(data.read_order().kind)
     if len(order) != 1 or row >= len(order[0]):  # rows without an order are few, or at an end: keep them all
         return begin
     day = next(units for name, units in _DAY.items() if kind.startswith(name))
     return begin + int(np.searchsorted(order[0][begin : row + 1], order[0][row] - day))
 
 
-def _last_peers(data: Chunk, begin: int, count: int) -> int:
+def _find_last_peers(data: Chunk, begin: int, count: int) -> int:
     """The first of the last row's peers: later rows may join them."""
-    changes = np.flatnonzero(data.in_order().changes()[begin:count])
+    changes = np.flatnonzero(data.read_order().changes()[begin:count])
     return begin + int(changes[-1]) if len(changes) else begin
 
 
 # ---- delta: what is held
-def _delta(window: DeltaWindow, data: Chunk, begin: int) -> Callable[[int], int]:
+def _reach_by_delta(window: DeltaWindow, data: Chunk, begin: int) -> Callable[[int], int]:
     def reach(row: int) -> int:
         """The first row that is still held once `row` has entered: none later is more than the size above it."""
         name = data.delta_column(window)

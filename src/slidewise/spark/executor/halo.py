@@ -74,15 +74,15 @@ class HaloCheck:
         bucket, own = batch[self._halo.bucket].to_numpy(), batch[self._halo.own].to_numpy()
         cuts = np.flatnonzero((bucket[1:] != bucket[:-1]) | (own[1:] != own[:-1])) + 1
         for first, last in zip([0, *cuts.tolist()], [*cuts.tolist(), len(bucket)], strict=True):
-            self._run(int(bucket[first]), bool(own[first]), last - first)
+            self._count_run(int(bucket[first]), bool(own[first]), last - first)
 
-    def _run(self, bucket: int, own: bool, rows: int) -> None:
+    def _count_run(self, bucket: int, own: bool, rows: int) -> None:
         if bucket != self._bucket:
             self.end()
             self._bucket, self._before, self._after, self._own = bucket, 0, 0, False
         if own:
             if not self._own and bucket > 0 and self._before < self._halo.rows_before:
-                raise self._short(self._before, self._halo.rows_before)
+                raise self._build_error(self._before, self._halo.rows_before)
             self._own = True
         elif self._own:
             self._after += rows
@@ -92,10 +92,10 @@ class HaloCheck:
     def end(self) -> None:
         """No more rows of this bucket. The last bucket of a key has none after it."""
         if self._own and 0 < self._after < self._halo.rows_after:
-            raise self._short(self._after, self._halo.rows_after)
+            raise self._build_error(self._after, self._halo.rows_after)
 
     @staticmethod
-    def _short(rows: int, needed: int) -> SlidewiseError:
+    def _build_error(rows: int, needed: int) -> SlidewiseError:
         return SlidewiseError(
             f"a key was cut where only {rows} of the {needed} rows that frames reach were at hand: the sample misled, "
             "or the input differs each time it is read. Run it with hot_keys=False"

@@ -45,10 +45,10 @@ def carries_partial(over: Over, kinds: Mapping[str, pa.DataType]) -> bool:
         return False
     if isinstance(aggregation, Count):
         return True
-    return all(_same_everywhere(aggregation, k, kinds[name]) for k, name in enumerate(aggregation.columns))
+    return all(_encodes_alike(aggregation, k, kinds[name]) for k, name in enumerate(aggregation.columns))
 
 
-def _same_everywhere(aggregation: Aggregation, position: int, kind: pa.DataType) -> bool:
+def _encodes_alike(aggregation: Aggregation, position: int, kind: pa.DataType) -> bool:
     """Whether a value is encoded as the same number in every chunk."""
     how = encoding.encoding_for(aggregation, position, "", kind)
     of = encoding.family(kind)
@@ -88,7 +88,7 @@ class RunningEvaluation(Evaluation):
             return super().column(over)
         view = self.data.view(over.aggregation)
         values, valid = _Scan(over.aggregation, view, self.gone).run(
-            view.frames(over.window).end, self._keys(view)[0], self._first(view), self.carried[over]
+            view.frames(over.window).end, self._keys(view)[0], self._find_first(view), self.carried[over]
         )
         if over.aggregation.empty is not None:
             values[~valid] = over.aggregation.empty
@@ -101,14 +101,14 @@ class RunningEvaluation(Evaluation):
         view = self.data.view(over.aggregation)
         goes_on = len(self.data.offsets) == 2
         before = self.carried[over] if goes_on else Carried()
-        first = self._first(view) if goes_on else int(view.offsets[-2])
-        return _Scan(over.aggregation, view, self.gone).fold(first, _before(view, last), before)
+        first = self._find_first(view) if goes_on else int(view.offsets[-2])
+        return _Scan(over.aggregation, view, self.gone).fold(first, _count_before(view, last), before)
 
     def pick_row(self, over: Over, last: int) -> int | None:
         """The row of the last key that the aggregation picks of those before row `last`; None: of none."""
         aggregation = over.aggregation
         view = self.data.view(aggregation)
-        first, last = int(view.offsets[-2]), _before(view, last)
+        first, last = int(view.offsets[-2]), _count_before(view, last)
         if first >= last:
             return None
         if isinstance(aggregation, First):
@@ -119,11 +119,11 @@ class RunningEvaluation(Evaluation):
         rows, _ = compute(pick, (np.arange(len(codes)), codes), frame, "recalculate")
         return int(view.row(rows)[0])
 
-    def _first(self, view: View) -> int:
-        return _before(view, self.kept)
+    def _find_first(self, view: View) -> int:
+        return _count_before(view, self.kept)
 
 
-def _before(view: View, row: int) -> int:
+def _count_before(view: View, row: int) -> int:
     """How many rows of a view come before a row of the chunk."""
     return row if view.left_out is None else int(np.count_nonzero(~view.left_out[:row]))
 
@@ -136,7 +136,7 @@ class _Scan:
         self.columns = tuple(encoded.values for encoded in view.arguments(aggregation))
         numeric = all(c.dtype.kind in "biuf" for c in self.columns)
         # The variant for columns of the largest values that there are is right for every chunk.
-        self.op = aggregation.compiled(tuple(map(_extremes, self.columns)), MOST_ROWS) if numeric else None
+        self.op = aggregation.compiled(tuple(map(_find_extremes, self.columns)), MOST_ROWS) if numeric else None
         if gone + len(self.columns[0]) > MOST_ROWS:
             raise OverflowError(f"{aggregation!r} over a running frame of more than {MOST_ROWS} rows of one key")
         self.partial = None if self.op is None else partial_dtype(self.op, self.columns)
@@ -146,7 +146,7 @@ class _Scan:
         valid = np.zeros(len(end), bool)
         if self.op is not None and self.partial is not None:
             out = np.zeros(len(end), result_dtype(self.op, self.columns, self.partial))
-            carried, has = self._partial_in(before)
+            carried, has = self._copy_partial(before)
             arguments = (self.columns, self.view.offsets, first, frames, end, carried, has, out, valid)
             if self._call(scan.run, arguments):
                 return out, valid
@@ -157,15 +157,15 @@ class _Scan:
         if first >= last:
             return before
         if self.op is not None:
-            carried, has = self._partial_in(before)
+            carried, has = self._copy_partial(before)
             if self._call(scan.fold, (self.columns, first, last, carried, has)):
                 return Carried(carried)
         total = before.partial
-        for row in self._rows(first, last):
+        for row in self._iterate_rows(first, last):
             total = self._add(total, row)
         return Carried(total)
 
-    def _partial_in(self, before: Carried) -> tuple[np.ndarray, bool]:
+    def _copy_partial(self, before: Carried) -> tuple[np.ndarray, bool]:
         has = isinstance(before.partial, np.ndarray)
         return (before.partial.copy() if has else np.zeros(1, self.partial)), has
 
@@ -184,7 +184,7 @@ class _Scan:
         for k, begin in enumerate(self.view.offsets[:-1].tolist()):
             at, total = (first, before.partial) if k == 0 and before.partial is not None else (begin, None)
             for i in range(int(frames[k]), int(frames[k + 1])):
-                for row in self._rows(at, int(end[i])):
+                for row in self._iterate_rows(at, int(end[i])):
                     total = self._add(total, row)
                 at = max(at, int(end[i]))
                 if total is not None and self.aggregation.defined(total):
@@ -194,7 +194,7 @@ class _Scan:
             out[i] = result
         return out, np.array([r is not None for r in results], bool)
 
-    def _rows(self, first: int, last: int) -> Iterable[tuple[Any, ...]]:
+    def _iterate_rows(self, first: int, last: int) -> Iterable[tuple[Any, ...]]:
         return zip(*(c[first:last].tolist() for c in self.columns), strict=True)
 
     def _add(self, total: Any, row: tuple[Any, ...]) -> Any:
@@ -202,7 +202,7 @@ class _Scan:
         return lifted if total is None else self.aggregation.combine(total, lifted)
 
 
-def _extremes(column: np.ndarray) -> np.ndarray:
+def _find_extremes(column: np.ndarray) -> np.ndarray:
     """The least and the largest value of a column's type."""
     if column.dtype.kind not in "iu":
         return column[:0]

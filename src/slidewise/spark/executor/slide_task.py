@@ -54,33 +54,33 @@ class SlideTaskRun(TaskRun):
         self._given: pa.Array | None = None
         #: the last value that triggered a slide by delta before the first row to come: an array of one, or of none
         self._trigger: pa.Array | None = None
-        self._chunk_rows = min(self._chunk_rows, max(1, CHUNK_SLIDES // _slides_per_row(self.window)))
+        self._chunk_rows = min(self._chunk_rows, max(1, CHUNK_SLIDES // _count_slides_per_row(self.window)))
 
     def run(self, batches: Iterable[tuple[pa.Array, ...]]) -> Iterator[pa.StructArray]:
         """One struct per key and slide."""
-        return super().run(piece for batch in batches for piece in self._pieces(batch))
+        return super().run(piece for batch in batches for piece in self._cut(batch))
 
-    def _pieces(self, batch: tuple[pa.Array, ...]) -> Iterator[tuple[pa.Array, ...]]:
+    def _cut(self, batch: tuple[pa.Array, ...]) -> Iterator[tuple[pa.Array, ...]]:
         for first in range(0, len(batch[0]), self._chunk_rows):
             yield tuple(column[first : first + self._chunk_rows] for column in batch)
 
     # ---- one chunk
     def _compute(self, table: pa.Table, chunk: Chunk, tail: Tail) -> Iterator[pa.StructArray]:
         if self.window.hopping:
-            slides, final = self._hopping(chunk)
+            slides, final = self._find_hopping_windows(chunk)
         else:
-            slides, final = self._at_rows(chunk, tail.emitted)
+            slides, final = self._find_slides_at_rows(chunk, tail.emitted)
         chunk.set_frames(self.window, slides.frames)
         overs, gone = self.task.expressions, tail.before + len(table)
         evaluation = RunningEvaluation(chunk, overs, tail.kept, self._carried, gone, slides.offsets)
         results = evaluation.columns({str(k): over for k, over in enumerate(overs)})
         columns = [*slide_labels(chunk, slides).values(), *results.values()]
-        yield from self._results(columns, 0, int(slides.offsets[-1]))
+        yield from self._emit_results(columns, 0, int(slides.offsets[-1]))
         if not chunk.ends:
             self._keep(table, chunk, evaluation, final)
 
     # ---- slides at rows
-    def _at_rows(self, chunk: Chunk, first: int) -> tuple[Slides, int]:
+    def _find_slides_at_rows(self, chunk: Chunk, first: int) -> tuple[Slides, int]:
         """The slides that rows from `first` on trigger, and the first row of which it is not known."""
         window, count = self.window, len(chunk.source)
         by_delta = isinstance(window.every, DeltaWindow)
@@ -90,7 +90,7 @@ class SlideTaskRun(TaskRun):
         if isinstance(window.every, TimeWindow) and not chunk.ends:
             final = min(final, count - 1)  # the next row tells whether a boundary follows
         if fires is not None:
-            self._trigger = None if chunk.ends else self._last_trigger(chunk, fires, final)
+            self._trigger = None if chunk.ends else self._find_last_trigger(chunk, fires, final)
         assert slides.rows is not None
         return slides.those((slides.rows >= first) & (slides.rows < final)), final
 
@@ -108,7 +108,7 @@ class SlideTaskRun(TaskRun):
         every_delta(offsets, values, size, fires)
         return np.concatenate((np.zeros(first, bool), fires[len(before) :]))
 
-    def _last_trigger(self, chunk: Chunk, fires: np.ndarray, final: int) -> pa.Array | None:
+    def _find_last_trigger(self, chunk: Chunk, fires: np.ndarray, final: int) -> pa.Array | None:
         """The value that rows of the last key from `final` on are measured against; None: its first row is one."""
         every = self.window.every
         assert isinstance(every, DeltaWindow)
@@ -120,7 +120,7 @@ class SlideTaskRun(TaskRun):
         return chunk.arranged(chunk.delta_column(every))[row : row + 1] if row < final else None
 
     # ---- hopping windows
-    def _hopping(self, chunk: Chunk) -> tuple[Slides, int]:
+    def _find_hopping_windows(self, chunk: Chunk) -> tuple[Slides, int]:
         """The windows that are final and were not given, and the number of rows: all of them are in their windows."""
         count = len(chunk.source)
         slides = slides_of(self.window, chunk)
@@ -146,7 +146,7 @@ class SlideTaskRun(TaskRun):
         return slides.those(chosen), count
 
 
-def _slides_per_row(window: WindowDefinition) -> int:
+def _count_slides_per_row(window: WindowDefinition) -> int:
     """How many slides a row can be in and trigger."""
     if not (isinstance(window, TimeWindow) and isinstance(window.every, TimeWindow)):
         return 1

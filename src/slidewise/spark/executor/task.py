@@ -18,7 +18,7 @@ import pyarrow as pa
 from slidewise.aggregations.over import Over
 from slidewise.columns.arrays import cast_to
 from slidewise.columns.sorting import OrderColumn
-from slidewise.spark.executor.chunk import Chunk, key_offsets
+from slidewise.spark.executor.chunk import Chunk, find_key_offsets
 from slidewise.spark.executor.frontier import Frontier
 from slidewise.spark.executor.halo import BUCKET_COLUMN, OWN_COLUMN, Halo, HaloCheck, HaloSize
 from slidewise.spark.executor.running_evaluation import Carried, RunningEvaluation, carries_partial, carries_row
@@ -99,12 +99,12 @@ class TaskRun:
                 self._halo.see(batch)
             pending.append(batch)
             rows, size = rows + len(batch), size + batch.nbytes
-            if self._enough(rows, size) and self._has_ended_key(pending):
+            if self._has_enough(rows, size) and self._has_ended_key(pending):
                 yield from self._advance(pa.concat_tables([self._tail.table, *pending]), ends=False)
                 pending, rows, size = [], 0, 0
         yield from self._advance(pa.concat_tables([self._tail.table, *pending]), ends=True)
 
-    def _enough(self, rows: int, size: int) -> bool:
+    def _has_enough(self, rows: int, size: int) -> bool:
         # Where whole keys are needed, the tail is not computed before its key has ended: nothing is done twice.
         tails = 0 if self._whole_keys else TAILS
         return (rows >= self._chunk_rows or size >= CHUNK_BYTES) and rows >= tails * len(self._tail.table)
@@ -114,17 +114,17 @@ class TaskRun:
         if not self._whole_keys:
             return True
         first = self._tail.table if len(self._tail.table) else pending[0]
-        return len(self._offsets(pa.concat_tables([first[:1], pending[-1][-1:]]))) > 2
+        return len(self._find_offsets(pa.concat_tables([first[:1], pending[-1][-1:]]))) > 2
 
-    def _offsets(self, table: pa.Table) -> np.ndarray:
-        return key_offsets([table[name].combine_chunks() for name in self.task.partition_by], len(table))
+    def _find_offsets(self, table: pa.Table) -> np.ndarray:
+        return find_key_offsets([table[name].combine_chunks() for name in self.task.partition_by], len(table))
 
     # ---- one chunk
     def _advance(self, table: pa.Table, ends: bool) -> Iterator[pa.StructArray]:
         """Give the results that are final, and keep what the next chunk needs. `ends`: no more rows come."""
         if not len(table):
             return
-        offsets = self._offsets(table)
+        offsets = self._find_offsets(table)
         tail = self._tail
         if self._whole_keys and not ends:
             begin = int(offsets[-2])
@@ -140,11 +140,11 @@ class TaskRun:
         evaluation = RunningEvaluation(chunk, task.expressions, tail.kept, self._carried, tail.before + len(table))
         columns = evaluation.columns({str(k): over for k, over in enumerate(task.expressions)})
         final = len(table) if chunk.ends else min(known.final for known in chunk.seen.values())
-        yield from self._results(list(columns.values()), tail.emitted, final)
+        yield from self._emit_results(list(columns.values()), tail.emitted, final)
         if not chunk.ends:
             self._keep(table, chunk, evaluation, final)
 
-    def _results(self, columns: list[pa.Array], first: int, last: int) -> Iterator[pa.StructArray]:
+    def _emit_results(self, columns: list[pa.Array], first: int, last: int) -> Iterator[pa.StructArray]:
         names = [str(k) for k in range(len(columns))]
         for begin in range(first, last, BATCH_ROWS):
             size = min(BATCH_ROWS, last - begin)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark.sql.streaming import StatefulProcessor
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from slidewise.spark.shipping import arriving
+from slidewise.spark.shipping import build_importer
 from slidewise.spark.streams.checkpoint import META, PIECES
 from slidewise.spark.streams.pipeline import Pipeline
 from slidewise.spark.streams.step_data import StepResult
@@ -34,7 +34,7 @@ def build_processor(processor: Processor, package: str | None) -> StatefulProces
     from pyspark import cloudpickle
 
     # Pickled here, in a form of our own choice: Spark sends all of it along with every batch.
-    pickled, arrive = cloudpickle.dumps(processor), arriving(package)
+    pickled, arrive = cloudpickle.dumps(processor), build_importer(package)
     (meta, data), (pieces, piece) = (META, _DATA), (PIECES, _PIECE)
 
     class Slidewise(StatefulProcessor):  # type: ignore[misc]

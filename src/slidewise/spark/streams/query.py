@@ -14,10 +14,10 @@ import pyarrow as pa
 from slidewise.aggregations.over import Over
 from slidewise.columns.with_columns import names, ordering
 from slidewise.errors import InvalidInput
-from slidewise.spark.column_names import require_distinct, unused_prefix
+from slidewise.spark.column_names import find_unused_prefix, require_distinct
 from slidewise.spark.plan import Group, column, group_expressions
 from slidewise.spark.requirements import require_packages
-from slidewise.spark.schema import Schema, result_types
+from slidewise.spark.schema import Schema, infer_result_types
 from slidewise.spark.session import PARTITIONS, PROVIDER, ROCKSDB
 from slidewise.spark.spark_operator import quote
 from slidewise.spark.streams.checkpoint import remember, require_compatible
@@ -128,14 +128,14 @@ def build_rows_query(
     schema = Schema(df)
     new = [name for name in group.expressions if name not in schema.names]
     require_distinct([*schema.names, *new], schema.heeds_capitals, "with_columns")
-    rows = _to_state_types(schema.arrow(schema.names))
-    kinds = result_types(rows, group)
-    reads = tuple(schema.field(name).name for name in schema.reads(group))
+    rows = _to_state_types(schema.to_arrow(schema.names))
+    kinds = infer_result_types(rows, group)
+    reads = tuple(schema.field(name).name for name in schema.find_read_columns(group))
     task = StreamTask(rows, group.partition_by, group.order_by, group.expressions, tuple(kinds), reads, **told)
     check_names(task)
     check_windows(task)
     task = _in_zone(task, schema)
-    results = dict(zip(group.expressions, schema.kinds(kinds, rows), strict=True))
+    results = dict(zip(group.expressions, schema.to_spark_types(kinds, rows), strict=True))
     if task.keep is not None:
         results[REVISION] = IntegerType()
     return Query(df, task, _output(df, results), chosen)
@@ -147,17 +147,17 @@ def build_slides_query(
     """Check a call of aggregate, and build its query."""
     from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
-    from slidewise.spark.aggregate import slides_output
-    from slidewise.spark.arrow_types import arrow_type
+    from slidewise.spark.aggregate import build_slides_schema
+    from slidewise.spark.arrow_types import to_arrow_type
 
     chosen = Options(**options)
     group = Group(tuple(names(partition_by, "partition_by")), tuple(ordering(order_by)), expressions)
     df, group, told = prepare(df, group, "aggregate", chosen)
     schema = Schema(df)
-    reads = tuple(schema.field(name).name for name in schema.reads(group))
-    rows = _to_state_types(schema.arrow(reads))
-    output = _unmarked(slides_output(schema, rows, group))
-    kinds = tuple(to_state_type(arrow_type(output[name].dataType, schema.zone, name)) for name in expressions)
+    reads = tuple(schema.field(name).name for name in schema.find_read_columns(group))
+    rows = _to_state_types(schema.to_arrow(reads))
+    output = _unmarked(build_slides_schema(schema, rows, group))
+    kinds = tuple(to_state_type(to_arrow_type(output[name].dataType, schema.zone, name)) for name in expressions)
     task = StreamTask(rows, group.partition_by, group.order_by, expressions, kinds, reads, slides=True, **told)
     check_names(task)
     check_windows(task)
@@ -316,7 +316,7 @@ def plan_query(query: Query) -> Any:
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.types import LongType, StructField, StructType
 
-    from slidewise.spark.shipping import on_executor, ship
+    from slidewise.spark.shipping import build_executor_function, ship
     from slidewise.spark.streams.processor import Processor, build_processor
 
     df, task, output, event_time = query.df, query.task, query.output, query.event_time
@@ -327,13 +327,15 @@ def plan_query(query: Query) -> Any:
     # Under plain names: mapInArrow cannot find columns whose names have dots.
     plain = rows.toDF(*map(str, range(len(task.rows) + 1)))
     package = ship(df.sparkSession)
-    packed = plain.mapInArrow(on_executor(cloudpickle.dumps(packing), package), f"{BUCKET} int, {BLOB} binary")
+    packed = plain.mapInArrow(
+        build_executor_function(cloudpickle.dumps(packing), package), f"{BUCKET} int, {BLOB} binary"
+    )
     for field in output.fields:
         if field.name == event_time and task.emit != "arrival":
             field.metadata = {**field.metadata, RELEASED: True}
         if field.dataType.typeName() == "timestamp" and event_time is None and task.time is not None:
             field.metadata = {**field.metadata, BEHIND: True}
-    left_out = unused_prefix(output.names) + "left_out"
+    left_out = find_unused_prefix(output.names) + "left_out"
     counted = StructType([*output.fields, StructField(left_out, LongType())])
     timed = task.time is not None
     out = packed.groupBy(BUCKET).transformWithStateInPandas(

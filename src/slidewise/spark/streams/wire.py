@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from slidewise.errors import StateError
-from slidewise.spark.column_names import unused_prefix
+from slidewise.spark.column_names import find_unused_prefix
 
 #: the columns of packed rows
 BUCKET, BLOB = "bucket", "blob"
@@ -36,7 +36,7 @@ class Packing:
     @cached_property
     def key_hash(self) -> str:
         """The column of the hash of the key, as Spark computes it, beside the columns of a row."""
-        return unused_prefix(self.rows.names) + "key"
+        return find_unused_prefix(self.rows.names) + "key"
 
     @cached_property
     def schema(self) -> pa.Schema:
