@@ -16,7 +16,7 @@ from slidewise.errors import InvalidInput
 from slidewise.spark import sql
 from slidewise.spark.session import PROVIDER, ROCKSDB
 from slidewise.spark.sql.query_text import MARK, QueryText
-from slidewise.spark.sql.rewrite import rewrite_query, same_type
+from slidewise.spark.sql.rewrite import is_same_type, rewrite_query
 
 # ---- the same as Spark
 #: id is unique, u orders rows of a key without ties, t has ties
@@ -253,7 +253,7 @@ def assert_same_as_spark(spark, queries):
     theirs = {name: spark.sql(query) for name, query in queries.items()}
     for name in queries:
         assert ours[name].columns == theirs[name].columns, name
-        assert same_type(ours[name].schema, theirs[name].schema), name
+        assert is_same_type(ours[name].schema, theirs[name].schema), name
     found, expected = collected(ours), collected(theirs)
     for name in queries:
         assert len(found[name]) == len(expected[name]), name

@@ -341,13 +341,13 @@ def program(query: str) -> str:
 def differences(spark: Any, queries: dict[int, str]) -> dict[int, str | None]:
     """What is wrong with each of some queries."""
     from slidewise.spark.sql import sql
-    from slidewise.spark.sql.rewrite import quiet, same_type
+    from slidewise.spark.sql.rewrite import is_same_type, silence_pyspark
 
     wrong: dict[int, str | None] = dict.fromkeys(queries)
     both: dict[int, tuple[Any, Any]] = {}
     for number, query in queries.items():
         try:
-            with quiet():
+            with silence_pyspark():
                 theirs = spark.sql(query)
         except Exception:  # Spark refuses it
             continue
@@ -356,7 +356,7 @@ def differences(spark: Any, queries: dict[int, str]) -> dict[int, str | None]:
         except Exception as error:
             wrong[number] = f"refused, and Spark takes it: {str(error).splitlines()[0]}"
             continue
-        if ours.columns != theirs.columns or not same_type(ours.schema, theirs.schema):
+        if ours.columns != theirs.columns or not is_same_type(ours.schema, theirs.schema):
             wrong[number] = f"{ours.schema.simpleString()}, and in Spark {theirs.schema.simpleString()}"
         elif SORTED.search(query):
             wrong[number] = _in_order(ours, theirs)
@@ -400,7 +400,7 @@ def collected(frames: dict[int, Any], *, in_order: bool = False) -> dict[int, li
 
     from pyspark.sql import functions as F  # noqa: N812
 
-    from slidewise.spark.sql.rewrite import quiet
+    from slidewise.spark.sql.rewrite import silence_pyspark
 
     out: dict[int, list[Any]] = {number: [] for number in frames}
     if frames:
@@ -410,7 +410,7 @@ def collected(frames: dict[int, Any], *, in_order: bool = False) -> dict[int, li
             )
             for number, frame in frames.items()
         ]
-        with quiet():
+        with silence_pyspark():
             rows = reduce(lambda a, b: a.union(b), labelled).collect()
         for number, row in rows:
             out[number].append(list(json.loads(row).values()))

@@ -49,10 +49,10 @@ def visit_blocks(source: QueryText, visit: Callable[[Block], None]) -> None:
     while end and source.word(end - 1) == ";":
         end -= 1
     if begins_query(source, 0):
-        _query(source, Span(0, end), (), visit)
+        _visit_query(source, Span(0, end), (), visit)
 
 
-def _query(source: QueryText, span: Span, scope: Scope, visit: Callable[[Block], None]) -> None:
+def _visit_query(source: QueryText, span: Span, scope: Scope, visit: Callable[[Block], None]) -> None:
     """[WITH ...] SELECT ... [UNION SELECT ...] [ORDER BY ...]"""
     first = span.first
     if source.word(first) == "WITH":
@@ -61,13 +61,13 @@ def _query(source: QueryText, span: Span, scope: Scope, visit: Callable[[Block],
         tables: list[Span] = []
         first = keyword.end
         while source.is_name(first):
-            opened = _table_body(source, first, span.end)
+            opened = _find_table_body(source, first, span.end)
             if opened is None:
                 return
             inside = Span(opened + 1, source.partner[opened])
             # A table of WITH RECURSIVE may name itself, and cannot be computed on its own.
             if not recursive:
-                _query(source, inside, _extend_scope(scope, keyword, tables), visit)
+                _visit_query(source, inside, _extend_scope(scope, keyword, tables), visit)
             tables.append(Span(first, source.partner[opened] + 1))
             first = source.partner[opened] + 1
             if source.word(first) != ",":
@@ -76,20 +76,20 @@ def _query(source: QueryText, span: Span, scope: Scope, visit: Callable[[Block],
         scope = _extend_scope(scope, keyword, tables)
     pipe = source.find(Span(first, span.end), "|>")
     if pipe is not None:
-        _inside(source, Span(pipe, span.end), scope, visit)
-    parts = _operands(source, Span(first, span.end if pipe is None else pipe))
+        _visit_inside(source, Span(pipe, span.end), scope, visit)
+    parts = _split_operands(source, Span(first, span.end if pipe is None else pipe))
     for k, part in enumerate(parts):
         last = k == len(parts) - 1 and len(parts) > 1
-        whole = Span(part.first, _organising(source, part)) if last else part
+        whole = Span(part.first, _find_organising(source, part)) if last else part
         if source.word(part.first) == "SELECT" or _selects_behind_from(source, whole):
-            _inside(source, whole, scope, visit)
-            visit(_block(source, whole, scope))
-            _inside(source, Span(whole.end, part.end), scope, visit)
+            _visit_inside(source, whole, scope, visit)
+            visit(_read_block(source, whole, scope))
+            _visit_inside(source, Span(whole.end, part.end), scope, visit)
         else:
-            _inside(source, part, scope, visit)
+            _visit_inside(source, part, scope, visit)
 
 
-def _table_body(source: QueryText, first: int, end: int) -> int | None:
+def _find_table_body(source: QueryText, first: int, end: int) -> int | None:
     """Where the bracket opens in `name [(columns)] AS (...)`."""
     found = source.find(Span(first, end), "AS")
     return found + 1 if found is not None and source.word(found + 1) == "(" else None
@@ -99,16 +99,16 @@ def _extend_scope(scope: Scope, keyword: Span, tables: list[Span]) -> Scope:
     return (*scope, With(keyword, tuple(tables))) if tables else scope
 
 
-def _inside(source: QueryText, span: Span, scope: Scope, visit: Callable[[Block], None]) -> None:
+def _visit_inside(source: QueryText, span: Span, scope: Scope, visit: Callable[[Block], None]) -> None:
     """The queries in the brackets of a span."""
     i = span.first
     while i < span.end:
         if source.word(i) == "(":
             inside = Span(i + 1, source.partner[i])
             if begins_query(source, inside.first):
-                _query(source, inside, scope, visit)
+                _visit_query(source, inside, scope, visit)
             else:
-                _inside(source, inside, scope, visit)
+                _visit_inside(source, inside, scope, visit)
         i = source.after(i)
 
 
@@ -130,7 +130,7 @@ def _selects_behind_from(source: QueryText, span: Span) -> bool:
     return first is not None and source.find(Span(first + 1, span.end), "SELECT") is None
 
 
-def _operands(source: QueryText, span: Span) -> list[Span]:
+def _split_operands(source: QueryText, span: Span) -> list[Span]:
     """The SELECTs that set operations join."""
     parts, first, i = [], span.first, span.first
     while i < span.end:
@@ -142,12 +142,12 @@ def _operands(source: QueryText, span: Span) -> list[Span]:
     return [*parts, Span(first, span.end)]
 
 
-def _organising(source: QueryText, span: Span) -> int:
+def _find_organising(source: QueryText, span: Span) -> int:
     found = source.find(span, *ORGANISING)
     return span.end if found is None else found
 
 
-def _block(source: QueryText, span: Span, scope: Scope) -> Block:
+def _read_block(source: QueryText, span: Span, scope: Scope) -> Block:
     from_first = source.find(span, "SELECT") if source.word(span.first) == "FROM" else None
     i, hint = (span.first if from_first is None else from_first) + 1, None
     if source.tokens[i].kind == "HINT":

@@ -69,11 +69,11 @@ def parse_item(source: QueryText, span: Span, hidden: Sequence[tuple[int, int]] 
 
 
 # ---- functions, by their names in small letters
-def _words(text: str) -> frozenset[str]:
+def _split_words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_AGGREGATES = _words(
+_AGGREGATES = _split_words(
     """
     any any_value approx_count_distinct approx_percentile approx_top_k approx_top_k_accumulate approx_top_k_combine
     array_agg avg bit_and bit_or bit_xor bitmap_and_agg bitmap_construct_agg bitmap_or_agg bool_and bool_or collect_list
@@ -88,9 +88,9 @@ _AGGREGATES = _words(
     vector_sum
     """
 )
-_GENERATORS = _words("explode explode_outer inline inline_outer json_tuple posexplode posexplode_outer stack")
+_GENERATORS = _split_words("explode explode_outer inline inline_outer json_tuple posexplode posexplode_outer stack")
 #: Spark's functions, types and words before a bracket that sqlglot has no class for
-_KNOWN = _words(
+_KNOWN = _split_words(
     """
     aes_decrypt aes_encrypt aggregate all and array_repeat array_union arrays_overlap as base64 between bigint bin
     binary bit_count bit_get boolean bround btrim cardinality case conv counter_diff crc32 curdate current_path
@@ -130,7 +130,7 @@ _KNOWN = _words(
     """
 )
 #: built-in functions that give another value every time
-_VOLATILE = _words("rand randn random randstr shuffle uniform uuid")
+_VOLATILE = _split_words("rand randn random randstr shuffle uniform uuid")
 
 
 def is_aggregate(name: str) -> bool:

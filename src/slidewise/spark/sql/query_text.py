@@ -65,11 +65,11 @@ class QueryText:
         self.query, self.formatted = query, formatted
         #: what :names in the query stand for
         self.arguments = arguments or {}
-        self.tokens = _tokens(query)
-        self.partner = self._partners()
+        self.tokens = _tokenize(query)
+        self.partner = self._match_brackets()
         self.edits: list[Edit] = []
 
-    def _partners(self) -> dict[int, int]:
+    def _match_brackets(self) -> dict[int, int]:
         """Which bracket closes which, both ways."""
         partner: dict[int, int] = {}
         open_brackets: list[int] = []
@@ -126,13 +126,13 @@ class QueryText:
             i = self.after(i)
         return [*parts, Span(first, span.end)] if span.end > span.first else []
 
-    def place(self, text: str, span: Span) -> Span | None:
+    def find_text(self, text: str, span: Span) -> Span | None:
         """Where a text stands, but for space, capitals and backticks; as an alias only where it is nothing else."""
         try:
-            wanted = [_bare(text[token.start : token.end]) for token in _tokens(text)]
+            wanted = [_normalize(text[token.start : token.end]) for token in _tokenize(text)]
         except InvalidInput:
             return None
-        given = [_bare(self.raw(Span(i, i + 1))) for i in range(*span)]
+        given = [_normalize(self.raw(Span(i, i + 1))) for i in range(*span)]
         width = len(wanted)
         found = [span.first + k for k in range(len(given) - width + 1) if given[k : k + width] == wanted]
         if not wanted or not found:
@@ -167,11 +167,11 @@ class QueryText:
         out, at = [], start
         for edit in sorted(inside, key=lambda e: (e.start, -e.end)):
             if edit.start >= at:
-                out += [self._plain(at, edit.start), edit.text]
+                out += [self._escape_braces(at, edit.start), edit.text]
                 at = edit.end
-        return "".join([*out, self._plain(at, end)])
+        return "".join([*out, self._escape_braces(at, end)])
 
-    def _plain(self, start: int, end: int) -> str:
+    def _escape_braces(self, start: int, end: int) -> str:
         text = self.query[start:end]
         return text if self.formatted else text.replace("{", "{{").replace("}", "}}")
 
@@ -192,11 +192,11 @@ class QueryText:
         return InvalidInput(f"{message}\nline {line}, column {column + 1}:\n{shown}\n{' ' * column}{'^' * width}")
 
 
-def _bare(text: str) -> str:
+def _normalize(text: str) -> str:
     return text.strip("`").casefold()
 
 
-def _tokens(query: str) -> list[Token]:
+def _tokenize(query: str) -> list[Token]:
     try:
         from sqlglot.dialects.spark import Spark
         from sqlglot.errors import TokenError

@@ -16,10 +16,16 @@ from dataclasses import dataclass, replace
 from slidewise.columns.sorting import OrderColumn
 from slidewise.errors import InvalidInput
 from slidewise.spark.sql.blocks import Block, begins_query
-from slidewise.spark.sql.calls import FrameClause, Spec, WindowCall, named_windows, resolve_spec
+from slidewise.spark.sql.calls import FrameClause, Spec, WindowCall, read_named_windows, resolve_spec
 from slidewise.spark.sql.expressions import ColumnUse, is_aggregate, is_generator, is_stable, parse_item
 from slidewise.spark.sql.query_text import MARK, Derived, Edit, QueryText, Span
-from slidewise.spark.sql.translate import aggregation, beyond_spark, finish_call, frame, without_frame
+from slidewise.spark.sql.translate import (
+    drop_frame,
+    find_beyond_spark,
+    finish_call,
+    translate_aggregation,
+    translate_frame,
+)
 from slidewise.spark.window import SpecifiedOver
 
 #: how the names begin that are made here
@@ -111,7 +117,7 @@ class Select:
         #: items of the outer SELECT by their aliases
         self._aliases: dict[str, str] = {}
         clause = block.body("WINDOW")
-        self._named = {**named, **({} if clause is None else named_windows(source, clause))}
+        self._named = {**named, **({} if clause is None else read_named_windows(source, clause))}
         self._specs: dict[WindowCall, Spec] = {}
         for call in calls:
             self._sort_out(call, calls)
@@ -123,7 +129,7 @@ class Select:
         if self.ours:
             self._refuse_group_by_all()
             self._refuse_generators()
-            self._items = [self._item(span) for span in block.items]
+            self._items = [self._read_item(span) for span in block.items]
             self._outer_items = self._read_items()
             self._qualify, self._after = self._read_clauses()
 
@@ -134,14 +140,14 @@ class Select:
         spec = self._specs[call] = resolve_spec(source, call.spec, self._named)
         hoisted = dict(self._hoisted)
         try:
-            made = None if call in self.refused else self._over(call, spec, calls)
+            made = None if call in self.refused else self._build_over(call, spec, calls)
         except InvalidInput as error:
             made, self.refused[call], self._hoisted = None, error, hoisted
         if made is None:
-            unframed = without_frame(call, spec)
+            unframed = drop_frame(call, spec)
             if unframed is not spec:
                 self._unframed.add(call)
-            beyond = beyond_spark(unframed)
+            beyond = find_beyond_spark(unframed)
             if beyond is not None:
                 where, what = beyond
                 raise self.refused.get(call) or source.error(
@@ -152,13 +158,13 @@ class Select:
             self.ours[call] = name = self._find_unused(source.raw(call.span))
             self.windows[name] = made
 
-    def _over(self, call: WindowCall, spec: Spec, calls: Sequence[WindowCall]) -> SpecifiedOver | None:
+    def _build_over(self, call: WindowCall, spec: Spec, calls: Sequence[WindowCall]) -> SpecifiedOver | None:
         """The window of a call; None where it is Spark's."""
-        made = aggregation(self.source, call, self._hoist)
+        made = translate_aggregation(self.source, call, self._hoist)
         if made is None:
             return None
         self._refuse_misplaced(call, calls)
-        over = made.over(frame(self.source, spec, self._hoist))
+        over = made.over(translate_frame(self.source, spec, self._hoist))
         partition = tuple(dict.fromkeys(self._hoist(span) for span in spec.partition))
         order = tuple(OrderColumn(self._hoist(by.expression), by.descending, by.nulls_first) for by in spec.order)
         return SpecifiedOver(over, partition, order)
@@ -173,7 +179,7 @@ class Select:
                 raise self.source.error(
                     other.span, "a window inside of a window: compute the inner one in a subquery, or in a WITH"
                 )
-        around = self._aggregate_around(call)
+        around = self._find_aggregate_around(call)
         if around is not None:
             raise self.source.error(
                 call.span, f"a window inside of {around}, which comes before all windows: use a subquery, or a WITH"
@@ -184,7 +190,7 @@ class Select:
                     call.span, f"a window in {clause}, which comes before all windows: use QUALIFY, or a subquery"
                 )
 
-    def _aggregate_around(self, call: WindowCall) -> str | None:
+    def _find_aggregate_around(self, call: WindowCall) -> str | None:
         """The aggregate that a window stands in, with its FILTER and WITHIN GROUP."""
         source = self.source
         for opened in range(self.block.span.first, call.span.first):
@@ -235,7 +241,7 @@ class Select:
         return [*self._inlined, *([Edit(*self.source.offsets(clause), "")] if clause is not None else [])]
 
     # ---- items
-    def _item(self, span: Span) -> _Item:
+    def _read_item(self, span: Span) -> _Item:
         source = self.source
         calls = [call for call in (*self.ours, *self._theirs) if span.first <= call.over < span.end]
         outer = any(call in self.ours for call in calls)
@@ -252,7 +258,7 @@ class Select:
         made: dict[str, str] = {}
         aliases = self._aliases
 
-        def lateral(column: ColumnUse) -> str | None:
+        def find_lateral(column: ColumnUse) -> str | None:
             """The alias of an earlier item with a window, where it is no column."""
             name = column.parts[-1]
             known = len(column.parts) == 1 and name in aliases and not self._is_column(name)
@@ -261,10 +267,10 @@ class Select:
         for k, item in enumerate(self._items):
             if not item.outer and aliases:
                 read = parse_item(self.source, item.expression)
-                if read is not None and any(lateral(column) is not None for column in read.columns):
+                if read is not None and any(find_lateral(column) is not None for column in read.columns):
                     self._items[k] = item = replace(item, outer=True)
             if item.outer:
-                expression = self._around(item.expression, lateral)
+                expression = self._write_around(item.expression, find_lateral)
                 made[item.marker] = expression
                 if item.alias_name is not None:
                     aliases[item.alias_name] = expression
@@ -273,7 +279,7 @@ class Select:
     def _is_column(self, name: str) -> bool:
         """Whether what stands in FROM has a column of this name."""
         if self._known is None:
-            self._known = {column.casefold() for column in self._all_columns(f"SELECT * {self._clause('FROM')}")}
+            self._known = {column.casefold() for column in self._all_columns(f"SELECT * {self._write_clause('FROM')}")}
         return name in self._known
 
     # ---- clauses behind windows
@@ -282,15 +288,15 @@ class Select:
         qualify = self.block.body("QUALIFY")
         if qualify is not None:
             self._refuse_time_windows(qualify)
-        condition = "" if qualify is None else f"WHERE {self._around(qualify, self._by_alias)}"
+        condition = "" if qualify is None else f"WHERE {self._write_around(qualify, self._read_alias)}"
         after = []
         for clause in self.block.clauses:
             body = self.block.body(clause)
             if clause in _SORTING and body is not None:
-                listed = [self._sorting(part) for part in self.source.split(body)]
+                listed = [self._write_sorting(part) for part in self.source.split(body)]
                 after.append(f"{clause} {', '.join(listed)}")
             elif clause in ("LIMIT", "OFFSET"):
-                after.append(self._clause(clause))
+                after.append(self._write_clause(clause))
         return condition, " ".join(after)
 
     def _refuse_time_windows(self, qualify: Span) -> None:
@@ -298,13 +304,13 @@ class Select:
         source = self.source
         made = (i for i in range(*qualify) if source.word(i) in _TIME_WINDOWS and source.word(i + 1) == "(")
         at = next(made, None)
-        if at is not None and any(self._star(item) is not None for item in self._items):
+        if at is not None and any(self._read_star(item) is not None for item in self._items):
             raise source.error(
                 Span(at, source.after(at + 1)),
                 f"{source.name(at)}(...) in QUALIFY beside a star: make it an item, and use its alias here",
             )
 
-    def _by_alias(self, column: ColumnUse) -> str | None:
+    def _read_alias(self, column: ColumnUse) -> str | None:
         """In QUALIFY, an item by its alias."""
         name = column.parts[-1]
         item = next((i for i in self._items if i.alias_name == name), None) if len(column.parts) == 1 else None
@@ -319,24 +325,24 @@ class Select:
             return f"({self._aliases[name]})"
         # What is not the same twice is taken from the item itself, by its alias.
         stable = is_stable(self.source, item.expression)
-        return self._read(item.expression if stable else self._tokens(column))
+        return self._read(item.expression if stable else self._find_tokens(column))
 
-    def _sorting(self, part: Span) -> str:
+    def _write_sorting(self, part: Span) -> str:
         """An expression to sort by: names of items are left to Spark, which looks among them first."""
         # A column with a qualifier is no name of an item, and one name is all that an item has.
-        called = {(item.alias_name or self._last_name(item.expression),) for item in self._items}
+        called = {(item.alias_name or self._find_last_name(item.expression),) for item in self._items}
         end = part.end
         while self.source.word(end - 1) in ("ASC", "DESC", "NULLS", "FIRST", "LAST") and end - 1 > part.first:
             end -= 1
         if end - part.first == 1 and self.source.word(part.first) == "ALL":
             return self.source.text(part)
-        expression = self._around(
+        expression = self._write_around(
             Span(part.first, end),
             lambda column: self.source.between(column.start, column.end) if column.parts in called else None,
         )
         return " ".join([expression, *(self.source.word(i) for i in range(end, part.end))])
 
-    def _last_name(self, span: Span) -> str | None:
+    def _find_last_name(self, span: Span) -> str | None:
         """What Spark calls an item that is a column: by its last name."""
         parts = self.source.split(span, ".")
         named = all(p.end - p.first == 1 and self.source.is_name(p.first) for p in parts)
@@ -344,7 +350,7 @@ class Select:
         return self.source.name(span.end - 1) if named and not literal else None
 
     # ---- expressions around windows
-    def _around(self, span: Span, known: Callable[[ColumnUse], str | None]) -> str:
+    def _write_around(self, span: Span, known: Callable[[ColumnUse], str | None]) -> str:
         """An expression over the columns of the inner SELECT: calls by their columns, and other columns by theirs.
 
         Only columns are computed below, and not what is made of them: CASE must go on guarding its branches. But
@@ -363,7 +369,7 @@ class Select:
         calls = {call.span.first: call for call in (*self.ours, *self._theirs)}
         i = span.first
         while i < span.end:
-            call, part = calls.get(i), self._computed_below(i, span.end)
+            call, part = calls.get(i), self._find_computed_below(i, span.end)
             if call is not None:
                 i = put(call.span, self.finish_call(call) if call in self.ours else self._read(call.span))
             elif part is not None:
@@ -378,12 +384,12 @@ class Select:
         if read is None:
             raise source.error(span, "what stands around the window here cannot be read. Write it in a SELECT around")
         for column in read.columns:
-            edits.append(Edit(column.start, column.end, known(column) or self._field(self._tokens(column))))
+            edits.append(Edit(column.start, column.end, known(column) or self._write_field(self._find_tokens(column))))
         return source.text(span, edits)
 
-    def _field(self, column: Span) -> str:
+    def _write_field(self, column: Span) -> str:
         """A column as the outer SELECT names it, with its own name where it lends that to the field of a struct."""
-        read, own = self._read(column), quote(self._own_name(column))
+        read, own = self._read(column), quote(self._read_own_name(column))
         return f"{read} AS {own}" if read != own and self._is_field(column) else read
 
     def _is_field(self, span: Span) -> bool:
@@ -392,15 +398,15 @@ class Select:
         if source.word(span.first - 1) not in ("(", ",") or source.word(span.end) not in (",", ")"):
             return False
         opened = max((i for i, end in source.partner.items() if i < span.first and end >= span.end), default=0)
-        alone = source.word(opened - 1) in ("SELECT", ",", "(") and len(source.split(_inside(source, opened))) > 1
+        alone = source.word(opened - 1) in ("SELECT", ",", "(") and len(source.split(_find_inside(source, opened))) > 1
         return source.word(opened) == "(" and (alone or source.word(opened - 1) == "STRUCT")
 
-    def _own_name(self, column: Span) -> str:
+    def _read_own_name(self, column: Span) -> str:
         """The name of a column, as it is written, without what qualifies it."""
         last = self.source.raw(Span(column.end - 1, column.end))
         return last[1:-1].replace("``", "`") if last.startswith("`") else last
 
-    def _computed_below(self, i: int, end: int) -> Span | None:
+    def _find_computed_below(self, i: int, end: int) -> Span | None:
         """A function without a window of slidewise's that begins here and that the inner SELECT computes."""
         source = self.source
         if not source.is_name(i) or source.word(i) in _NO_FUNCTION or source.word(i - 1) == ".":
@@ -423,7 +429,7 @@ class Select:
         exists = source.word(i) == "EXISTS" and begins_query(source, opened + 1)
         return whole if grouped or exists else None
 
-    def _tokens(self, column: ColumnUse) -> Span:
+    def _find_tokens(self, column: ColumnUse) -> Span:
         inside = [i for i, t in enumerate(self.source.tokens) if column.start <= t.start and t.end <= column.end]
         return Span(inside[0], inside[-1] + 1)
 
@@ -432,19 +438,19 @@ class Select:
         """The column that an expression becomes in the inner SELECT."""
         source = self.source
         parts = expression.parts if isinstance(expression, Derived) else (expression,)
-        text = expression.text if isinstance(expression, Derived) else self._text(expression)
+        text = expression.text if isinstance(expression, Derived) else self._write_text(expression)
         key = text if isinstance(expression, Derived) else source.key(expression)
         if not all(is_stable(source, part) for part in parts):
             key += MARK * (len(self._hoisted) + 1)
         if key not in self._hoisted:
             column = None
-            if not isinstance(expression, Derived) and self._last_name(expression) is not None:
+            if not isinstance(expression, Derived) and self._find_last_name(expression) is not None:
                 qualifier = ".".join(source.name(i) for i in range(expression.first, expression.end - 2, 2))
                 column = (qualifier, source.name(expression.end - 1))
             alias = f"{PREFIX}value_{len(self._hoisted)}"
             words = ", ".join(source.raw(part) for part in parts)
             # A column keeps its name, without what qualifies it: that becomes the name of a field in struct(t.x).
-            own = "" if column is None else self._own_name(parts[0])
+            own = "" if column is None else self._read_own_name(parts[0])
             self._hoisted[key] = _Hoisted(key, alias, self._find_unused(words, own), text, column)
         return self._hoisted[key].name
 
@@ -462,44 +468,44 @@ class Select:
         self._names.add(name.casefold())
         return name
 
-    def _text(self, span: Span) -> str:
+    def _write_text(self, span: Span) -> str:
         return self.source.text(span, self._inlined)
 
-    def _clause(self, clause: str) -> str:
+    def _write_clause(self, clause: str) -> str:
         span = self.block.clauses.get(clause)
-        return "" if span is None else self._text(span)
+        return "" if span is None else self._write_text(span)
 
-    def inner(self) -> str:
+    def write_inner(self) -> str:
         """The text of the inner SELECT."""
         hint = "" if self.block.hint is None else self.source.text(self.block.hint)
-        items = [f"NULL AS {quote(item.marker)}" if item.outer else self._text(item.span) for item in self._items]
+        items = [f"NULL AS {quote(item.marker)}" if item.outer else self._write_text(item.span) for item in self._items]
         items += [f"{hoisted.text} AS {hoisted.alias}" for hoisted in self._hoisted.values()]
-        return f"SELECT {hint} {', '.join(items)} {self._below_windows()}"
+        return f"SELECT {hint} {', '.join(items)} {self._write_below_windows()}"
 
-    def _below_windows(self) -> str:
-        return " ".join(self._clause(clause) for clause in ("FROM", "WHERE", "GROUP BY", "HAVING"))
+    def _write_below_windows(self) -> str:
+        return " ".join(self._write_clause(clause) for clause in ("FROM", "WHERE", "GROUP BY", "HAVING"))
 
-    def of_row(self, text: str) -> str:
+    def write_of_row(self, text: str) -> str:
         """The text of a SELECT of one expression where the inner SELECT has its own."""
-        return f"SELECT {text} {self._below_windows()}"
+        return f"SELECT {text} {self._write_below_windows()}"
 
-    def frame(self, call: WindowCall) -> FrameClause | None:
+    def find_frame(self, call: WindowCall) -> FrameClause | None:
         """The frame of a call's window, where it has one."""
         return self._specs[call].frame
 
-    def by_spark(self, calls: Sequence[WindowCall], *, items: bool) -> str:
+    def write_by_spark(self, calls: Sequence[WindowCall], *, items: bool) -> str:
         """The text by which Spark tells the types of calls, and with all items before them their names."""
         written = [self._write_out(call, self._specs[call]) for call in self.ours if call.spec.base]
         written += self._inlined
         parts = [self.source.text(item, written) for item in self.block.items] if items else []
         parts += [f"{self.source.text(call.span, written)} AS {PREFIX}call_{k}" for k, call in enumerate(calls)]
-        return f"SELECT {', '.join(parts)} {self._below_windows()}"
+        return f"SELECT {', '.join(parts)} {self._write_below_windows()}"
 
-    def unnamed(self) -> list[str]:
+    def find_unnamed(self) -> list[str]:
         """The markers of outer items without an alias."""
         return [item.marker for item in self._items if item.outer and item.alias is None]
 
-    def below(self, names: Sequence[str]) -> Below:
+    def describe_below(self, names: Sequence[str]) -> Below:
         """What the columns of the inner SELECT are, by their names."""
         width = len(names) - len(self._hoisted)
         new = [self._find_unused(name) for name in names[:width]] + [h.name for h in self._hoisted.values()]
@@ -508,7 +514,7 @@ class Select:
         unneeded = {k for k, name in enumerate(names) if name in self._outer_items}
         shared: set[int] = set()
         for k, hoisted in enumerate(self._hoisted.values(), width):
-            place = self._same(hoisted, placed, names)
+            place = self._find_same(hoisted, placed, names)
             if place is not None and place not in shared:
                 new[place], new[k] = hoisted.name, self._find_unused(hoisted.name)
                 shared.add(place)
@@ -527,7 +533,7 @@ class Select:
                 waiting.append(k)
                 continue
             end = len(names) if item is None else list(names).index(item.marker)
-            stars = [j for j in waiting if self._star(self._items[j]) is not None]
+            stars = [j for j in waiting if self._read_star(self._items[j]) is not None]
             spare = end - at - len(waiting)
             if len(stars) == 1 or (spare == 0 and not stars):
                 for j in waiting:
@@ -536,7 +542,7 @@ class Select:
             at, waiting = end + 1, []
         return placed
 
-    def _star(self, item: _Item) -> str | None:
+    def _read_star(self, item: _Item) -> str | None:
         """What qualifies a star, nothing for a plain one; None for any other item."""
         if self.source.word(item.span.end - 1) != "*":
             return None
@@ -546,11 +552,11 @@ class Select:
         )
         return ".".join(self.source.name(part.first) for part in qualifier) if named else None
 
-    def _same(self, hoisted: _Hoisted, placed: dict[int, range], names: Sequence[str]) -> int | None:
+    def _find_same(self, hoisted: _Hoisted, placed: dict[int, range], names: Sequence[str]) -> int | None:
         """The column of an item that is this expression, so that rows need not carry it twice."""
         for k, places in placed.items():
             item = self._items[k]
-            star = self._star(item)
+            star = self._read_star(item)
             if star is None and len(places) == 1 and self.source.key(item.expression) == hoisted.key:
                 return places[0]
             if star is not None and hoisted.column is not None and hoisted.column[0] == star:
@@ -560,7 +566,7 @@ class Select:
         return None
 
     # ---- the outer SELECT
-    def outer(self, below: Below, table: str) -> str:
+    def write_outer(self, below: Below, table: str) -> str:
         """The text of the outer SELECT over a table."""
         aliases = {item.marker: item.alias or self._name_item(item) for item in self._items if item.outer}
         items = [
@@ -590,7 +596,7 @@ class Select:
         )
 
 
-def _inside(source: QueryText, opened: int) -> Span:
+def _find_inside(source: QueryText, opened: int) -> Span:
     """What stands in a bracket."""
     return Span(opened + 1, source.partner[opened])
 
@@ -605,7 +611,7 @@ def _hide_name(name: str) -> str:
     return f"coalesce({quote(name)})"
 
 
-def by_user(text: str) -> str:
+def restore_user_words(text: str) -> str:
     """A part of the outer SELECT with the user's words in place of the columns that stand for them.
 
     What Spark complains of may end inside of a bracket.
