@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -10,15 +9,12 @@ import pyarrow as pa
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.columns.aggregate import compute_slides, slide_expressions
-from slidewise.columns.arranged import ArrangedFrame
-from slidewise.columns.sources import source
 from slidewise.columns.with_columns import names, ordering
-from slidewise.errors import CompileFallback
 from slidewise.spark.column_names import require_distinct
 from slidewise.spark.executor.slide_task import SlideTask
 from slidewise.spark.plan import Group, column, repartition_by_keys, sort_by_order
 from slidewise.spark.requirements import is_stream, require_batch, require_packages
-from slidewise.spark.schema import Schema
+from slidewise.spark.schema import Schema, compute_on_no_rows
 from slidewise.spark.with_columns import DataFrameT
 from slidewise.windows.definitions import WindowDefinition
 
@@ -93,10 +89,7 @@ def build_slides_schema(schema: Schema, reads: pa.Schema, group: Group) -> Any:
     """The columns that go out: those that the slides of no rows have."""
     from pyspark.sql.types import StructField, StructType
 
-    rows = ArrangedFrame(source(reads.empty_table()), list(group.partition_by), list(group.order_by))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CompileFallback)  # the executors say so, where it matters
-        made = compute_slides(rows, group.expressions, 1)
+    made = compute_on_no_rows(reads, group, lambda rows: compute_slides(rows, group.expressions, 1))
     require_distinct(made, schema.heeds_capitals, "aggregate")
     window = next(iter(group.expressions.values())).window
     at_rows = window.slide_kind != "time"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from slidewise.columns.sources import source
 from slidewise.errors import CompileFallback, InvalidInput
 from slidewise.spark.spark_operator import ANSI
 from slidewise.suggest import suggest
-from slidewise.windows.definitions import PunctuationWindow
+from slidewise.windows.definitions import PunctuationWindow, WindowDefinition
 
 if TYPE_CHECKING:
     from slidewise.spark.plan import Group
@@ -70,16 +70,28 @@ class Schema:
         for over in group.expressions.values():
             named += [*over.aggregation.columns, *over.window.columns]
             named += [over.aggregation.where] if over.aggregation.where is not None else []
-            windows = (over.window, over.window.every)
-            if any(isinstance(w, PunctuationWindow) and callable(w.predicate) for w in windows):
-                named += self.names  # the function sees whole rows
+            if reads_whole_rows(over.window):
+                named += self.names
         return list(dict.fromkeys(named)) or self.names[:1]
 
 
+def reads_whole_rows(window: WindowDefinition) -> bool:
+    """Tell whether a window or its slide has a predicate that is a function: it is called with whole rows."""
+    return any(isinstance(w, PunctuationWindow) and callable(w.predicate) for w in (window, window.every))
+
+
 def infer_result_types(schema: pa.Schema, group: Group) -> list[pa.DataType]:
-    """The types of results, by computing those of no rows."""
+    """Infer the types of results, by computing those of no rows."""
+    overs = group.expressions
+    made = compute_on_no_rows(schema, group, lambda rows: Evaluation(rows, overs.values(), 1).columns(overs))
+    return [made[name].type for name in overs]
+
+
+def compute_on_no_rows(
+    schema: pa.Schema, group: Group, compute: Callable[[ArrangedFrame], dict[str, pa.Array]]
+) -> dict[str, pa.Array]:
+    """Compute columns on no rows: the names and types are those of any rows."""
     rows = ArrangedFrame(source(schema.empty_table()), list(group.partition_by), list(group.order_by))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CompileFallback)  # the executors say so, where it matters
-        made = Evaluation(rows, group.expressions.values(), 1).columns(group.expressions)
-    return [made[name].type for name in group.expressions]
+        return compute(rows)

@@ -12,7 +12,7 @@ from support.tiers import examples
 
 import slidewise as sw
 from slidewise.events.result import alike
-from slidewise.spark.streams.last_results import unlike
+from slidewise.spark.streams.last_results import find_unlike
 
 RESULTS = {"n": sw.count(), "peak": sw.max("x"), "last": sw.last("note"), "low": sw.min("odo")}
 STEADY = {
@@ -128,4 +128,4 @@ def test_state_stays_flat():
 def test_values_are_compared_as_in_process(values):
     pairs = [(a, b) for a in values for b in values]
     one, other = (pa.array([pair[side] for pair in pairs]) for side in (0, 1))
-    assert unlike(one, other).tolist() == [not alike(a, b) for a, b in pairs]
+    assert find_unlike(one, other).tolist() == [not alike(a, b) for a, b in pairs]

@@ -15,11 +15,7 @@ import numpy as np
 from slidewise.columns.frames.bounds import Frames
 from slidewise.columns.frames.deltas import measure_delta
 from slidewise.spark.executor.chunk import Chunk
-from slidewise.windows.definitions import (
-    DeltaWindow,
-    PunctuationWindow,
-    WindowDefinition,
-)
+from slidewise.windows.definitions import DeltaWindow, WindowDefinition
 from slidewise.windows.reach import Reach
 
 #: Calendar months are moved in local time. Where clocks go back, frames may move back by as much: by no more than a
@@ -69,8 +65,9 @@ def _find_by_rows(spec: Reach, begin: int, count: int) -> _Known:
 def _find_by_frames(window: WindowDefinition, frames: Frames, data: Chunk, begin: int, count: int) -> _Known:
     start, end = frames.start[begin:], frames.end[begin:]
     open_ended = end >= count
-    if isinstance(window, PunctuationWindow):
-        open_ended = np.zeros(0, bool)  # the row itself is the frame's last
+    ends_with_row = window.size_kind == "punctuation"  # the row itself is the frame's last
+    if ends_with_row:
+        open_ended = np.zeros(0, bool)
     final = begin + int(np.argmax(open_ended)) if open_ended.any() else count
     spec = window.reach
     edge = end if window.running else start
@@ -78,7 +75,7 @@ def _find_by_frames(window: WindowDefinition, frames: Frames, data: Chunk, begin
     def reach(row: int) -> int:
         row = min(row, count - 1)
         found = int(edge[row - begin :].min())
-        if isinstance(window, PunctuationWindow):
+        if ends_with_row:
             return found - 1  # the mark before it, where the window began
         return _find_day_before(found, data, begin) if spec is not None and spec.by_calendar else found
 

@@ -83,41 +83,37 @@ class SlideTaskRun(TaskRun):
     def _find_slides_at_rows(self, chunk: Chunk, first: int) -> tuple[Slides, int]:
         """The slides that rows from `first` on trigger, and the first row of which it is not known."""
         window, count = self.window, len(chunk.source)
-        by_delta = isinstance(window.every, DeltaWindow)
-        fires = self._find_triggers(chunk, first) if by_delta else None
+        delta = window.every if isinstance(window.every, DeltaWindow) else None
+        fires = None if delta is None else self._find_triggers(chunk, delta, first)
         slides = slides_of(window, chunk, fires)
         final = count if chunk.ends else chunk.seen[window].final
-        if isinstance(window.every, TimeWindow) and not chunk.ends:
+        if window.slide_kind == "time" and not chunk.ends:
             final = min(final, count - 1)  # the next row tells whether a boundary follows
-        if fires is not None:
-            self._trigger = None if chunk.ends else self._find_last_trigger(chunk, fires, final)
+        if delta is not None and fires is not None:
+            self._trigger = None if chunk.ends else self._find_last_trigger(chunk, delta, fires, final)
         assert slides.rows is not None
         return slides.those((slides.rows >= first) & (slides.rows < final)), final
 
-    def _find_triggers(self, chunk: Chunk, first: int) -> np.ndarray:
+    def _find_triggers(self, chunk: Chunk, delta: DeltaWindow, first: int) -> np.ndarray:
         """Which rows from `first` on are a delta above the last that was."""
         from slidewise.columns.frames.slide_kernels import every_delta
 
-        every = self.window.every
-        assert isinstance(every, DeltaWindow)
-        column = chunk.arranged(chunk.delta_column(every))[first:]
+        column = chunk.arranged(chunk.delta_column(delta))[first:]
         before = column[:0] if self._trigger is None else self._trigger
-        values, size = measure_delta(pa.concat_arrays([before, column]), every.size, str(every.column))
+        values, size = measure_delta(pa.concat_arrays([before, column]), delta.size, str(delta.column))
         offsets = np.concatenate(([0], chunk.offsets[1:] - first + len(before)))
         fires = np.zeros(len(values), bool)
         every_delta(offsets, values, size, fires)
         return np.concatenate((np.zeros(first, bool), fires[len(before) :]))
 
-    def _find_last_trigger(self, chunk: Chunk, fires: np.ndarray, final: int) -> pa.Array | None:
+    def _find_last_trigger(self, chunk: Chunk, delta: DeltaWindow, fires: np.ndarray, final: int) -> pa.Array | None:
         """The value that rows of the last key from `final` on are measured against; None: its first row is one."""
-        every = self.window.every
-        assert isinstance(every, DeltaWindow)
         begin = int(chunk.offsets[-2])
         fired = np.flatnonzero(fires[begin:final])
         if not len(fired) and begin == 0 and self._trigger is not None:
             return self._trigger
         row = begin + (int(fired[-1]) if len(fired) else 0)
-        return chunk.arranged(chunk.delta_column(every))[row : row + 1] if row < final else None
+        return chunk.arranged(chunk.delta_column(delta))[row : row + 1] if row < final else None
 
     # ---- hopping windows
     def _find_hopping_windows(self, chunk: Chunk) -> tuple[Slides, int]:

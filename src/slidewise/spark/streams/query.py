@@ -134,11 +134,11 @@ def build_rows_query(
     task = StreamTask(rows, group.partition_by, group.order_by, group.expressions, tuple(kinds), reads, **told)
     check_names(task)
     check_windows(task)
-    task = _in_zone(task, schema)
+    task = _set_zone(task, schema)
     results = dict(zip(group.expressions, schema.to_spark_types(kinds, rows), strict=True))
     if task.keep is not None:
         results[REVISION] = IntegerType()
-    return Query(df, task, _output(df, results), chosen)
+    return Query(df, task, _build_output(df, results), chosen)
 
 
 def build_slides_query(
@@ -156,12 +156,12 @@ def build_slides_query(
     schema = Schema(df)
     reads = tuple(schema.field(name).name for name in schema.find_read_columns(group))
     rows = _to_state_types(schema.to_arrow(reads))
-    output = _unmarked(build_slides_schema(schema, rows, group))
+    output = _drop_marks(build_slides_schema(schema, rows, group))
     kinds = tuple(to_state_type(to_arrow_type(output[name].dataType, schema.zone, name)) for name in expressions)
     task = StreamTask(rows, group.partition_by, group.order_by, expressions, kinds, reads, slides=True, **told)
     check_names(task)
     check_windows(task)
-    task = _in_zone(task, schema)
+    task = _set_zone(task, schema)
     task = replace(task, slices=choose_slices(task, chosen.slices))
     if task.keep is not None:
         labels, results = output.fields[: -len(expressions)], output.fields[-len(expressions) :]
@@ -203,7 +203,7 @@ def prepare(df: Any, group: Group, what: str, options: Options) -> tuple[Any, Gr
     if time.descending:
         raise InvalidInput(f"{what}: a stream goes forward in time, and order_by has {time.name!r} descending")
     if options.forget_after is not None:
-        told["forget_after"] = _microseconds(options.forget_after, f"{what}: forget_after")
+        told["forget_after"] = _read_microseconds(options.forget_after, f"{what}: forget_after")
     metadata = schema.field(time.name).metadata
     marked = [field.name for field in df.schema.fields if WATERMARK in field.metadata]
     if marked and marked != [time.name]:
@@ -235,11 +235,11 @@ def prepare(df: Any, group: Group, what: str, options: Options) -> tuple[Any, Gr
                 f"{what}: without a watermark nothing on a stream is ever final, and its state only grows. Say how "
                 f'late rows may come, as in max_delay="30s", or df.withWatermark({time.name!r}, "30 seconds")'
             )
-        delay = _microseconds(max_delay, f"{what}: max_delay")
+        delay = _read_microseconds(max_delay, f"{what}: max_delay")
         if delay % 1000:
             raise InvalidInput(f"{what}: Spark's watermark counts milliseconds, got max_delay={max_delay!r}")
         if options.max_ahead is not None:
-            limit = _microseconds(options.max_ahead, f"{what}: max_ahead")
+            limit = _read_microseconds(options.max_ahead, f"{what}: max_ahead")
             df = drop_rows_ahead(df, time.name, limit, options.metrics)
         df = df.withWatermark(quote(time.name), f"{delay // 1000} milliseconds")
     return df, group, told
@@ -262,7 +262,7 @@ def _to_state_types(rows: pa.Schema) -> pa.Schema:
     return pa.schema([(field.name, to_state_type(field.type)) for field in rows])
 
 
-def _in_zone(task: StreamTask, schema: Schema) -> StreamTask:
+def _set_zone(task: StreamTask, schema: Schema) -> StreamTask:
     """Give the task the session's time zone, where its results depend on that."""
     return replace(task, zone=schema.zone) if depends_on_zone(task) else task
 
@@ -281,10 +281,10 @@ def _read_keep(options: Options, what: str) -> int | None:
             f'{what}: late="revise" keeps rows for as long as a late one may change their results. Say how long after '
             'the watermark has passed them, as in keep="10m"'
         )
-    return _microseconds(keep, f"{what}: keep")
+    return _read_microseconds(keep, f"{what}: keep")
 
 
-def _microseconds(given: Any, what: str) -> int:
+def _read_microseconds(given: Any, what: str) -> int:
     found = length(given, what)
     if not isinstance(found, Duration) or found.nanoseconds < 0 or found.nanoseconds % 1000:
         raise InvalidInput(f'{what} is a length of time such as "30s", got {given!r}')
@@ -355,15 +355,15 @@ def plan_query(query: Query) -> Any:
     return out.observe(query.options.metrics, *total).where(count.isNull()).drop(left_out)
 
 
-def _output(df: Any, results: dict[str, Any]) -> Any:
+def _build_output(df: Any, results: dict[str, Any]) -> Any:
     """Build the columns of the output."""
     from pyspark.sql.types import StructField, StructType
 
     fields = {field.name: field for field in df.schema.fields}
-    return _unmarked(StructType(list((fields | {n: StructField(n, kind) for n, kind in results.items()}).values())))
+    return _drop_marks(StructType(list((fields | {n: StructField(n, kind) for n, kind in results.items()}).values())))
 
 
-def _unmarked(schema: Any) -> Any:
+def _drop_marks(schema: Any) -> Any:
     """Columns without the mark of a watermark, which Spark sets where it is kept; a marker row has nulls in them."""
     from pyspark.sql.types import StructField, StructType
 

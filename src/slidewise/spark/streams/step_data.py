@@ -41,7 +41,7 @@ class Progress:
     watermark: int | None
     previous: int | None
 
-    def less(self, by: int) -> Progress:
+    def move_back(self, by: int) -> Progress:
         """Move both watermarks back."""
         return Progress(*(None if at is None else at - by for at in (self.watermark, self.previous)))
 
@@ -73,23 +73,23 @@ class ArrangedRows(ArrangedFrame):
         """The row after the last of each key."""
         return self.offsets[1:]
 
-    def times(self) -> np.ndarray:
+    def read_times(self) -> np.ndarray:
         """The time of every row."""
         return self._arranged().sortable[0]
 
-    def groups(self) -> np.ndarray:
+    def number_groups(self) -> np.ndarray:
         """The number of the group of equal order of every row, going on from key to key."""
         changes = self._arranged().changes()
         changes[self.begin] = True
         return np.cumsum(changes)
 
-    def targets(self, bound: Any) -> np.ndarray:
+    def add_to_times(self, bound: Any) -> np.ndarray:
         """The time of every row, plus a bound of its frame."""
         moved, below, above = targets_of(bound, self._arranged())
         limits = np.iinfo(np.int64)
         return np.where(above, limits.max, np.where(below, limits.min, moved))
 
-    def first(self, mask: np.ndarray) -> np.ndarray:
+    def find_first(self, mask: np.ndarray) -> np.ndarray:
         """Find the first row of each key for which a mask holds; the key's end where it holds for none."""
         rows = np.where(mask, np.arange(len(mask)), len(mask))
         return np.minimum(np.minimum.reduceat(rows, self.begin), self.end)
@@ -127,21 +127,21 @@ class JoinedRows:
         """The first row of each key."""
         return self.offsets[:-1]
 
-    def known(self, watermark: int | None) -> np.ndarray:
+    def find_known(self, watermark: int | None) -> np.ndarray:
         """Which rows the watermark has passed: every row before them is there."""
         if self.times is None or watermark is None:
             return np.ones(len(self.table), bool)
         return self.times <= watermark
 
-    def seen(self, previous: int | None) -> np.ndarray:
+    def find_seen(self, previous: int | None) -> np.ndarray:
         """Which rows were known in the step before, whose watermark was `previous`."""
         if previous is None:
             return np.zeros(len(self.table), bool)
-        return (self.origin < self.were_pending) & self.known(previous)
+        return (self.origin < self.were_pending) & self.find_known(previous)
 
     def take(self, rows: np.ndarray) -> JoinedRows:
         """Take some of the rows, as if there were no others."""
-        keys = self.key_of(rows)
+        keys = self.number_keys(rows)
         firsts = np.flatnonzero(np.diff(keys, prepend=-1))
         return replace(
             self,
@@ -154,7 +154,7 @@ class JoinedRows:
             revisions=None if self.revisions is None else self.revisions[rows],
         )
 
-    def key_of(self, rows: np.ndarray) -> np.ndarray:
+    def number_keys(self, rows: np.ndarray) -> np.ndarray:
         """The number of the key of each row."""
         return np.searchsorted(self.offsets, rows, side="right") - 1
 
@@ -170,7 +170,7 @@ class Lifetimes:
     #: which have ended: no row that is to come belongs to them
     ended: np.ndarray
 
-    def rows_of_any(self, mask: np.ndarray) -> np.ndarray:
+    def find_rows_of_any(self, mask: np.ndarray) -> np.ndarray:
         """Which rows are of a lifetime in which a mask holds for some row."""
         chosen: np.ndarray = np.bincount(self.of[mask], minlength=len(self.ended)) > 0
         return chosen[self.of]
@@ -194,10 +194,10 @@ class WatermarkView:
     def next_complete(self) -> np.ndarray:
         """When the next slide by time of each row is complete; NEVER: all are."""
         assert self.grid is not None and self.rows.times is not None and self.progress.watermark is not None
-        return next_complete(self.grid, self.rows.times, self.progress.watermark)
+        return find_next_complete(self.grid, self.rows.times, self.progress.watermark)
 
 
-def next_complete(grid: Grid, times: np.ndarray, after: int) -> np.ndarray:
+def find_next_complete(grid: Grid, times: np.ndarray, after: int) -> np.ndarray:
     """Tell with which time after `after` the next slide of each row is complete; NEVER: there is none."""
     if grid.size is None:
         last = grid.at_or_after(times + 1) - 1
@@ -224,9 +224,9 @@ class Selection:
         """Which rows have results that can be emitted; at arrival all have."""
         if self.at_arrival:
             return np.ones(len(self.places), bool)
-        return np.arange(len(self.places)) < self.each(self.first)
+        return np.arange(len(self.places)) < self.repeat(self.first)
 
-    def each(self, values: np.ndarray) -> np.ndarray:
+    def repeat(self, values: np.ndarray) -> np.ndarray:
         """Repeat a value per lifetime for each of its rows."""
         return np.repeat(values, np.diff(self.rows.offsets))
 
