@@ -12,7 +12,7 @@ _log = logging.getLogger("slidewise.spark.sql")
 
 
 def sql(spark: Any, query: str, args: dict[str, Any] | list[Any] | None = None, **views: Any) -> Any:
-    """`spark.sql`, with window aggregates by slidewise: a DataFrame, lazily.
+    """Run a query as `spark.sql` does, with window aggregates by slidewise: a DataFrame, lazily.
 
     ```python
     slidewise.spark.sql(spark, '''
@@ -75,7 +75,7 @@ def sql(spark: Any, query: str, args: dict[str, Any] | list[Any] | None = None, 
 
 
 def _run_by_spark(run: Callable[[], Any], why: tuple[InvalidInput, ...]) -> Any:
-    """The query as it stands: what Spark takes is taken, and `why` is said where it does not."""
+    """Run the query unchanged in Spark; where Spark refuses it, `why` is the error."""
     if not why:
         return run()
     from pyspark.errors import AnalysisException
@@ -95,6 +95,6 @@ def _run_by_spark(run: Callable[[], Any], why: tuple[InvalidInput, ...]) -> Any:
 
 
 def _read_condition(error: BaseException) -> Any:
-    """What is wrong, by Spark's word for it, without the details behind the dot."""
+    """Read Spark's error condition, without the details behind the dot."""
     condition = error.getCondition() if hasattr(error, "getCondition") else None
     return type(error) if condition is None else condition.split(".")[0]

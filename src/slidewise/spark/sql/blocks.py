@@ -38,13 +38,13 @@ class Block:
     clauses: dict[str, Span]
 
     def body(self, clause: str) -> Span | None:
-        """What stands behind the word of a clause."""
+        """Find what stands behind the word of a clause."""
         span = self.clauses.get(clause)
         return None if span is None else Span(span.first + 1, span.end)
 
 
 def visit_blocks(source: QueryText, visit: Callable[[Block], None]) -> None:
-    """Every SELECT of a query, inner ones before those around them, and tables before what names them."""
+    """Visit every SELECT of a query, inner ones before those around them, and tables before what names them."""
     end = len(source.tokens)
     while end and source.word(end - 1) == ";":
         end -= 1
@@ -53,7 +53,7 @@ def visit_blocks(source: QueryText, visit: Callable[[Block], None]) -> None:
 
 
 def _visit_query(source: QueryText, span: Span, scope: Scope, visit: Callable[[Block], None]) -> None:
-    """[WITH ...] SELECT ... [UNION SELECT ...] [ORDER BY ...]"""
+    """Visit the SELECTs of [WITH ...] SELECT ... [UNION SELECT ...] [ORDER BY ...]."""
     first = span.first
     if source.word(first) == "WITH":
         recursive = source.word(first + 1) == "RECURSIVE"
@@ -90,7 +90,7 @@ def _visit_query(source: QueryText, span: Span, scope: Scope, visit: Callable[[B
 
 
 def _find_table_body(source: QueryText, first: int, end: int) -> int | None:
-    """Where the bracket opens in `name [(columns)] AS (...)`."""
+    """Find where the bracket opens in `name [(columns)] AS (...)`."""
     found = source.find(Span(first, end), "AS")
     return found + 1 if found is not None and source.word(found + 1) == "(" else None
 
@@ -100,7 +100,7 @@ def _extend_scope(scope: Scope, keyword: Span, tables: list[Span]) -> Scope:
 
 
 def _visit_inside(source: QueryText, span: Span, scope: Scope, visit: Callable[[Block], None]) -> None:
-    """The queries in the brackets of a span."""
+    """Visit the queries in the brackets of a span."""
     i = span.first
     while i < span.end:
         if source.word(i) == "(":
@@ -113,7 +113,7 @@ def _visit_inside(source: QueryText, span: Span, scope: Scope, visit: Callable[[
 
 
 def begins_query(source: QueryText, i: int) -> bool:
-    """Whether a query begins here; one by FROM has its SELECT behind that, or pipes."""
+    """Tell whether a query begins here; one by FROM has its SELECT behind that, or pipes."""
     while source.word(i) == "(":
         i += 1
     if source.word(i) == "FROM":
@@ -123,7 +123,7 @@ def begins_query(source: QueryText, i: int) -> bool:
 
 
 def _selects_behind_from(source: QueryText, span: Span) -> bool:
-    """Whether this is FROM ... SELECT ..., and not several of them, nor an INSERT."""
+    """Tell whether this is FROM ... SELECT ..., and not several of them, nor an INSERT."""
     if source.word(span.first) != "FROM" or source.find(span, "INSERT") is not None:
         return False
     first = source.find(span, "SELECT")
@@ -131,7 +131,7 @@ def _selects_behind_from(source: QueryText, span: Span) -> bool:
 
 
 def _split_operands(source: QueryText, span: Span) -> list[Span]:
-    """The SELECTs that set operations join."""
+    """Split a query into the SELECTs that set operations join."""
     parts, first, i = [], span.first, span.first
     while i < span.end:
         # SELECT * EXCEPT (a) is no set operation
@@ -169,7 +169,7 @@ def _read_block(source: QueryText, span: Span, scope: Scope) -> Block:
 
 
 def _is_clause(source: QueryText, i: int) -> bool:
-    """Whether a clause begins here: its word may also be a column or a function."""
+    """Tell whether a clause begins here: its word may also be a column or a function."""
     word, before, after = source.word(i), source.word(i - 1), source.word(i + 1)
     if word not in CLAUSES or before in (".", ",", "AS"):
         return False

@@ -80,7 +80,7 @@ class WindowCall:
 
 # ---- calls
 def find_calls(source: QueryText) -> list[WindowCall]:
-    """Every window call of the query, as it stands."""
+    """Find every window call of the query, as it stands."""
     return [
         call
         for i, token in enumerate(source.tokens)
@@ -89,7 +89,7 @@ def find_calls(source: QueryText) -> list[WindowCall]:
 
 
 def _read_call(source: QueryText, over: int) -> WindowCall | None:
-    """The call whose OVER is here; None where the word means something else."""
+    """Read the call whose OVER is here; None where the word means something else."""
     behind = source.word(over + 1)
     if behind != "(" and (not source.is_name(over + 1) or behind in CLAUSES):  # f(x) AS over FROM
         return None
@@ -138,7 +138,7 @@ def _read_call(source: QueryText, over: int) -> WindowCall | None:
 
 
 def _read_window_name(source: QueryText, i: int) -> tuple[str, int]:
-    """The name of a window, which may be IDENTIFIER('w') or IDENTIFIER(:w), and where it ends."""
+    """Read the name of a window, which may be IDENTIFIER('w') or IDENTIFIER(:w), and find where it ends."""
     if source.word(i) != "IDENTIFIER" or source.word(i + 1) != "(":
         return source.name(i), i + 1
     end = source.partner[i + 1]
@@ -149,7 +149,7 @@ def _read_window_name(source: QueryText, i: int) -> tuple[str, int]:
 
 # ---- specs
 def read_spec(source: QueryText, span: Span) -> Spec:
-    """A window: a name, or what stands in its brackets."""
+    """Read a window: a name, or what stands in its brackets."""
     if source.word(span.first) != "(":
         return Spec(span, base=_read_window_name(source, span.first)[0])
     i, end = span.first + 1, span.end - 1
@@ -179,7 +179,7 @@ def read_spec(source: QueryText, span: Span) -> Spec:
 
 
 def _find_part_end(source: QueryText, span: Span, keywords: tuple[str, ...]) -> int:
-    """Where a list of expressions ends: at a keyword, or at a frame. A unit right after a comma is a column."""
+    """Find where a list of expressions ends: at a keyword, or at a frame. A unit right after a comma is a column."""
     i = span.first
     while i < span.end:
         if source.word(i) in keywords:
@@ -191,7 +191,7 @@ def _find_part_end(source: QueryText, span: Span, keywords: tuple[str, ...]) -> 
 
 
 def read_ordering(source: QueryText, span: Span) -> tuple[Ordered, ...]:
-    """The expressions of an ORDER BY."""
+    """Read the expressions of an ORDER BY."""
     return tuple(_read_ordered(source, part) for part in source.split(span))
 
 
@@ -256,7 +256,7 @@ def _read_bound(source: QueryText, span: Span) -> Bound:
 
 # ---- named windows
 def read_named_windows(source: QueryText, span: Span) -> dict[str, Spec]:
-    """What a WINDOW clause names; the span is behind the word WINDOW."""
+    """Read the windows that a WINDOW clause names; the span is behind the word WINDOW."""
     named: dict[str, Spec] = {}
     for part in source.split(span):
         name, end = _read_window_name(source, part.first)
@@ -269,7 +269,7 @@ def read_named_windows(source: QueryText, span: Span) -> dict[str, Spec]:
 
 
 def resolve_spec(source: QueryText, given: Spec, named: Mapping[str, Spec], within: tuple[str, ...] = ()) -> Spec:
-    """A spec with what the window that it names brings along: SQL's rules for refining one."""
+    """Resolve the window that a spec names, by SQL's rules for refining one."""
     if given.base is None:
         return given
     base = named.get(given.base)

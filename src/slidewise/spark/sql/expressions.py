@@ -30,7 +30,7 @@ class Parsed:
 
 
 def parse_item(source: QueryText, span: Span, hidden: Sequence[tuple[int, int]] = ()) -> Parsed | None:
-    """The columns and the alias of an item; None where sqlglot cannot read it.
+    """Parse an item for its columns and its alias; None where sqlglot cannot read it.
 
     Hidden parts of the text stand for columns of which nothing more is asked: they are blanked by a name of the same
     length, so that places remain what they are.
@@ -134,24 +134,24 @@ _VOLATILE = _split_words("rand randn random randstr shuffle uniform uuid")
 
 
 def is_aggregate(name: str) -> bool:
-    """Whether a function of Spark's aggregates rows."""
+    """Tell whether a function of Spark's aggregates rows."""
     return name in _AGGREGATES
 
 
 def is_generator(name: str) -> bool:
-    """Whether a function makes several rows of one."""
+    """Tell whether a function makes several rows of one."""
     return name in _GENERATORS
 
 
 def is_constant(source: QueryText, span: Span) -> bool:
-    """Whether an expression is sure to be the same for all rows: it names no column, and no other query."""
+    """Tell whether an expression is sure to be the same for all rows: it names no column, and no other query."""
     read = parse_item(source, span)
     queries = any(source.word(i) == "SELECT" for i in range(*span))
     return read is not None and not read.columns and not queries and is_stable(source, span)
 
 
 def is_stable(source: QueryText, span: Span) -> bool:
-    """Whether an expression is sure to give the same value twice for a row: a function that is not known may not."""
+    """Tell whether an expression is sure to give the same value twice for a row: an unknown function may not."""
     from sqlglot import exp
 
     functions = (

@@ -70,7 +70,7 @@ class QueryText:
         self.edits: list[Edit] = []
 
     def _match_brackets(self) -> dict[int, int]:
-        """Which bracket closes which, both ways."""
+        """Match each bracket with its partner, both ways."""
         partner: dict[int, int] = {}
         open_brackets: list[int] = []
         for i, token in enumerate(self.tokens):
@@ -87,24 +87,24 @@ class QueryText:
 
     # ---- looking at tokens
     def word(self, i: int) -> str:
-        """The word at a place; nothing where there is none, or where it is quoted."""
+        """Read the word at an index; empty where there is none, or where it is quoted."""
         return self.tokens[i].word if 0 <= i < len(self.tokens) else ""
 
     def is_name(self, i: int) -> bool:
-        """Whether a token can be the name of something: quoted, or a word."""
+        """Tell whether a token can be the name of something: quoted, or a word."""
         if not 0 <= i < len(self.tokens):
             return False
         return self.tokens[i].kind == "IDENTIFIER" or self.word(i)[:1].isalpha() or self.word(i)[:1] == "_"
 
     def name(self, i: int) -> str:
-        """The name that a token is, without backticks, in the way names are compared."""
+        """Read the name that a token is, without backticks, in the way names are compared."""
         text = self.raw(Span(i, i + 1))
         if self.tokens[i].kind == "IDENTIFIER":
             text = text[1:-1].replace("``", "`")
         return text.casefold()
 
     def find(self, span: Span, *words: str) -> int | None:
-        """Where the first of these words stands outside brackets."""
+        """Find the first of these words outside brackets."""
         i = span.first
         while i < span.end:
             if self.word(i) in words:
@@ -113,11 +113,11 @@ class QueryText:
         return None
 
     def after(self, i: int) -> int:
-        """The next token outside brackets that open here."""
+        """Find the next token outside brackets that open here."""
         return self.partner[i] + 1 if self.word(i) in _OPENING else i + 1
 
     def split(self, span: Span, separator: str = ",") -> list[Span]:
-        """The parts between separators outside brackets."""
+        """Split a span at separators outside brackets."""
         parts, first, i = [], span.first, span.first
         while i < span.end:
             if self.word(i) == separator:
@@ -127,7 +127,7 @@ class QueryText:
         return [*parts, Span(first, span.end)] if span.end > span.first else []
 
     def find_text(self, text: str, span: Span) -> Span | None:
-        """Where a text stands, but for space, capitals and backticks; as an alias only where it is nothing else."""
+        """Find a text, but for space, capitals and backticks; as an alias only where it is nothing else."""
         try:
             wanted = [_normalize(text[token.start : token.end]) for token in _tokenize(text)]
         except InvalidInput:
@@ -142,27 +142,27 @@ class QueryText:
 
     # ---- texts
     def offsets(self, span: Span) -> tuple[int, int]:
-        """Where tokens begin and end in the text."""
+        """Find where tokens begin and end in the text."""
         return self.tokens[span.first].start, self.tokens[span.end - 1].end
 
     def raw(self, span: Span) -> str:
-        """The text as the user wrote it."""
+        """Read the text as the user wrote it."""
         start, end = self.offsets(span)
         return self.query[start:end]
 
     def key(self, span: Span) -> str:
-        """The same text for expressions that differ by space only; Spark can be told to heed capitals."""
+        """Build a key that expressions share if they differ by space only; Spark can be told to heed capitals."""
         return " ".join(self.raw(Span(i, i + 1)) for i in range(*span))
 
     def text(self, span: Span, more: Iterable[Edit] = ()) -> str:
-        """The text with its edits, these ones included: for Spark."""
+        """Write the text with its edits, and these ones, for Spark."""
         if span.first >= span.end:
             return ""
         start, end = self.offsets(span)
         return self.between(start, end, more)
 
     def between(self, start: int, end: int, more: Iterable[Edit] = ()) -> str:
-        """The text from one place to another, with its edits. Where edits cover each other, the outermost counts."""
+        """Write the text between two offsets, with its edits. Where edits cover each other, the outermost counts."""
         inside = [e for e in (*more, *self.edits) if start <= e.start and e.end <= end]
         out, at = [], start
         for edit in sorted(inside, key=lambda e: (e.start, -e.end)):
@@ -177,11 +177,11 @@ class QueryText:
 
     # ---- errors
     def place_error(self, error: InvalidInput, span: Span) -> InvalidInput:
-        """The error with the place of a span, or as it is where it has a place already."""
+        """Add the place of a span to an error, unless it has a place already."""
         return error if "\nline " in str(error) else self.error(span, str(error))
 
     def error(self, span: Span, message: str) -> InvalidInput:
-        """An error that shows where in the query it is."""
+        """Build an error that shows where in the query it is."""
         start, end = self.offsets(Span(span.first, max(span.end, span.first + 1)))
         message = message.replace(MARK, "")
         before = self.query[:start]

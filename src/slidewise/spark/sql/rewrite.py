@@ -53,7 +53,7 @@ class Rewritten:
 
 
 def rewrite_query(source: QueryText, run: Run, compute: Compute) -> Rewritten:
-    """The query with everything that is slidewise's computed, and all else as it was."""
+    """Rewrite a query so that everything that is slidewise's is computed, and all else is as it was."""
     blocks: list[Block] = []
     visit_blocks(source, blocks.append)
     rewriter = _Rewriter(source, run, compute, blocks)
@@ -73,7 +73,7 @@ class _Rewriter:
         self.streaming: InvalidInput | None = None
 
     def rewrite(self, block: Block) -> None:
-        """One SELECT; those inside it are done."""
+        """Rewrite one SELECT; those inside it are done."""
         mine = [call for call in self.calls if block.span.first <= call.over < block.span.end]
         self.calls = [call for call in self.calls if call not in mine]
         if mine:
@@ -83,7 +83,7 @@ class _Rewriter:
                 self._leave(error)
 
     def leave_the_rest(self) -> None:
-        """Calls outside of every SELECT that was looked at."""
+        """Leave to Spark the calls outside of every SELECT that was looked at."""
         for call in self.calls:
             try:
                 ours = translate_aggregation(self.source, call, lambda expression: "any") is not None
@@ -106,7 +106,7 @@ class _Rewriter:
 
     # ---- one SELECT
     def _build_edits(self, block: Block, calls: Sequence[WindowCall]) -> list[Edit]:
-        """What takes the place of a SELECT. Whose a call is may turn out when the types of columns are known."""
+        """Build what replaces a SELECT. Whether a call is ours may turn out when the types of columns are known."""
         from slidewise.spark.plan import column
 
         refused: dict[WindowCall, InvalidInput] = {}
@@ -131,7 +131,7 @@ class _Rewriter:
             refused = {**select.refused, **found}
 
     def _find_outer_windows(self, block: Block) -> dict[str, Spec]:
-        """The windows that SELECTs name in whose FROM this one stands."""
+        """Find the windows that are named by SELECTs in whose FROM this one stands."""
         named: dict[str, Spec] = {}
         for other in reversed(self.blocks):  # the outermost first
             tables, clause = other.clauses.get("FROM"), other.body("WINDOW")
@@ -140,7 +140,7 @@ class _Rewriter:
         return named
 
     def _run_inner(self, select: Select) -> Any:
-        """What the inner SELECT gives."""
+        """Run the inner SELECT."""
         try:
             return self._run(select.block, select.write_inner())
         except InvalidInput:
@@ -150,7 +150,7 @@ class _Rewriter:
             raise
 
     def _find_refused(self, select: Select, rows: Any, names: Sequence[str]) -> dict[WindowCall, InvalidInput]:
-        """The calls that slidewise has no answer for, or one of another type than Spark's, and why."""
+        """Find the calls that slidewise cannot compute, or gives another type than Spark, and why."""
         from slidewise.spark.plan import group_expressions, plan_task
         from slidewise.spark.schema import Schema
 
@@ -184,7 +184,7 @@ class _Rewriter:
         return refused
 
     def _check_offsets(self, select: Select, call: WindowCall) -> None:
-        """Refuse bounds of which it is known before any row is read that they are null, or nothing to count by."""
+        """Refuse bounds that are null, or nothing to count by, where that is known before any row is read."""
         given = select.find_frame(call)
         for bound in (given.start, given.end) if given is not None else ():
             if given is not None and bound.offset is not None and read_constant(self.source, bound.offset) is None:
@@ -201,7 +201,7 @@ class _Rewriter:
             raise build_wrong_offset_error(self.source, given, offset, kind)
 
     def _finish_type(self, select: Select, call: WindowCall, kind: Any, rows: Any) -> Any:
-        """The type of what the outer SELECT makes of a column, which has one in Spark by now."""
+        """Find the type that the outer SELECT gives a column, which has one in Spark by now."""
         from pyspark.sql import functions as F  # noqa: N812
 
         text, name = select.finish_call(call), select.ours[call]
@@ -211,7 +211,7 @@ class _Rewriter:
         return rows.select(F.lit(None).cast(kind).alias(name)).selectExpr(plain).schema[0].dataType
 
     def _ask_types(self, select: Select, calls: Sequence[WindowCall], *, items: bool = False) -> list[Any] | None:
-        """What Spark makes of calls, and of all items before them; None where it refuses."""
+        """Ask Spark for the types of calls, and of all items before them; None where it refuses."""
         try:
             return list(self._run(select.block, select.write_by_spark(calls, items=items)).schema)
         except InvalidInput:
@@ -256,7 +256,7 @@ class _Rewriter:
 
 
 def _fit_offsets(made: SpecifiedOver, schema: Any) -> SpecifiedOver:
-    """A window whose offsets are in the unit of its order: along dates a number is one of days, as in Spark."""
+    """Fit the offsets of a window to the unit of its order: along dates a number is one of days, as in Spark."""
     window = made.over.window
     if not (isinstance(window, Between) and window.unit == "range" and len(made.order_by) == 1):
         return made
@@ -267,7 +267,7 @@ def _fit_offsets(made: SpecifiedOver, schema: Any) -> SpecifiedOver:
 
 
 def _explain_stream(rows: Any) -> str:
-    """What to do about a window over a stream."""
+    """Explain what to do about a window over a stream."""
     told = any("spark.watermarkDelayMs" in field.metadata for field in rows.schema)
     watermark = "" if told else 'declare its watermark, as in df.withWatermark("ts", "10 minutes"); or '
     return (
@@ -278,13 +278,13 @@ def _explain_stream(rows: Any) -> str:
 
 # ---- Spark's refusals
 def analyse(frame: Any) -> Any:
-    """The DataFrame, once Spark has looked at it: over Connect it does not before it is asked."""
+    """Have Spark analyse a DataFrame: over Connect it does not before it is asked."""
     _ = frame.schema
     return frame
 
 
 def build_refusal(source: QueryText, where: Span, error: Exception) -> InvalidInput:
-    """What Spark says about a part of the query, and the place."""
+    """Build an error of what Spark says about a part of the query, with the place."""
     said = restore_user_words(str(error).strip().split("SQLSTATE:")[0].split(";\n")[0].strip())
     made = source.error(_find_place(source, where, error), said or type(error).__name__)
     made.__cause__ = error
@@ -292,7 +292,7 @@ def build_refusal(source: QueryText, where: Span, error: Exception) -> InvalidIn
 
 
 def _find_place(source: QueryText, where: Span, error: Exception) -> Span:
-    """What Spark speaks of; all of it where that is not to be found."""
+    """Find the part of the query that Spark's error speaks of; all of it where that is not to be found."""
     contexts = error.getQueryContext() if hasattr(error, "getQueryContext") else None
     for context in contexts or []:
         if context.contextType().name == "SQL":
@@ -304,7 +304,7 @@ def _find_place(source: QueryText, where: Span, error: Exception) -> Span:
 
 @contextmanager
 def silence_pyspark() -> Iterator[None]:
-    """PySpark logs every error that Spark gives: not of what is only asked."""
+    """Silence PySpark's log of errors for queries that only try something: it logs every error that Spark gives."""
     from pyspark.logger import PySparkLogger
 
     loggers = [PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")]
@@ -319,7 +319,7 @@ def silence_pyspark() -> Iterator[None]:
 
 
 def is_same_type(a: Any, b: Any) -> bool:
-    """Whether two types of Spark's are one, but for what may be null."""
+    """Tell whether two types of Spark's are the same, but for what may be null."""
     return bool(_drop_nullability(a.jsonValue()) == _drop_nullability(b.jsonValue()))
 
 

@@ -135,7 +135,7 @@ class Select:
 
     # ---- window calls
     def _sort_out(self, call: WindowCall, calls: Sequence[WindowCall]) -> None:
-        """Whether a call is slidewise's or Spark's."""
+        """Decide whether a call is slidewise's or Spark's."""
         source = self.source
         spec = self._specs[call] = resolve_spec(source, call.spec, self._named)
         hoisted = dict(self._hoisted)
@@ -159,7 +159,7 @@ class Select:
             self.windows[name] = made
 
     def _build_over(self, call: WindowCall, spec: Spec, calls: Sequence[WindowCall]) -> SpecifiedOver | None:
-        """The window of a call; None where it is Spark's."""
+        """Build the aggregate over a window of a call; None where the call is Spark's."""
         made = translate_aggregation(self.source, call, self._hoist)
         if made is None:
             return None
@@ -170,7 +170,7 @@ class Select:
         return SpecifiedOver(over, partition, order)
 
     def finish_call(self, call: WindowCall) -> str:
-        """What stands for a call of slidewise's in the outer SELECT: mostly its column."""
+        """Write what replaces a call of slidewise's in the outer SELECT: mostly its column."""
         return finish_call(self.source, call, _hide_name(self.ours[call]))
 
     def _refuse_misplaced(self, call: WindowCall, calls: Sequence[WindowCall]) -> None:
@@ -191,7 +191,7 @@ class Select:
                 )
 
     def _find_aggregate_around(self, call: WindowCall) -> str | None:
-        """The aggregate that a window stands in, with its FILTER and WITHIN GROUP."""
+        """Find the aggregate that a window stands in, with its FILTER and WITHIN GROUP."""
         source = self.source
         for opened in range(self.block.span.first, call.span.first):
             if source.word(opened) == "(" and source.partner[opened] > call.span.first and source.is_name(opened - 1):
@@ -201,7 +201,7 @@ class Select:
         return None
 
     def _refuse_generators(self) -> None:
-        """Beside an aggregate, Spark makes rows of arrays after windows, and otherwise before them."""
+        """Refuse generators beside an aggregate: there Spark runs them after windows, and otherwise before."""
         source, windows = self.source, {call.span.first for call in self._specs}
         functions = [
             i
@@ -225,14 +225,12 @@ class Select:
             )
 
     def _write_out(self, call: WindowCall, spec: Spec) -> Edit:
-        """The window of a call without its name, since the WINDOW clause goes and Spark cannot refine one, and without
-        a frame that means nothing."""
+        """Write out the window of a call: Spark cannot refine a named one, nor take a frame where it means nothing."""
         words = " ".join(self.source.text(part) for part in spec.words)
         return Edit(*self.source.offsets(call.spec.span), f"({words})")
 
     def refine_named_windows(self) -> list[Edit]:
-        """Where all calls are Spark's, but refine named windows or have frames that mean nothing: the edits that write
-        them out."""
+        """Write out windows where all calls are Spark's, but refine named ones or have frames that mean nothing."""
         specs = [*self._named.values(), *(call.spec for call in self._theirs)]
         clause = self.block.clauses.get("WINDOW")
         refines = clause is not None and any(spec.base is not None and spec.words for spec in specs)
@@ -254,12 +252,12 @@ class Select:
         return _Item(span, expression, source.text(Span(last, span.end)), source.name(last), outer)
 
     def _read_items(self) -> dict[str, str]:
-        """The items of the outer SELECT by their markers."""
+        """Write the items of the outer SELECT, by their markers."""
         made: dict[str, str] = {}
         aliases = self._aliases
 
         def find_lateral(column: ColumnUse) -> str | None:
-            """The alias of an earlier item with a window, where it is no column."""
+            """Find the alias of an earlier item with a window, where it is no column."""
             name = column.parts[-1]
             known = len(column.parts) == 1 and name in aliases and not self._is_column(name)
             return f"({aliases[name]})" if known else None
@@ -277,14 +275,14 @@ class Select:
         return made
 
     def _is_column(self, name: str) -> bool:
-        """Whether what stands in FROM has a column of this name."""
+        """Tell whether what stands in FROM has a column of this name."""
         if self._known is None:
             self._known = {column.casefold() for column in self._all_columns(f"SELECT * {self._write_clause('FROM')}")}
         return name in self._known
 
     # ---- clauses behind windows
     def _read_clauses(self) -> tuple[str, str]:
-        """QUALIFY and what comes after it, for the outer SELECT."""
+        """Write QUALIFY and the clauses after it, for the outer SELECT."""
         qualify = self.block.body("QUALIFY")
         if qualify is not None:
             self._refuse_time_windows(qualify)
@@ -300,7 +298,7 @@ class Select:
         return condition, " ".join(after)
 
     def _refuse_time_windows(self, qualify: Span) -> None:
-        """A window(ts, '1 day') in QUALIFY becomes a column of what a star stands for: that is known to Spark only."""
+        """Refuse window(ts, '1 day') in QUALIFY beside a star: it becomes a column of the star, as only Spark knows."""
         source = self.source
         made = (i for i in range(*qualify) if source.word(i) in _TIME_WINDOWS and source.word(i + 1) == "(")
         at = next(made, None)
@@ -311,7 +309,7 @@ class Select:
             )
 
     def _read_alias(self, column: ColumnUse) -> str | None:
-        """In QUALIFY, an item by its alias."""
+        """Read an item by its alias, in QUALIFY."""
         name = column.parts[-1]
         item = next((i for i in self._items if i.alias_name == name), None) if len(column.parts) == 1 else None
         if item is None:
@@ -328,7 +326,7 @@ class Select:
         return self._read(item.expression if stable else self._find_tokens(column))
 
     def _write_sorting(self, part: Span) -> str:
-        """An expression to sort by: names of items are left to Spark, which looks among them first."""
+        """Write an expression to sort by: names of items are left to Spark, which looks among them first."""
         # A column with a qualifier is no name of an item, and one name is all that an item has.
         called = {(item.alias_name or self._find_last_name(item.expression),) for item in self._items}
         end = part.end
@@ -343,7 +341,7 @@ class Select:
         return " ".join([expression, *(self.source.word(i) for i in range(end, part.end))])
 
     def _find_last_name(self, span: Span) -> str | None:
-        """What Spark calls an item that is a column: by its last name."""
+        """Find what Spark calls an item that is a column: its last name."""
         parts = self.source.split(span, ".")
         named = all(p.end - p.first == 1 and self.source.is_name(p.first) for p in parts)
         literal = self.source.word(span.first) in ("NULL", "TRUE", "FALSE")
@@ -351,7 +349,7 @@ class Select:
 
     # ---- expressions around windows
     def _write_around(self, span: Span, known: Callable[[ColumnUse], str | None]) -> str:
-        """An expression over the columns of the inner SELECT: calls by their columns, and other columns by theirs.
+        """Write an expression over the columns of the inner SELECT: calls and other columns by their columns there.
 
         Only columns are computed below, and not what is made of them: CASE must go on guarding its branches. But
         aggregates belong below; and with GROUP BY all functions do, which may be what is grouped by.
@@ -388,12 +386,12 @@ class Select:
         return source.text(span, edits)
 
     def _write_field(self, column: Span) -> str:
-        """A column as the outer SELECT names it, with its own name where it lends that to the field of a struct."""
+        """Write a column for the outer SELECT, with its own name where that names the field of a struct."""
         read, own = self._read(column), quote(self._read_own_name(column))
         return f"{read} AS {own}" if read != own and self._is_field(column) else read
 
     def _is_field(self, span: Span) -> bool:
-        """Whether a part is the field of a struct: struct(t.x, ...), or (t.x, ...)."""
+        """Tell whether a part is the field of a struct: struct(t.x, ...), or (t.x, ...)."""
         source = self.source
         if source.word(span.first - 1) not in ("(", ",") or source.word(span.end) not in (",", ")"):
             return False
@@ -402,12 +400,12 @@ class Select:
         return source.word(opened) == "(" and (alone or source.word(opened - 1) == "STRUCT")
 
     def _read_own_name(self, column: Span) -> str:
-        """The name of a column, as it is written, without what qualifies it."""
+        """Read the name of a column, as it is written, without what qualifies it."""
         last = self.source.raw(Span(column.end - 1, column.end))
         return last[1:-1].replace("``", "`") if last.startswith("`") else last
 
     def _find_computed_below(self, i: int, end: int) -> Span | None:
-        """A function without a window of slidewise's that begins here and that the inner SELECT computes."""
+        """Find a function that begins here, has no window of slidewise's, and is computed by the inner SELECT."""
         source = self.source
         if not source.is_name(i) or source.word(i) in _NO_FUNCTION or source.word(i - 1) == ".":
             return None
@@ -435,7 +433,7 @@ class Select:
 
     # ---- the inner SELECT
     def _hoist(self, expression: Span | Derived) -> str:
-        """The column that an expression becomes in the inner SELECT."""
+        """Hoist an expression into the inner SELECT, and give the name of its column."""
         source = self.source
         parts = expression.parts if isinstance(expression, Derived) else (expression,)
         text = expression.text if isinstance(expression, Derived) else self._write_text(expression)
@@ -455,13 +453,13 @@ class Select:
         return self._hoisted[key].name
 
     def _read(self, expression: Span) -> str:
-        """The column of an expression, as the outer SELECT names it."""
+        """Write the column of an expression, as the outer SELECT names it."""
         name = self._hoist(expression)
         is_column = any(hoisted.name == name and hoisted.column is not None for hoisted in self._hoisted.values())
         return quote(name) if is_column else _hide_name(name)
 
     def _find_unused(self, words: str, own: str = "") -> str:
-        """A name by the user's words that nothing has yet: Spark may heed capitals or not."""
+        """Find a name by the user's words that nothing has yet, whether or not Spark tells capitals apart."""
         name = own or MARK + " ".join(words.split()) + MARK
         while name.casefold() in self._names:
             name += MARK
@@ -476,7 +474,7 @@ class Select:
         return "" if span is None else self._write_text(span)
 
     def write_inner(self) -> str:
-        """The text of the inner SELECT."""
+        """Write the inner SELECT."""
         hint = "" if self.block.hint is None else self.source.text(self.block.hint)
         items = [f"NULL AS {quote(item.marker)}" if item.outer else self._write_text(item.span) for item in self._items]
         items += [f"{hoisted.text} AS {hoisted.alias}" for hoisted in self._hoisted.values()]
@@ -486,15 +484,15 @@ class Select:
         return " ".join(self._write_clause(clause) for clause in ("FROM", "WHERE", "GROUP BY", "HAVING"))
 
     def write_of_row(self, text: str) -> str:
-        """The text of a SELECT of one expression where the inner SELECT has its own."""
+        """Write a SELECT of one expression where the inner SELECT has its own."""
         return f"SELECT {text} {self._write_below_windows()}"
 
     def find_frame(self, call: WindowCall) -> FrameClause | None:
-        """The frame of a call's window, where it has one."""
+        """Find the frame of a call's window, where it has one."""
         return self._specs[call].frame
 
     def write_by_spark(self, calls: Sequence[WindowCall], *, items: bool) -> str:
-        """The text by which Spark tells the types of calls, and with all items before them their names."""
+        """Write a SELECT by which Spark tells the types of calls, and with all items before them their names."""
         written = [self._write_out(call, self._specs[call]) for call in self.ours if call.spec.base]
         written += self._inlined
         parts = [self.source.text(item, written) for item in self.block.items] if items else []
@@ -502,11 +500,11 @@ class Select:
         return f"SELECT {', '.join(parts)} {self._write_below_windows()}"
 
     def find_unnamed(self) -> list[str]:
-        """The markers of outer items without an alias."""
+        """Find the markers of outer items without an alias."""
         return [item.marker for item in self._items if item.outer and item.alias is None]
 
     def describe_below(self, names: Sequence[str]) -> Below:
-        """What the columns of the inner SELECT are, by their names."""
+        """Describe the columns of the inner SELECT, by their names."""
         width = len(names) - len(self._hoisted)
         new = [self._find_unused(name) for name in names[:width]] + [h.name for h in self._hoisted.values()]
         outputs: dict[str, str] = {}
@@ -524,7 +522,7 @@ class Select:
         return Below(new, kept, list(zip(new[:width], names, strict=False)), outputs)
 
     def _place_columns(self, names: Sequence[str]) -> dict[int, range]:
-        """Which columns each item of the inner SELECT became, where that is sure: a star has any number of them."""
+        """Place each item of the inner SELECT among its columns, where that is sure: a star has any number of them."""
         placed: dict[int, range] = {}
         at = 0
         waiting: list[int] = []
@@ -543,7 +541,7 @@ class Select:
         return placed
 
     def _read_star(self, item: _Item) -> str | None:
-        """What qualifies a star, nothing for a plain one; None for any other item."""
+        """Read what qualifies a star, empty for a plain one; None for any other item."""
         if self.source.word(item.span.end - 1) != "*":
             return None
         qualifier = self.source.split(item.span, ".")[:-1]
@@ -553,7 +551,7 @@ class Select:
         return ".".join(self.source.name(part.first) for part in qualifier) if named else None
 
     def _find_same(self, hoisted: _Hoisted, placed: dict[int, range], names: Sequence[str]) -> int | None:
-        """The column of an item that is this expression, so that rows need not carry it twice."""
+        """Find the column of an item that is this expression, so that rows need not carry it twice."""
         for k, places in placed.items():
             item = self._items[k]
             star = self._read_star(item)
@@ -567,7 +565,7 @@ class Select:
 
     # ---- the outer SELECT
     def write_outer(self, below: Below, table: str) -> str:
-        """The text of the outer SELECT over a table."""
+        """Write the outer SELECT over a table."""
         aliases = {item.marker: item.alias or self._name_item(item) for item in self._items if item.outer}
         items = [
             f"{self._outer_items[old]} AS {aliases[old]}" if old in aliases else f"{quote(new)} AS {quote(old)}"
@@ -580,11 +578,11 @@ class Select:
         return f"SELECT {distinct}{', '.join(items)} FROM {table} {self._qualify} {after}".rstrip()
 
     def _name_item(self, item: _Item) -> str:
-        """What an item without an alias is called: as Spark calls it, where that is known, or as it is written."""
+        """Name an item without an alias: as Spark names it, where that is known, or as it is written."""
         return quote(self.spark_names.get(item.marker) or self.source.raw(item.span))
 
     def _name_sorted(self, name: str, below: Below) -> str:
-        """What a column is called that DISTINCT rows are sorted by."""
+        """Name a column that DISTINCT rows are sorted by."""
         hoisted = next((hoisted.name for hoisted in self._hoisted.values() if quote(hoisted.name) == name), None)
         if hoisted is None:
             return name
@@ -597,22 +595,22 @@ class Select:
 
 
 def _find_inside(source: QueryText, opened: int) -> Span:
-    """What stands in a bracket."""
+    """Find what stands in a bracket."""
     return Span(opened + 1, source.partner[opened])
 
 
 def quote(name: str) -> str:
-    """A name in backticks, for a text that is formatted."""
+    """Quote a name in backticks, for a text that is formatted."""
     return "`" + name.replace("`", "``").replace("{", "{{").replace("}", "}}") + "`"
 
 
 def _hide_name(name: str) -> str:
-    """A column that stands for an expression: as one it lends no name to the field of a struct."""
+    """Write a column as an expression, which lends no name to the field of a struct."""
     return f"coalesce({quote(name)})"
 
 
 def restore_user_words(text: str) -> str:
-    """A part of the outer SELECT with the user's words in place of the columns that stand for them.
+    """Restore the user's words in a part of the outer SELECT, in place of the columns that stand for them.
 
     What Spark complains of may end inside of a bracket.
     """

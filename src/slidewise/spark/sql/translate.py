@@ -118,7 +118,7 @@ _TAKE_DISTINCT = {"count", *_OF_DISTINCT, *_COLLECTING, *_SAME_IF_DISTINCT}
 
 # ---- aggregations
 def translate_aggregation(source: QueryText, call: WindowCall, column: Column) -> Aggregation | None:
-    """The aggregation of a call, bound to columns; None where the call is Spark's. `finished` makes the rest."""
+    """Translate a call to its aggregation, bound to columns; None: the call is Spark's. `finish_call` does the rest."""
     made = _find_recipe(source, call)
     if made is None:
         return None
@@ -137,7 +137,7 @@ def translate_aggregation(source: QueryText, call: WindowCall, column: Column) -
 
 
 def _find_recipe(source: QueryText, call: WindowCall) -> Recipe | None:
-    """What makes the aggregation, its columns, and its parameters; None for a form that only Spark may know."""
+    """Find what makes the aggregation, its columns, and its parameters; None for a form that only Spark may know."""
     name, arguments = call.name, list(call.arguments)
     parameters: dict[str, Any] = {}
     if name in _COLLECTING and (call.within or call.distinct is not None):
@@ -217,7 +217,7 @@ def _translate_position(source: QueryText, call: WindowCall) -> Recipe | None:
 
 
 def _translate_collect(source: QueryText, call: WindowCall) -> Recipe | None:
-    """All values of a frame, each once or in an order of their own; `finished` brings them into it."""
+    """Translate a call that collects values, each once or in an order of their own; `finish_call` sorts them."""
     name, arguments = call.name, call.arguments
     joins = name in _JOINING
     if not 1 <= len(arguments) <= 1 + joins or call.nulls is not None:
@@ -240,7 +240,7 @@ def _translate_collect(source: QueryText, call: WindowCall) -> Recipe | None:
 
 
 def _takes_spark_order(source: QueryText, call: WindowCall) -> bool:
-    """Whether Spark itself takes an order here: WITHIN GROUP, over all rows of a partition. It joins bytes, too."""
+    """Tell whether Spark itself takes an order here: WITHIN GROUP, over all rows of a partition. It joins bytes too."""
     at = call.within[0].expression.first - 3
     whole = call.spec.base is None and not call.spec.order and call.spec.frame is None
     return whole and source.word(at) == "GROUP" and source.word(at + 1) == "("
@@ -251,7 +251,7 @@ def _is_distinct(call: WindowCall) -> bool:
 
 
 def finish_call(source: QueryText, call: WindowCall, column: str) -> str:
-    """What stands for a call in the outer SELECT, over the column of its aggregation: mostly that column."""
+    """Write what replaces a call in the outer SELECT, over the column of its aggregation: mostly that column."""
     if call.name not in _COLLECTING or not (call.within or call.distinct is not None):
         return column
     listed = column
@@ -267,7 +267,7 @@ def finish_call(source: QueryText, call: WindowCall, column: str) -> str:
 
 
 def _write_comparison(keys: list[tuple[str, str]], order: tuple[Ordered, ...]) -> str:
-    """Which of two comes first, as Spark SQL: below 0 for the left one. Equal ones keep their order in the frame."""
+    """Write a comparison of two values as Spark SQL: below 0 where the left is first. Equal ones keep their order."""
     text = "0"
     for (left, right), by in reversed(list(zip(keys, order, strict=True))):
         lower = 1 if by.descending else -1
@@ -282,7 +282,7 @@ def _write_comparison(keys: list[tuple[str, str]], order: tuple[Ordered, ...]) -
 
 
 def _translate_within_group(source: QueryText, call: WindowCall) -> Recipe | None:
-    """percentile_cont(q) WITHIN GROUP (ORDER BY x), percentile_disc, and mode()."""
+    """Translate percentile_cont(q) WITHIN GROUP (ORDER BY x), percentile_disc, and mode()."""
     if len(call.within) != 1 or call.nulls is not None:
         return None
     by = call.within[0]
@@ -302,7 +302,7 @@ def _translate_within_group(source: QueryText, call: WindowCall) -> Recipe | Non
 
 
 def _read_fractions(source: QueryText, span: Span) -> list[float] | None:
-    """What array(0.25, 0.5) holds; None for anything else."""
+    """Read the numbers of array(0.25, 0.5); None for anything else."""
     if source.word(span.first) != "ARRAY" or source.after(span.first + 1) != span.end:
         return None
     values = [read_literal(source, part) for part in source.split(Span(span.first + 2, span.end - 1))]
@@ -314,7 +314,7 @@ _NUMBER = re.compile(r"(\d+|\d+\.\d*|\.\d+|\d+(?:\.\d*)?e[+-]?\d+|\.\d+e[+-]?\d+
 
 
 def read_literal(source: QueryText, span: Span) -> int | float | str | bool | None:
-    """The value of a literal, or of a :name that stands for one; None for anything else."""
+    """Read the value of a literal, or of a :name that stands for one; None for anything else."""
     words = [source.word(i) for i in range(*span)]
     if words[:1] == [":"] and len(words) == 2:
         given = source.arguments.get(source.raw(Span(span.end - 1, span.end)))
@@ -335,7 +335,7 @@ def read_literal(source: QueryText, span: Span) -> int | float | str | bool | No
 
 # ---- frames
 def translate_frame(source: QueryText, spec: Spec, column: Column) -> Between:
-    """The frame of a spec; SQL's default where it has none.
+    """Translate the frame of a spec; SQL's default where it has none.
 
     Constant bounds that cross give empty frames, as in PostgreSQL: 2 PRECEDING to 4 PRECEDING; and as in Spark, which
     refuses these, where one of them is CURRENT ROW. From FOLLOWING to PRECEDING is an error in both. (By RANGE, a row
@@ -362,15 +362,15 @@ def translate_frame(source: QueryText, spec: Spec, column: Column) -> Between:
 
 
 def drop_frame(call: WindowCall, spec: Spec) -> Spec:
-    """The window of a function by rank or position, to which a frame means nothing: PostgreSQL and DuckDB ignore it,
-    and Spark takes no other than its own."""
+    """Drop the frame of a function by rank or position, to which it means nothing: PostgreSQL and DuckDB ignore it, and
+    Spark takes no other than its own."""
     if call.name not in _FRAMELESS or spec.frame is None:
         return spec
     return replace(spec, frame=None, words=tuple(part for part in spec.words if part != spec.frame.span))
 
 
 def find_beyond_spark(spec: Spec) -> tuple[Span, str] | None:
-    """What of a spec Spark's own windows do not have, and where it stands."""
+    """Find what a spec has that Spark's own windows do not, and where it stands."""
     given = spec.frame
     if given is None:
         return None
@@ -398,19 +398,19 @@ def _translate_offset(source: QueryText, given: FrameClause, bound: Bound, colum
 
 
 def build_null_offset_error(source: QueryText, offset: Span) -> InvalidInput:
-    """The error for a bound that is null."""
+    """Build the error for a bound that is null."""
     return source.error(offset, "a bound of a frame is NULL, and no row is so far away")
 
 
 def build_wrong_offset_error(source: QueryText, given: FrameClause, offset: Span, kind: str = "") -> InvalidInput:
-    """The error for a bound that is nothing to count by, of a kind."""
+    """Build the error for a bound that is nothing to count by, of a kind."""
     wanted = "a number or an INTERVAL" if given.unit == "RANGE" else f"a whole number of {given.unit.lower()}"
     found = f", and this is of {kind}" if kind else ""
     return source.error(offset, f"an offset of {given.unit} is {wanted}{found}")
 
 
 def read_constant(source: QueryText, span: Span) -> int | float | str | bool | Duration | CalendarDuration | None:
-    """A literal, or the length that an INTERVAL is; None for an expression."""
+    """Read a literal, or the length that an INTERVAL is; None for an expression."""
     negative = source.word(span.first) == "-"
     first = span.first + negative
     if source.word(first) != "INTERVAL":
@@ -429,7 +429,7 @@ _UNIT = re.compile(r"(YEAR|MONTH|WEEK|DAY|HOUR|MINUTE|SECOND|MILLISECOND|MICROSE
 
 
 def _read_interval(source: QueryText, span: Span) -> str | None:
-    """The text of an interval as a duration: '1' HOUR 30 MINUTES, '1 hour 30 minutes', '1:30' HOUR TO MINUTE."""
+    """Read an interval as the text of a duration: '1' HOUR 30 MINUTES, '1 hour 30 minutes', '1:30' HOUR TO MINUTE."""
     words = [source.word(i) for i in range(*span)]
     if len(words) == 1:
         value = read_literal(source, span)
@@ -462,7 +462,7 @@ _FIELDS = ("YEAR", "MONTH"), ("DAY", "HOUR", "MINUTE", "SECOND")
 
 
 def _read_from_to(text: str, first: str, last: str) -> str | None:
-    """'1-6' YEAR TO MONTH, or '2 03:04:05.6' DAY TO SECOND."""
+    """Read '1-6' YEAR TO MONTH, or '2 03:04:05.6' DAY TO SECOND."""
     for fields in _FIELDS:
         if first in fields and last in fields:
             units = fields[fields.index(first) : fields.index(last) + 1]
