@@ -106,7 +106,7 @@ class _Table:
         return cls(data, struct.unpack_from("<I", data)[0])
 
     def _find(self, field: int) -> int | None:
-        """Where a field stands; None where it is not written, and has its default."""
+        """Find where a field is; None where it is not written, and has its default."""
         entry = 4 + 2 * field
         if entry >= struct.unpack_from("<H", self._data, self._fields)[0]:
             return None
@@ -122,7 +122,7 @@ class _Table:
         return None if at is None else _Table(self._data, at + struct.unpack_from("<I", self._data, at)[0])
 
     def read_pairs(self, field: int) -> list[tuple[int, int]]:
-        """A vector of structs of two integers."""
+        """Read a vector of structs of two integers."""
         at = self._find(field)
         if at is None:
             return []

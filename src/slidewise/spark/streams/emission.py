@@ -253,7 +253,7 @@ class PreviousRows:
         self.rank = np.concatenate(([0], np.cumsum(self.seen)))
 
     def index_in_selection(self, rows: np.ndarray) -> np.ndarray:
-        """Index of these rows in the selection."""
+        """Index these rows in the selection."""
         return np.flatnonzero(self.seen)[rows]
 
     def find_changed(self, now: Frames, then: Frames) -> np.ndarray:

@@ -33,7 +33,7 @@ class Width:
 
     @classmethod
     def of(cls, kinds: Iterable[pa.DataType], more: int = 0) -> Width:
-        """The width of some columns, nulls not counted."""
+        """Measure the width of some columns, nulls not counted."""
         widths = [_count_bits(kind) for kind in kinds]
         return cls(more + sum(ABOUT if bits is None else bits / 8 for bits in widths), None not in widths)
 
@@ -145,7 +145,7 @@ class _Need:
         return cls(f"the rows that {window!r} still holds", kind, back)
 
     def describe_bytes(self, task: StreamTask) -> str:
-        """The bytes of these rows."""
+        """Describe the bytes of these rows."""
         width, pending = Width.of(task.history.types), Width.of(task.pending.types)
         known = width * self.rows + pending * self.pending
         parts = [str(known)] * (known.bytes > 0 or not self.more) + [f"{width} a {_name_unit(task)}"] * self.more

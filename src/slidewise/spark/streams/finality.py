@@ -75,7 +75,7 @@ class FrameFinality:
     def __init__(
         self, task: StreamTask, lookback: int | None, counts_rows: bool = False, extend: Extension | None = None
     ) -> None:
-        """`lookback` is how far back in time frames reach; None where some count rows.
+        """Take `lookback`, how far back in time frames reach; None where some count rows.
 
         With `counts_rows` the place of a row in its key matters. `extend` is for slides that need rows besides frames.
         """
@@ -120,7 +120,7 @@ class FrameFinality:
     def schedule(
         self, view: WatermarkView, selection: Selection | None, emitted: np.ndarray, decisions: RowDecisions
     ) -> None:
-        """Rows are due at their time, and known ones when their frame is final."""
+        """Schedule rows at their time, and known ones when their frame is final."""
         unemitted = ~(view.known | emitted)
         if selection is not None:
             unemitted[selection.places] = ~(selection.final | emitted[selection.places])
@@ -164,7 +164,7 @@ class BoundaryFinality:
     """
 
     def __init__(self, task: StreamTask, grid: Grid, lookback: int | None) -> None:
-        """`lookback` is how far back in time frames reach; None where some count rows, or windows hop."""
+        """Take `lookback`, how far back in time frames reach; None where some count rows, or windows hop."""
         [self._window] = task.windows
         self._task, self._grid, self._lookback = task, grid, lookback
         self._hopping = grid.size is not None
@@ -215,7 +215,7 @@ class BoundaryFinality:
     def schedule(
         self, view: WatermarkView, selection: Selection | None, emitted: np.ndarray, decisions: RowDecisions
     ) -> None:
-        """Rows are due when their next slide is complete."""
+        """Schedule rows for when their next slide is complete."""
         decisions.due = view.next_complete
         decisions.unemitted = np.zeros(len(view.known), bool) if self._task.slices else ~view.known
 
@@ -233,7 +233,7 @@ class BoundaryFinality:
 
 
 def _require_time(view: WatermarkView) -> tuple[int, np.ndarray]:
-    """The watermark and the times, which slides by time never go without."""
+    """Read the watermark and the times, which slides by time never go without."""
     assert view.progress.watermark is not None and view.rows.times is not None
     return view.progress.watermark, view.rows.times
 
@@ -264,7 +264,7 @@ def find_lifetimes(task: StreamTask, rows: JoinedRows, known: np.ndarray, waterm
 
 
 def _find_lifetime_ends(task: StreamTask, rows: JoinedRows, offsets: np.ndarray) -> np.ndarray:
-    """When each lifetime ends, if no more rows come."""
+    """Find when each lifetime ends, if no more rows come."""
     assert rows.times is not None and task.forget_after is not None
     return rows.times[offsets[1:] - 1] + task.forget_after + 1
 
@@ -366,7 +366,7 @@ def _find_first_in_range(bound: Any, rows: ArrangedRows, first: np.ndarray, wate
 
 
 def _measure_back(bound: Any, kind: pa.DataType, name: str) -> int:
-    """A bound of a frame by range in the unit of the times, or a little before it."""
+    """Measure a bound of a frame by range in the unit of the times, or a little before it."""
     if isinstance(bound, CalendarDuration):
         return min(0, bound.months) * _MONTH - _DAY
     return 0 if sign(bound) == 0 else step_in_units(bound, kind, name)

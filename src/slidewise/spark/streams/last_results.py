@@ -92,7 +92,7 @@ def filter_changes(task: StreamTask, rows: JoinedRows, emitted: Emitted, decisio
 
 
 def find_unlike(a: pa.Array, b: pa.Array) -> np.ndarray:
-    """Which values differ from their counterparts; null and NaN are equal to themselves, at any depth."""
+    """Find the values that differ from their counterparts; null and NaN are equal to themselves, at any depth."""
     a, b = plain(a), plain(b)
     null = [column.is_null().to_numpy(zero_copy_only=False) for column in (a, b)]
     out: np.ndarray = null[0] != null[1]

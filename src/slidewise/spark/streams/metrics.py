@@ -26,7 +26,7 @@ def dropped_rows(progress: Iterable[Any], metrics: str = "slidewise") -> dict[st
 
 
 def _read_values(row: dict[str, Any]) -> dict[str, int]:
-    """The values by name; Spark Connect gives them and their names apart."""
+    """Read the values by name; Spark Connect gives them and their names apart."""
     if "schema" not in row:
         return row
     return {field["name"]: value for field, value in zip(row["schema"]["fields"], row["values"], strict=True)}

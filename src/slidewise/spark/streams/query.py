@@ -364,7 +364,7 @@ def _build_output(df: Any, results: dict[str, Any]) -> Any:
 
 
 def _drop_marks(schema: Any) -> Any:
-    """Columns without the mark of a watermark, which Spark sets where it is kept; a marker row has nulls in them."""
+    """Drop the marks of a watermark, which Spark sets where it is kept, and allow nulls, which marker rows have."""
     from pyspark.sql.types import StructField, StructType
 
     fields = []

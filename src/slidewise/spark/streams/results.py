@@ -138,7 +138,7 @@ class SlideTable:
     """Slides as rows: the keys, which slide it is, and the results."""
 
     def __init__(self, task: StreamTask, expressions: dict[str, Over], row_numbers: bool = False) -> None:
-        """With `row_numbers`, the number of the row that triggers tells which slide it is, besides its order."""
+        """Build slides of a task; with `row_numbers`, the number of the row that triggers tells which slide it is."""
         [self._window] = task.windows
         self._task, self._expressions, self._row_numbers = task, expressions, row_numbers
 
@@ -337,7 +337,7 @@ class SliceSlides:
         return pa.table([made[name] for name in self._slices.names], schema=self._slices), first
 
     def _fold_once(self, part: Aggregation) -> Over:
-        """Each row is in one slice, and to fold them is all there is to do; where bounds tell all, not even that."""
+        """Choose how slices are folded: each row is in one slice, and read once; where bounds tell all, not at all."""
         read = Over(part, self._window)
         return read if read_off(read) else Over(part, self._window, "recalculate")
 
@@ -357,12 +357,12 @@ def _compute_passed(table: SlideTable, view: WatermarkView, selection: Selection
 
 
 def find_key_rows(slides: Slides, rows: ArrangedRows, places: np.ndarray) -> np.ndarray:
-    """Index of any current row with the same key, for each slide."""
+    """Find any current row with the same key, for each slide."""
     return np.repeat(places[rows.begin], np.diff(slides.offsets))
 
 
 def _find_last_times(slides: Slides) -> np.ndarray:
-    """The last time that belongs to each slide by time."""
+    """Find the last time that belongs to each slide by time."""
     ends: np.ndarray = slides.labels["window_end"].cast(pa.int64()).to_numpy()
     return ends - 1
 

@@ -131,7 +131,7 @@ class KeyedState:
             raise StateError("saved state is damaged: a number of rows that are gone is none")
 
     def read_counts(self, name: str) -> np.ndarray:
-        """How many rows each key has in a table."""
+        """Read how many rows each key has in a table."""
         return self.keys[name].to_numpy()
 
     def split(self, label: Callable[[np.ndarray], np.ndarray]) -> dict[int, KeyedState]:
@@ -160,7 +160,7 @@ class KeyedState:
 
 
 def _index_rows(counts: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Index of the rows of keys, in another order of keys."""
+    """Index the rows of keys, in another order of keys."""
     begin, count = (np.cumsum(counts) - counts)[order], counts[order]
     return np.repeat(begin - (np.cumsum(count) - count), count) + np.arange(int(count.sum()))
 
@@ -195,7 +195,7 @@ class Bucket:
             self._load(saved)
 
     def _build_schemas(self, history: pa.Schema) -> list[pa.Schema]:
-        """The columns of all tables, with those of history."""
+        """Build the columns of all tables, with those of history."""
         task = self._task
         keys = [task.rows.field(name) for name in task.partition_by]
         counts = [

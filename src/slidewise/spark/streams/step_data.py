@@ -58,7 +58,7 @@ class ArrangedRows(ArrangedFrame):
         offsets: np.ndarray,
         dropped: np.ndarray | None = None,
     ) -> None:
-        """`dropped` is how many earlier rows of each key are no longer in the state; None: nobody counts rows."""
+        """Take rows in order; `dropped` is how many earlier rows of each key are gone, None where no one counts."""
         super().__init__(source(table), list(partition_by), list(order_by), 1, Arrangement(None, offsets))
         if dropped is not None:
             self.__dict__["places"] = super().places + np.repeat(dropped, np.diff(offsets))
@@ -74,17 +74,17 @@ class ArrangedRows(ArrangedFrame):
         return self.offsets[1:]
 
     def read_times(self) -> np.ndarray:
-        """The time of every row."""
+        """Read the time of every row."""
         return self._arranged().sortable[0]
 
     def number_groups(self) -> np.ndarray:
-        """The number of the group of equal order of every row, going on from key to key."""
+        """Find the number of the group of equal order of every row, counted on from key to key."""
         changes = self._arranged().changes()
         changes[self.begin] = True
         return np.cumsum(changes)
 
     def add_to_times(self, bound: Any) -> np.ndarray:
-        """The time of every row, plus a bound of its frame."""
+        """Add a bound of the frame to the time of every row."""
         moved, below, above = targets_of(bound, self._arranged())
         limits = np.iinfo(np.int64)
         return np.where(above, limits.max, np.where(below, limits.min, moved))
@@ -128,13 +128,13 @@ class JoinedRows:
         return self.offsets[:-1]
 
     def find_known(self, watermark: int | None) -> np.ndarray:
-        """Which rows the watermark has passed: every row before them is there."""
+        """Find the rows that the watermark has passed: every row before them is there."""
         if self.times is None or watermark is None:
             return np.ones(len(self.table), bool)
         return self.times <= watermark
 
     def find_seen(self, previous: int | None) -> np.ndarray:
-        """Which rows were known in the step before, whose watermark was `previous`."""
+        """Find the rows that were known in the step before, whose watermark was `previous`."""
         if previous is None:
             return np.zeros(len(self.table), bool)
         return (self.origin < self.were_pending) & self.find_known(previous)
@@ -155,7 +155,7 @@ class JoinedRows:
         )
 
     def number_keys(self, rows: np.ndarray) -> np.ndarray:
-        """The number of the key of each row."""
+        """Find the number of the key of each row."""
         return np.searchsorted(self.offsets, rows, side="right") - 1
 
 
@@ -171,7 +171,7 @@ class Lifetimes:
     ended: np.ndarray
 
     def find_rows_of_any(self, mask: np.ndarray) -> np.ndarray:
-        """Which rows are of a lifetime in which a mask holds for some row."""
+        """Find the rows of lifetimes in which a mask holds for some row."""
         chosen: np.ndarray = np.bincount(self.of[mask], minlength=len(self.ended)) > 0
         return chosen[self.of]
 
