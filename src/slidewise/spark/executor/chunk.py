@@ -46,7 +46,7 @@ class Chunk(ArrangedFrame):
         return places
 
     def read_order(self) -> Arranged:
-        """The order columns as sortable numbers."""
+        """Read the order columns as sortable numbers."""
         return self._arranged()
 
     def frames(self, window: WindowDefinition) -> Frames:
@@ -59,7 +59,7 @@ class Chunk(ArrangedFrame):
 
 
 def _widen_texts(table: pa.Table) -> pa.Table:
-    """The table, with text of more than 2 GiB in types that have room for it."""
+    """Cast columns of more than 2 GiB of text to types with offsets of 64 bits."""
     for k, column in enumerate(table.columns):
         kind = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}.get(column.type)
         if kind is not None and column.nbytes >= 2**31:
@@ -69,7 +69,7 @@ def _widen_texts(table: pa.Table) -> pa.Table:
 
 # ---- keys
 def find_key_offsets(keys: list[pa.Array], count: int) -> np.ndarray:
-    """Where keys begin among sorted rows, and the number of rows: neighbours are compared, and nothing is hashed."""
+    """Find where keys begin among sorted rows, and the number of rows: neighbours are compared, nothing is hashed."""
     new = np.zeros(count, bool)
     new[:1] = True
     for key in keys:
@@ -78,7 +78,7 @@ def find_key_offsets(keys: list[pa.Array], count: int) -> np.ndarray:
 
 
 def find_changes(column: pa.Array) -> np.ndarray:
-    """Which rows differ from the row before, from the second on; nulls are equal, NaNs too, and -0.0 is 0.0."""
+    """Find the rows that differ from the row before, from the second on; nulls are equal, NaNs too, and -0.0 is 0.0."""
     kind, count = column.type, max(0, len(column) - 1)
     null = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else np.zeros(len(column), bool)
     changes = null[1:] != null[:-1]

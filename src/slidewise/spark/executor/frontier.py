@@ -34,7 +34,7 @@ class Frontier:
 
 
 def find_frontier(window: WindowDefinition, frames: Frames, data: Chunk) -> Frontier:
-    """The frontier of a window whose frames are made."""
+    """Find the frontier of a window from its frames."""
     begin, count = int(data.offsets[-2]), int(data.offsets[-1])
     spec = window.reach
     if spec is not None and spec.unit == "rows":
@@ -92,7 +92,7 @@ def _find_day_before(row: int, data: Chunk, begin: int) -> int:
 
 
 def _find_last_peers(data: Chunk, begin: int, count: int) -> int:
-    """The first of the last row's peers: later rows may join them."""
+    """Find the first of the last row's peers: later rows may join them."""
     changes = np.flatnonzero(data.read_order().changes()[begin:count])
     return begin + int(changes[-1]) if len(changes) else begin
 
@@ -100,7 +100,7 @@ def _find_last_peers(data: Chunk, begin: int, count: int) -> int:
 # ---- delta: what is held
 def _reach_by_delta(window: DeltaWindow, data: Chunk, begin: int) -> Callable[[int], int]:
     def reach(row: int) -> int:
-        """The first row that is still held once `row` has entered: none later is more than the size above it."""
+        """Find the first row that stays once `row` has entered: no later one is more than the size above it."""
         name = data.delta_column(window)
         held = data.arranged(name)[begin:]
         values, size = measure_delta(held, window.size, name)

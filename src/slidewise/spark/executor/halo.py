@@ -28,7 +28,7 @@ class HaloSize:
 
 
 def measure_halo(windows: Iterable[WindowDefinition]) -> HaloSize | str:
-    """What the frames of all windows need beyond a bucket; a text says why there is no telling."""
+    """Measure what the frames of all windows reach beyond a bucket; a text says why that cannot be told."""
     rows_before = rows_after = 0
     before: list[Any] = []
     after: list[Any] = []
@@ -68,7 +68,7 @@ class HaloCheck:
         self._bucket, self._before, self._after, self._own = 0, 0, 0, False
 
     def see(self, batch: pa.Table) -> None:
-        """The next rows of a partition, sorted by key and bucket. Every key begins with bucket 0."""
+        """Count the next rows of a partition, sorted by key and bucket. Every key begins with bucket 0."""
         if not len(batch):
             return
         bucket, own = batch[self._halo.bucket].to_numpy(), batch[self._halo.own].to_numpy()
@@ -90,7 +90,7 @@ class HaloCheck:
             self._before += rows
 
     def end(self) -> None:
-        """No more rows of this bucket. The last bucket of a key has none after it."""
+        """Check a bucket that has no more rows. The last bucket of a key has no halo after it."""
         if self._own and 0 < self._after < self._halo.rows_after:
             raise self._build_error(self._after, self._halo.rows_after)
 

@@ -34,12 +34,12 @@ MOST_ROWS = 2**31 - 1
 
 
 def carries_row(over: Over) -> bool:
-    """Whether the row that the aggregation picks is all that matters of the rows that are gone."""
+    """Tell whether the row that the aggregation picks can stand for all rows that are gone."""
     return over.algorithm == "auto" and over.aggregation.picks_row
 
 
 def carries_partial(over: Over, kinds: Mapping[str, pa.DataType]) -> bool:
-    """Whether a partial stands for the rows that are gone: it must not grow, nor hold codes of one chunk alone."""
+    """Tell whether a partial can stand for the rows that are gone: it must not grow, nor have codes of one chunk."""
     aggregation = over.aggregation
     if over.algorithm != "auto" or not aggregation.size_preserving or aggregation.nulls != "skip":
         return False
@@ -49,7 +49,7 @@ def carries_partial(over: Over, kinds: Mapping[str, pa.DataType]) -> bool:
 
 
 def _encodes_alike(aggregation: Aggregation, position: int, kind: pa.DataType) -> bool:
-    """Whether a value is encoded as the same number in every chunk."""
+    """Tell whether a value is encoded as the same number in every chunk."""
     how = encoding.encoding_for(aggregation, position, "", kind)
     of = encoding.family(kind)
     if how == "order":
@@ -97,7 +97,7 @@ class RunningEvaluation(Evaluation):
         return self._finish(values, valid, self.data.due(over.window), decode)
 
     def carry(self, over: Over, last: int) -> Carried:
-        """What is carried of the last key once its rows before row `last` are gone."""
+        """Compute what is carried of the last key once its rows before row `last` are gone."""
         view = self.data.view(over.aggregation)
         goes_on = len(self.data.offsets) == 2
         before = self.carried[over] if goes_on else Carried()
@@ -105,7 +105,7 @@ class RunningEvaluation(Evaluation):
         return _Scan(over.aggregation, view, self.gone).fold(first, _count_before(view, last), before)
 
     def pick_row(self, over: Over, last: int) -> int | None:
-        """The row of the last key that the aggregation picks of those before row `last`; None: of none."""
+        """Find the row of the last key that the aggregation picks of those before row `last`; None: it picks none."""
         aggregation = over.aggregation
         view = self.data.view(aggregation)
         first, last = int(view.offsets[-2]), _count_before(view, last)
@@ -124,7 +124,7 @@ class RunningEvaluation(Evaluation):
 
 
 def _count_before(view: View, row: int) -> int:
-    """How many rows of a view come before a row of the chunk."""
+    """Count the rows of a view before a row of the chunk."""
     return row if view.left_out is None else int(np.count_nonzero(~view.left_out[:row]))
 
 
@@ -142,7 +142,7 @@ class _Scan:
         self.partial = None if self.op is None else partial_dtype(self.op, self.columns)
 
     def run(self, end: np.ndarray, frames: np.ndarray, first: int, before: Carried) -> tuple[np.ndarray, np.ndarray]:
-        """The results of running frames that end before the rows `end`."""
+        """Compute the results of running frames that end before the rows `end`."""
         valid = np.zeros(len(end), bool)
         if self.op is not None and self.partial is not None:
             out = np.zeros(len(end), result_dtype(self.op, self.columns, self.partial))
@@ -153,7 +153,7 @@ class _Scan:
         return self._run_interpreted(end, frames, first, before)
 
     def fold(self, first: int, last: int, before: Carried) -> Carried:
-        """What is carried, with rows first to last - 1 added."""
+        """Fold rows first to last - 1 into what is carried."""
         if first >= last:
             return before
         if self.op is not None:
@@ -203,7 +203,7 @@ class _Scan:
 
 
 def _find_extremes(column: np.ndarray) -> np.ndarray:
-    """The least and the largest value of a column's type."""
+    """Find the least and the largest value of a column's type."""
     if column.dtype.kind not in "iu":
         return column[:0]
     limits = np.iinfo(column.dtype)

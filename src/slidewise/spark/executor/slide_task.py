@@ -39,7 +39,7 @@ class SlideTask(Task):
     names: tuple[str, ...]
 
     def run(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """What Spark calls, on the rows of a partition."""
+        """Compute the slides of the rows of a partition. Spark calls it."""
         for rows in SlideTaskRun(self).run(tuple(batch.columns) for batch in batches):
             yield pa.RecordBatch.from_arrays(rows.flatten(), self.names)
 
@@ -57,7 +57,7 @@ class SlideTaskRun(TaskRun):
         self._chunk_rows = min(self._chunk_rows, max(1, CHUNK_SLIDES // _count_slides_per_row(self.window)))
 
     def run(self, batches: Iterable[tuple[pa.Array, ...]]) -> Iterator[pa.StructArray]:
-        """One struct per key and slide."""
+        """Compute one struct per key and slide."""
         return super().run(piece for batch in batches for piece in self._cut(batch))
 
     def _cut(self, batch: tuple[pa.Array, ...]) -> Iterator[tuple[pa.Array, ...]]:
@@ -81,7 +81,7 @@ class SlideTaskRun(TaskRun):
 
     # ---- slides at rows
     def _find_slides_at_rows(self, chunk: Chunk, first: int) -> tuple[Slides, int]:
-        """The slides that rows from `first` on trigger, and the first row of which it is not known."""
+        """Find the slides that rows from `first` on trigger, and the first row that is not final."""
         window, count = self.window, len(chunk.source)
         delta = window.every if isinstance(window.every, DeltaWindow) else None
         fires = None if delta is None else self._find_triggers(chunk, delta, first)
@@ -95,7 +95,7 @@ class SlideTaskRun(TaskRun):
         return slides.those((slides.rows >= first) & (slides.rows < final)), final
 
     def _find_triggers(self, chunk: Chunk, delta: DeltaWindow, first: int) -> np.ndarray:
-        """Which rows from `first` on are a delta above the last that was."""
+        """Find the rows from `first` on that trigger: those a delta above the row that triggered last."""
         from slidewise.columns.frames.slide_kernels import every_delta
 
         column = chunk.arranged(chunk.delta_column(delta))[first:]
@@ -107,7 +107,7 @@ class SlideTaskRun(TaskRun):
         return np.concatenate((np.zeros(first, bool), fires[len(before) :]))
 
     def _find_last_trigger(self, chunk: Chunk, delta: DeltaWindow, fires: np.ndarray, final: int) -> pa.Array | None:
-        """The value that rows of the last key from `final` on are measured against; None: its first row is one."""
+        """Find the value from which rows of the last key from `final` on are measured; None: its first row triggers."""
         begin = int(chunk.offsets[-2])
         fired = np.flatnonzero(fires[begin:final])
         if not len(fired) and begin == 0 and self._trigger is not None:
@@ -117,7 +117,7 @@ class SlideTaskRun(TaskRun):
 
     # ---- hopping windows
     def _find_hopping_windows(self, chunk: Chunk) -> tuple[Slides, int]:
-        """The windows that are final and were not given, and the number of rows: all of them are in their windows."""
+        """Find the windows that are final and not emitted yet, and count the rows: each is in all of its windows."""
         count = len(chunk.source)
         slides = slides_of(self.window, chunk)
         starts, last_key = slides.labels["window_start"], int(slides.offsets[-2])
@@ -143,7 +143,7 @@ class SlideTaskRun(TaskRun):
 
 
 def _count_slides_per_row(window: WindowDefinition) -> int:
-    """How many slides a row can be in and trigger."""
+    """Count the slides that a row can be in and trigger, at most."""
     if not (isinstance(window, TimeWindow) and isinstance(window.every, TimeWindow)):
         return 1
     size, every = (

@@ -46,11 +46,11 @@ class Task:
     halo: Halo | None = None
 
     def run(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """What Spark calls, on the rows of a partition."""
+        """Compute the results of the rows of a partition. Spark calls it."""
         return TaskRun(self).run(batch if isinstance(batch, tuple) else (batch,) for batch in batches)
 
     def with_halo(self, reach: HaloSize, prefix: str) -> Task:
-        """The task over rows that hot_keys.spread has cut into buckets."""
+        """Build the task over rows that hot_keys.spread has cut into buckets."""
         halo = Halo(prefix + BUCKET_COLUMN, prefix + OWN_COLUMN, reach.rows_before, reach.rows_after)
         reads = self.reads.append(pa.field(halo.bucket, pa.int32())).append(pa.field(halo.own, pa.bool_()))
         return replace(self, reads=reads, partition_by=(*self.partition_by, halo.bucket), halo=halo)
@@ -88,7 +88,7 @@ class TaskRun:
         self._halo = HaloCheck(task.halo) if task.halo is not None else None
 
     def run(self, batches: Iterable[tuple[pa.Array, ...]]) -> Iterator[pa.StructArray]:
-        """The results of all rows. As many rows come out as went in."""
+        """Compute the results of all rows: one struct per row, in the same order."""
         pending: list[pa.Table] = []
         rows = size = 0
         for arrays in batches:
@@ -110,7 +110,7 @@ class TaskRun:
         return (rows >= self._chunk_rows or size >= CHUNK_BYTES) and rows >= tails * len(self._tail.table)
 
     def _has_ended_key(self, pending: list[pa.Table]) -> bool:
-        """Where whole keys are needed: whether at least one has ended."""
+        """Tell whether at least one key has ended, where whole keys are needed."""
         if not self._whole_keys:
             return True
         first = self._tail.table if len(self._tail.table) else pending[0]
@@ -121,7 +121,7 @@ class TaskRun:
 
     # ---- one chunk
     def _advance(self, table: pa.Table, ends: bool) -> Iterator[pa.StructArray]:
-        """Give the results that are final, and keep what the next chunk needs. `ends`: no more rows come."""
+        """Emit the results that are final, and keep what the next chunk needs. `ends`: no more rows come."""
         if not len(table):
             return
         offsets = self._find_offsets(table)
@@ -135,7 +135,7 @@ class TaskRun:
         yield from self._compute(table, chunk, tail)
 
     def _compute(self, table: pa.Table, chunk: Chunk, tail: Tail) -> Iterator[pa.StructArray]:
-        """The results of a chunk, which begins with a tail."""
+        """Compute the results of a chunk, which begins with a tail."""
         task = self.task
         evaluation = RunningEvaluation(chunk, task.expressions, tail.kept, self._carried, tail.before + len(table))
         columns = evaluation.columns({str(k): over for k, over in enumerate(task.expressions)})
