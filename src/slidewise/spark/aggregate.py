@@ -40,7 +40,7 @@ def aggregate(
     checkpoint: str | None = None,
     **columns: Aggregation,
 ) -> DataFrameT:
-    """Aggregations over a window with a slide: a DataFrame of one row per key and slide. Nothing runs before an action.
+    """Aggregate over a window with a slide: a DataFrame of one row per key and slide. Nothing runs before an action.
 
         slidewise.spark.aggregate(df, partition_by="sensor", order_by="ts", window=sw.time("1h", every="1m"),
             peak=sw.max("temp"), users=sw.count_distinct("user"))
@@ -86,7 +86,7 @@ def aggregate(
 
 
 def build_slides_schema(schema: Schema, reads: pa.Schema, group: Group) -> Any:
-    """The columns that go out: those that the slides of no rows have."""
+    """Build the schema of the output: the columns that the slides of no rows have."""
     from pyspark.sql.types import StructField, StructType
 
     made = compute_on_no_rows(reads, group, lambda rows: compute_slides(rows, group.expressions, 1))

@@ -27,7 +27,7 @@ _PLAIN: dict[type[T.DataType], pa.DataType] = {
 
 
 def to_arrow_type(kind: T.DataType, zone: str, name: str) -> pa.DataType:
-    """The type of a column in Python; `zone` is the session's time zone, and `name` is for the error."""
+    """Translate the type of a column to Arrow's; `zone` is the session's time zone, and `name` is for the error."""
     if getattr(kind, "collation", "UTF8_BINARY") != "UTF8_BINARY":
         raise InvalidInput(
             f"the column {name!r} has the collation {kind.collation}, by which Python cannot compare. "
@@ -57,7 +57,7 @@ def to_arrow_type(kind: T.DataType, zone: str, name: str) -> pa.DataType:
 
 
 def to_spark_type(kind: pa.DataType, known: Mapping[pa.DataType, T.DataType]) -> T.DataType:
-    """The type of a result in Spark; what is of a column's type has the very type that the column has there."""
+    """Translate the type of a result to Spark's; where a column has this type, the result has the column's."""
     if kind in known:
         return known[kind]
     plain = next((spark for spark, arrow in _PLAIN.items() if arrow == kind), None)

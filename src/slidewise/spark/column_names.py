@@ -8,7 +8,7 @@ from slidewise.errors import InvalidInput
 
 
 def find_unused_prefix(names: Iterable[str]) -> str:
-    """How our own names may begin, as none of these does: Spark may heed capitals or not.
+    """Find a prefix for our own names that none of these has, whether or not Spark tells capitals apart.
 
     >>> find_unused_prefix(["x", "slidewise_0"]), find_unused_prefix(["x", "__Slidewise_0"])
     ('__slidewise_', '___slidewise_')

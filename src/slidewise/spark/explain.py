@@ -24,7 +24,7 @@ ARGUMENTS = ("partition_by", "order_by", "algorithm", "engine", "hot_keys", "win
 
 
 def explain(df: Any, call: dict[str, Any]) -> Table:
-    """One line per new column of a call as it is written. Nothing runs."""
+    """Explain a call, one line per new column, as it is written. Nothing runs."""
     columns = {
         name: value
         for name, value in call.items()

@@ -35,7 +35,7 @@ MOST_BUCKETS = 32
 
 
 def _count_sampled_rows(rows: int) -> int:
-    """How many sampled rows apart two rows must be for at least `rows` rows to lie between them, almost certainly."""
+    """Count how many sampled rows apart two rows must be, so that `rows` rows lie between them almost certainly."""
     if rows == 0:
         return 0
     expected = rows * SHARE
@@ -43,7 +43,7 @@ def _count_sampled_rows(rows: int) -> int:
 
 
 def spread(df: DataFrame, partition_by: Sequence[str], by: OrderColumn, reach: HaloSize, prefix: str) -> DataFrame:
-    """The rows with the bucket they are computed in, and whether they are its own; rows in halos come several times.
+    """Add to each row the bucket it is computed in, and whether it is the bucket's own; rows in halos are repeated.
 
     The names of what is added begin with `prefix`, which no column's does.
     A join with one line per bucket: 130 ns per row, against 2,100 for an array of bounds searched by a lambda.
@@ -67,7 +67,7 @@ def spread(df: DataFrame, partition_by: Sequence[str], by: OrderColumn, reach: H
 def _find_buckets(
     df: DataFrame, partition_by: Sequence[str], by: OrderColumn, reach: HaloSize, prefix: str
 ) -> DataFrame:
-    """The buckets of each large key: where they and their halos begin and end, null where there is no bound."""
+    """Find the buckets of each large key: where they and their halos begin and end, null where there is no bound."""
     keys = [f"{prefix}key{k}" for k in range(len(partition_by))]
     columns = [sf.col(quote(name)).alias(key) for key, name in zip(keys, partition_by, strict=True)]
     order = sf.col(quote(by.name)).alias("order")
@@ -101,7 +101,7 @@ def _find_buckets(
 
 
 def _to_step(length: Any, is_float: bool) -> Column | None:
-    """What frames reach, in the unit of the order."""
+    """Translate how far frames reach to the unit of the order."""
     if length is None:
         return None
     if isinstance(length, Duration):
@@ -110,7 +110,7 @@ def _to_step(length: Any, is_float: bool) -> Column | None:
 
 
 def _move(value: Column, step: Column | None, forward: bool) -> Column:
-    """A bound moved by what frames reach."""
+    """Move a bound by how far frames reach."""
     if step is None:
         return value
     return value + step if forward else value - step

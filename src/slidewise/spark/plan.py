@@ -30,7 +30,7 @@ class Group:
 def group_expressions(
     given: Mapping[str, Any], partition_by: Any, order_by: Any, algorithm: str = "auto"
 ) -> list[Group]:
-    """The expressions of a call by partitioning and order; those that bring none of their own have the call's."""
+    """Group the expressions of a call by partitioning and order; those that bring none of their own have the call's."""
     if not given:
         raise InvalidInput('with_columns: name at least one new column, as in peak=sw.max("x").over(sw.rows(10))')
     return _group_by_order(given, tuple(names(partition_by, "partition_by")), tuple(ordering(order_by)), algorithm)
@@ -39,7 +39,7 @@ def group_expressions(
 def _group_by_order(
     given: Mapping[str, Any], keys: tuple[str, ...], order: tuple[OrderColumn, ...], algorithm: str
 ) -> list[Group]:
-    """Expressions by partitioning and order, those of one partitioning side by side."""
+    """Group expressions by partitioning and order, those of one partitioning side by side."""
     groups: dict[Any, Group] = {}
     for name, made in given.items():
         if isinstance(made, SpecifiedOver):
@@ -53,7 +53,7 @@ def _group_by_order(
 
 # ---- the plan
 def plan_columns(df: Any, groups: list[Group], engine: str, hot_keys: str | bool) -> ColumnsPlan:
-    """What gives the DataFrame the columns of all groups."""
+    """Plan how the DataFrame gets the columns of all groups."""
     plan = ColumnsPlan(df, [name for group in groups for name in group.expressions])
     for group in groups:
         decided = choose_engine(group.expressions.values(), engine, plan.schema.wraps)
@@ -79,7 +79,7 @@ class ColumnsPlan:
         self._partitioned: tuple[str, ...] | None = None
 
     def add_by_spark(self, group: Group) -> None:
-        """Spark's own window operator."""
+        """Add the columns of a group by Spark's own window operator."""
         from pyspark.sql import functions as F  # noqa: N812
 
         _, kinds = plan_task(self.schema, group)  # the types, and the errors, that our engine would give
@@ -93,7 +93,7 @@ class ColumnsPlan:
         self._partitioned = None
 
     def add(self, group: Group, hot_keys: str | bool) -> None:
-        """Sort once, and one pass through Python."""
+        """Add the columns of a group by one sort and one pass through Python."""
         from pyspark.sql import functions as F  # noqa: N812
 
         task, kinds = plan_task(self.schema, group)
@@ -116,7 +116,7 @@ class ColumnsPlan:
         self._new |= {out: F.col(name).getField(str(k)) for k, out in enumerate(group.expressions)}
 
     def finish(self, names: Iterable[str]) -> Any:
-        """The DataFrame with all new columns, in the order of their names."""
+        """Build the DataFrame with all new columns, in the order of their names."""
         return self.df.withColumns({name: self._new[name] for name in names}).drop(*self._made)
 
     def _name_result(self) -> str:
@@ -125,7 +125,7 @@ class ColumnsPlan:
 
 
 def choose_halo(df: Any, group: Group, hot_keys: str | bool) -> HaloSize | None:
-    """How far frames reach where large keys are to be spread; None: they are not."""
+    """Choose how large a halo is where large keys are to be spread; None where they are not."""
     if hot_keys is False:
         return None
     found: HaloSize | str = measure_halo(over.window for over in group.expressions.values())
@@ -143,14 +143,14 @@ def _is_cached(df: Any) -> bool:
 
 
 def repartition_by_keys(df: Any, partition_by: Sequence[str], order_by: Sequence[OrderColumn]) -> Any:
-    """All rows of a key in one partition. Without keys or an order, rows stay as they stand."""
+    """Repartition so that all rows of a key are in one partition. Without keys or an order, rows stay as they stand."""
     if partition_by:
         return df.repartition(*(column(name) for name in partition_by))
     return df.repartition(1) if order_by else df.coalesce(1)
 
 
 def sort_by_order(df: Any, partition_by: Sequence[str], order_by: Sequence[OrderColumn]) -> Any:
-    """The rows of each partition by key and order."""
+    """Sort the rows of each partition by key and order."""
     order = [column(key) for key in partition_by] + [_build_sort_column(by) for by in order_by]
     return df.sortWithinPartitions(*order) if order else df
 
@@ -169,7 +169,7 @@ def _build_udf(spark: Any, task: Task, kinds: list[Any]) -> Any:
 
 
 def column(name: str) -> Any:
-    """A column by its exact name, whatever characters it has."""
+    """Build a reference to a column by its exact name, whatever characters it has."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return F.col(quote(name))
@@ -181,7 +181,7 @@ def _build_sort_column(by: OrderColumn) -> Any:
 
 
 def plan_task(schema: Schema, group: Group) -> tuple[Task, list[Any]]:
-    """What the executors do for a group, and the types of its results in Spark."""
+    """Plan what the executors do for a group, and find the types of its results in Spark."""
     overs = tuple(group.expressions.values())
     columns = schema.to_arrow(schema.find_read_columns(group))
     arrows = tuple(infer_result_types(columns, group))

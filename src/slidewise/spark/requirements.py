@@ -58,7 +58,7 @@ def require_java() -> None:
 
 
 def is_stream(df: Any) -> bool:
-    """Whether this is a streaming DataFrame."""
+    """Tell whether this is a streaming DataFrame."""
     from pyspark.sql import DataFrame
 
     return isinstance(df, DataFrame) and bool(df.isStreaming)

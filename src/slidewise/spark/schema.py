@@ -38,34 +38,34 @@ class Schema:
         return bool(self.spark.conf.get(ANSI) == "true")  # over Connect, asking takes a while
 
     def field(self, name: str) -> Any:
-        """A column by name, as Spark would find it."""
+        """Find a column by name, as Spark would."""
         known = name if name in self._fields else self._folded.get(str(name).lower())
         if known is not None:
             return self._fields[known]
         raise InvalidInput(f"there is no column {name!r}. {suggest(name, self.names)}")
 
     def wraps(self, over: Over) -> bool:
-        """Whether Spark's own operator would not notice that a sum is too large."""
+        """Tell whether Spark's own operator would let a sum of integers overflow silently."""
         aggregation = over.aggregation
         if aggregation.name != "sum" or self._ansi:
             return False
         return self.field(aggregation.columns[0]).dataType.typeName() in ("byte", "short", "integer", "long")
 
     def to_arrow(self, names: Iterable[str]) -> pa.Schema:
-        """Columns as they travel."""
+        """Translate columns to an Arrow schema, with the types that they have in Python."""
         from slidewise.spark.arrow_types import to_arrow_type
 
         return pa.schema([(name, to_arrow_type(self.field(name).dataType, self.zone, name)) for name in names])
 
     def to_spark_types(self, results: Iterable[pa.DataType], reads: pa.Schema) -> list[Any]:
-        """The types of results in Spark; what is of the type of a column is of its very type there."""
+        """Translate the types of results to Spark's; where a column has such a type, the result has the column's."""
         from slidewise.spark.arrow_types import to_spark_type
 
         known = {field.type: self.field(field.name).dataType for field in reversed(list(reads))}
         return [to_spark_type(kind, known) for kind in results]
 
     def find_read_columns(self, group: Group) -> list[str]:
-        """The columns that executors need, and no others; Python must get at least one to count rows by."""
+        """Find the columns that executors need, and no others; at least one, by which Python counts rows."""
         named = [*group.partition_by, *(by.name for by in group.order_by)]
         for over in group.expressions.values():
             named += [*over.aggregation.columns, *over.window.columns]

@@ -28,7 +28,7 @@ _shipped: WeakSet[Any] = WeakSet()
 
 @cache
 def _zip_package() -> bytes:
-    """The package as a zip."""
+    """Zip the package."""
     root = Path(__file__).parent.parent
     files = sorted(p for p in root.rglob("*") if p.is_file() and p.suffix in (".py", ".json", ".typed"))
     buffer = io.BytesIO()
@@ -42,14 +42,14 @@ def _zip_package() -> bytes:
 
 @cache
 def _make_folder() -> Path:
-    """A directory of this process."""
+    """Make a directory for this process, which is removed at its end."""
     folder = tempfile.mkdtemp(prefix="slidewise-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return Path(folder)
 
 
 def _write_package() -> Path:
-    """The file of the package, named by its content; it stays while this process runs, for executors to fetch."""
+    """Write the package to a file named by its content; it stays while this process runs, for executors to fetch."""
     path = _make_folder() / f"slidewise-{hashlib.sha256(_zip_package()).hexdigest()[:16]}.zip"
     if not path.exists():  # the first time, or a cleaner of temporary files took it
         path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -58,7 +58,7 @@ def _write_package() -> Path:
 
 
 def ship(spark: Any) -> str | None:
-    """Give the executors of a session the package; its name there, or None where they share the driver's."""
+    """Ship the package to the executors of a session; give its name there, or None where they share the driver's."""
     if _is_local(spark):
         return None
     path = _write_package()
@@ -69,12 +69,12 @@ def ship(spark: Any) -> str | None:
 
 
 def _is_local(spark: Any) -> bool:
-    """Whether tasks run in the driver's own environment. Connect cannot tell where its server is."""
+    """Tell whether tasks run in the driver's own environment. Connect cannot tell where its server is."""
     return "connect" not in type(spark).__module__ and spark.conf.get("spark.master", "").startswith("local")
 
 
 def build_executor_function(pickled: bytes, package: str | None) -> Callable[[Any], Any]:
-    """The function that Spark runs: it calls run() of what is pickled. It travels by value, and so does all in it."""
+    """Build the function that Spark runs: it calls run() of what is pickled. It travels by value, with all in it."""
     arrive = build_importer(package)
 
     def run(batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
@@ -90,7 +90,10 @@ def build_executor_function(pickled: bytes, package: str | None) -> Callable[[An
 
 
 def build_importer(package: str | None) -> Callable[[], None]:
-    """What makes the package importable on an executor. It travels by value, and imports nothing of ours before."""
+    """Build the function that makes the package importable on an executor.
+
+    It travels by value, and imports nothing of ours before.
+    """
 
     def arrive() -> None:
         import sys
@@ -108,7 +111,7 @@ def build_importer(package: str | None) -> Callable[[], None]:
             ) from error
 
     def unpack(name: str) -> None:
-        """Have the package imported from the zip that Spark brought, by way of a directory with its content."""
+        """Unpack the zip that Spark brought into a directory, and have the package imported from there."""
         import sys
 
         found = next((path for path in sys.path if path.endswith(name)), None)
@@ -123,7 +126,7 @@ def build_importer(package: str | None) -> Callable[[], None]:
                 del sys.modules[module]
 
     def directory(found: str, name: str) -> str | None:
-        """A directory of this user with the content of the zip; None: it cannot be."""
+        """Make a directory of this user with the content of the zip; None where that cannot be."""
         import os
         import stat
         import tempfile

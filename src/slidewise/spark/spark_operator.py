@@ -32,7 +32,7 @@ class Verdict:
 
 
 def find_refusal(over: Over) -> str | None:
-    """Why Spark's operator cannot compute this as we define it; None: it can."""
+    """Find why Spark's operator cannot compute this as we define it; None where it can."""
     aggregation, window = over.aggregation, over.window
     if aggregation.spark_call is None:
         return f"{aggregation.name} over a frame is not Spark's, or not with our rules"
@@ -65,7 +65,7 @@ def find_refusal(over: Over) -> str | None:
 def choose_engine(
     expressions: Iterable[Over], engine: str, wraps: Callable[[Over], bool] = lambda over: False
 ) -> Verdict:
-    """Who computes expressions of one partitioning and order. One pass for all of them: they go together.
+    """Choose the engine for expressions of one partitioning and order. One pass for all of them: they go together.
 
     `wraps` tells whether Spark would go on below the smallest integer where a sum is above the largest.
     """
@@ -93,26 +93,26 @@ def choose_engine(
 
 @cache
 def read_break_even() -> int:
-    """The widest frame by rows for which Spark's operator is as fast, for one aggregate (measured: break_even.json)."""
+    """Read the widest frame by rows for which Spark's operator is as fast, for one aggregate, from break_even.json."""
     measured = json.loads(files("slidewise.spark").joinpath("break_even.json").read_text())
     faster = [line["rows"] for line in measured["widths"] if line["spark"] <= line["slidewise"]]
     return max(faster, default=0)
 
 
 def _reads_each_row_once(window: WindowDefinition) -> bool:
-    """From the first row to the current one, or all rows of the key."""
+    """Tell whether frames are from the first row to the current one, or all rows of the key."""
     reach = window.reach
     return reach is not None and reach.from_first_row and (reach.to_last_row or reach.end == 0)
 
 
 # ---- as Spark SQL
 def quote(name: str) -> str:
-    """A column by its exact name."""
+    """Quote a column's exact name."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def to_sql(over: Over, partition_by: Sequence[str], order_by: Sequence[OrderColumn]) -> str:
-    """An expression that `refusal` lets through, as Spark SQL."""
+    """Translate an expression that `find_refusal` lets through to Spark SQL."""
     aggregation, reach = over.aggregation, over.window.reach
     assert reach is not None
     columns = [quote(name) for name in aggregation.columns] or ["*"]
@@ -162,6 +162,6 @@ def _write_bound(bound: Any, unbounded: str) -> str:
 
 
 def write_interval(length: Duration) -> str:
-    """The size of a length of time, whatever its sign; Spark's times are of microseconds."""
+    """Write a length of time as an interval, whatever its sign; Spark's times are of microseconds."""
     seconds, rest = divmod(abs(length.nanoseconds), 1_000_000_000)
     return f"INTERVAL '{seconds}.{rest // 1000:06d}' SECOND"
