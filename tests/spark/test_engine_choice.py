@@ -194,16 +194,16 @@ def test_a_short_halo_is_found_across_batches():
         return pa.table({"b": pa.array(buckets, pa.int32()), "o": pa.array(own)})
 
     check = HaloCheck(Halo("b", "o", rows_before=2, rows_after=1))
-    check.see(batch([0, 0, 0], [True, True, False]))
-    check.see(batch([1], [False]))
-    check.see(batch([1, 1, 2, 2, 2], [False, True, False, False, True]))
-    check.see(batch([0, 0, 1], [True, False, False]))
+    check.count(batch([0, 0, 0], [True, True, False]))
+    check.count(batch([1], [False]))
+    check.count(batch([1, 1, 2, 2, 2], [False, True, False, False, True]))
+    check.count(batch([0, 0, 1], [True, False, False]))
     with pytest.raises(SlidewiseError, match="only 1 of the 2 rows"):
-        check.see(batch([1], [True]))
+        check.count(batch([1], [True]))
     check = HaloCheck(Halo("b", "o", rows_before=0, rows_after=3))
-    check.see(batch([0, 0, 0], [True, False, False]))
+    check.count(batch([0, 0, 0], [True, False, False]))
     with pytest.raises(SlidewiseError, match="only 2 of the 3 rows"):
-        check.see(batch([1], [True]))
+        check.count(batch([1], [True]))
 
 
 def test_sampled_rows_are_so_many_that_a_halo_is_hardly_ever_short():

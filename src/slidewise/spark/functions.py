@@ -465,7 +465,7 @@ def max_by(col: Name, ord: Name, k: int | None = None, *, where: Name | None = N
     >>> max_by("name", "score")
     max_by('name', 'score')
     """
-    return _by(agg.max_by, "max_by", col, ord, k, where)
+    return _build_by(agg.max_by, "max_by", col, ord, k, where)
 
 
 def min_by(col: Name, ord: Name, k: int | None = None, *, where: Name | None = None) -> Aggregation:
@@ -474,10 +474,10 @@ def min_by(col: Name, ord: Name, k: int | None = None, *, where: Name | None = N
     >>> min_by("name", "score")
     min_by('name', 'score')
     """
-    return _by(agg.min_by, "min_by", col, ord, k, where)
+    return _build_by(agg.min_by, "min_by", col, ord, k, where)
 
 
-def _by(factory: Callable[..., Aggregation], name: str, col: Any, ord: Any, k: Any, where: Any) -> Aggregation:
+def _build_by(factory: Callable[..., Aggregation], name: str, col: Any, ord: Any, k: Any, where: Any) -> Aggregation:
     if k is not None:
         raise InvalidInput(f"{name}: k={k!r} asks for several values, and there is one. Leave out k")
     return _build(factory, name, [col, ord], where)

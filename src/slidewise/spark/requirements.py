@@ -1,4 +1,4 @@
-"""What must be there before Spark runs: each missing piece with a message that says what to do."""
+"""Requirements: what must be there before Spark runs, each with a message that says what to do where it is missing."""
 
 from __future__ import annotations
 

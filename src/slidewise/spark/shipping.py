@@ -1,4 +1,4 @@
-"""The package on the executors.
+"""Shipping: the package on the executors.
 
 Where executors are other processes than the driver's machine may have set up, the package goes along as a zip, once per
 session, so that driver and executors always run the same code. An executor unpacks it into a directory of its own user,
@@ -117,7 +117,7 @@ def build_importer(package: str | None) -> Callable[[], None]:
         found = next((path for path in sys.path if path.endswith(name)), None)
         if found is None:
             return  # Spark brought no zip: the package may be installed
-        root = directory(found, name.removesuffix(".zip")) or found
+        root = make_directory(found, name.removesuffix(".zip")) or found
         if sys.path[0] != root:
             sys.path.insert(0, root)
         loaded = getattr(sys.modules.get("slidewise"), "__file__", None) or root
@@ -125,7 +125,7 @@ def build_importer(package: str | None) -> Callable[[], None]:
             for module in [m for m in sys.modules if m.partition(".")[0] == "slidewise"]:
                 del sys.modules[module]
 
-    def directory(found: str, name: str) -> str | None:
+    def make_directory(found: str, name: str) -> str | None:
         """Make a directory of this user with the content of the zip; None where that cannot be."""
         import os
         import stat

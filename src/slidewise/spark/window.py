@@ -1,4 +1,4 @@
-"""PySpark's spelling of windows: `Window.partitionBy("k").orderBy("ts").rowsBetween(-999, 0)`.
+"""Window: PySpark's spelling of windows, `Window.partitionBy("k").orderBy("ts").rowsBetween(-999, 0)`.
 
 The names, defaults and signs are PySpark's; GROUPS frames, EXCLUDE and offsets that are columns come on top. A spec is
 a plain value and needs no Spark; `aggregate.over(spec)` is what `slidewise.spark.with_columns` takes.

@@ -1,4 +1,4 @@
-"""Rows as Spark has sorted them: some whole keys, and the last one as far as it has come."""
+"""Chunk: rows as Spark has sorted them. Some whole keys, and the last one as far as it has come."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Chunk(ArrangedFrame):
         self.before = before
         #: whether the last key has all of its rows, too
         self.ends = ends
-        #: what each window says about the last key, where more of it comes
-        self.seen: dict[WindowDefinition, Any] = {}
+        #: the frontier of each window in the last key, where more of it comes
+        self.frontiers: dict[WindowDefinition, Any] = {}
 
     @cached_property
     def places(self) -> np.ndarray:
@@ -51,10 +51,10 @@ class Chunk(ArrangedFrame):
 
     def frames(self, window: WindowDefinition) -> Frames:
         made = super().frames(window)
-        if not self.ends and window not in self.seen:
+        if not self.ends and window not in self.frontiers:
             from slidewise.spark.executor.frontier import find_frontier
 
-            self.seen[window] = find_frontier(window, made, weakref.proxy(self))
+            self.frontiers[window] = find_frontier(window, made, weakref.proxy(self))
         return made
 
 

@@ -1,4 +1,4 @@
-"""How far a window's frames are known while rows still come: which rows are final, and which are still needed.
+"""Frontier: how far a window's frames are known while rows still come. Which rows are final, and which still needed.
 
 Frames move on with the rows: for every window that is not held to the end of its key, neither bound of a frame moves
 back. So the rows before the frame of the first row that is not final are never needed again.

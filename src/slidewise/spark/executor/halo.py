@@ -1,4 +1,4 @@
-"""How far frames reach from their rows, and the check of it: what a bucket of a large key needs around its own rows."""
+"""Halo: the rows that a bucket of a large key needs around its own, since frames reach them; and the check of it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class HaloCheck:
         self._halo = halo
         self._bucket, self._before, self._after, self._own = 0, 0, 0, False
 
-    def see(self, batch: pa.Table) -> None:
+    def count(self, batch: pa.Table) -> None:
         """Count the next rows of a partition, sorted by key and bucket. Every key begins with bucket 0."""
         if not len(batch):
             return
@@ -78,7 +78,7 @@ class HaloCheck:
 
     def _count_run(self, bucket: int, own: bool, rows: int) -> None:
         if bucket != self._bucket:
-            self.end()
+            self.check_end()
             self._bucket, self._before, self._after, self._own = bucket, 0, 0, False
         if own:
             if not self._own and bucket > 0 and self._before < self._halo.rows_before:
@@ -89,7 +89,7 @@ class HaloCheck:
         else:
             self._before += rows
 
-    def end(self) -> None:
+    def check_end(self) -> None:
         """Check a bucket that has no more rows. The last bucket of a key has no halo after it."""
         if self._own and 0 < self._after < self._halo.rows_after:
             raise self._build_error(self._after, self._halo.rows_after)

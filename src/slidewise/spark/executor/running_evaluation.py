@@ -1,4 +1,4 @@
-"""Running frames over chunks: what the rows that are gone leave behind.
+"""Running evaluation: frames that begin with their key, chunk by chunk, and what is carried from one to the next.
 
 A frame that begins with its key would need all of it. Instead, where the aggregation allows it, one of two things is
 carried from chunk to chunk: a partial of the rows that are gone, or, for those that pick a row (max, first, max_by...),

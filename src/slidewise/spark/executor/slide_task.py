@@ -1,9 +1,9 @@
-"""What runs on an executor for `aggregate`: sorted rows in, batch by batch, one row per key and slide out.
+"""Slide task: what runs on an executor for `aggregate`. Sorted rows in, batch by batch, one row per key and slide out.
 
 As in task.py, the engine of columns computes chunk by chunk, and the rows that later slides can still reach stay for
-the next chunk. A slide is given once, as soon as no later row can change it. Most slides are at a row: the frame of the
-row that triggers, which is known by its number. Hopping windows are known by their start, and final once a row stands
-at their end or after it.
+the next chunk. A slide is emitted once, as soon as no later row can change it. Most slides are at a row: the frame of
+the row that triggers, which is known by its number. Hopping windows are known by their start, and final once a row
+stands at their end or after it.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class SlideTaskRun(TaskRun):
     def __init__(self, task: SlideTask) -> None:
         super().__init__(task)
         self.window = task.expressions[0].window
-        #: the start of the last hopping window of the tail's key that was given: an array of one, or of none
-        self._given: pa.Array | None = None
+        #: the start of the last hopping window of the tail's key that was emitted: an array of one, or of none
+        self._last_start: pa.Array | None = None
         #: the last value that triggered a slide by delta before the first row to come: an array of one, or of none
         self._trigger: pa.Array | None = None
         self._chunk_rows = min(self._chunk_rows, max(1, CHUNK_SLIDES // _count_slides_per_row(self.window)))
@@ -86,7 +86,7 @@ class SlideTaskRun(TaskRun):
         delta = window.every if isinstance(window.every, DeltaWindow) else None
         fires = None if delta is None else self._find_triggers(chunk, delta, first)
         slides = slides_of(window, chunk, fires)
-        final = count if chunk.ends else chunk.seen[window].final
+        final = count if chunk.ends else chunk.frontiers[window].final
         if window.slide_kind == "time" and not chunk.ends:
             final = min(final, count - 1)  # the next row tells whether a boundary follows
         if delta is not None and fires is not None:
@@ -122,23 +122,23 @@ class SlideTaskRun(TaskRun):
         slides = slides_of(self.window, chunk)
         starts, last_key = slides.labels["window_start"], int(slides.offsets[-2])
         chosen = np.ones(len(starts), bool)
-        if self._given is not None:
+        if self._last_start is not None:
             of_first_key = int(slides.offsets[1])
-            later = pc.greater(starts[:of_first_key], self._given[0])
+            later = pc.greater(starts[:of_first_key], self._last_start[0])
             chosen[:of_first_key] = later.to_numpy(zero_copy_only=False)
         if chunk.ends:
-            self._given = None
+            self._last_start = None
             return slides.those(chosen), count
         is_open = slides.frames.end[last_key:] >= count
         chosen[last_key:] &= ~is_open
         reach = int(slides.frames.start[last_key:][is_open].min(initial=count))
         # What says how far frames per row go has no place here.
-        chunk.seen[self.window] = Frontier(count, lambda row: reach)
+        chunk.frontiers[self.window] = Frontier(count, lambda row: reach)
         fresh = np.flatnonzero(chosen[last_key:])
         if len(fresh):
-            self._given = starts[last_key + int(fresh[-1]) :][:1]
+            self._last_start = starts[last_key + int(fresh[-1]) :][:1]
         elif len(chunk.offsets) > 2:
-            self._given = None
+            self._last_start = None
         return slides.those(chosen), count
 
 

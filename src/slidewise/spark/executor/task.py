@@ -1,8 +1,8 @@
-"""What runs on an executor: sorted rows in, batch by batch, one struct of results per row out, in the same order.
+"""Task: what runs on an executor. Sorted rows in, batch by batch, one struct of results per row out, in the same order.
 
 No aggregate is written twice. Batches are joined into chunks, and the engine of columns computes each chunk. The rows
 of the last key that later frames can still reach, the tail, stay for the next chunk as they are; rows whose frames can
-still grow are held back there. A chunk is several times as long as its tail, so that all of it costs O(1) per row for
+still grow are pending there. A chunk is several times as long as its tail, so that all of it costs O(1) per row for
 a window of any size, and memory is the window's and not the key's (see frontier.py and running_evaluation.py).
 """
 
@@ -78,7 +78,7 @@ class TaskRun:
         running = [over for over in dict.fromkeys(task.expressions) if over.window.running]
         self._picking = [over for over in running if carries_row(over)]
         self._folding = [over for over in running if over not in self._picking and carries_partial(over, kinds)]
-        #: whether rows can only be let go, and results be given, when their key has ended
+        #: whether rows can only be dropped, and results be emitted, when their key has ended
         self._whole_keys = any(over.window.needs_whole_key for over in task.expressions) or len(running) > len(
             self._picking
         ) + len(self._folding)
@@ -96,7 +96,7 @@ class TaskRun:
                 [cast_to(a, f.type) for a, f in zip(arrays, self.task.reads, strict=True)], self.task.reads
             )
             if self._halo is not None:
-                self._halo.see(batch)
+                self._halo.count(batch)
             pending.append(batch)
             rows, size = rows + len(batch), size + batch.nbytes
             if self._has_enough(rows, size) and self._has_ended_key(pending):
@@ -139,7 +139,7 @@ class TaskRun:
         task = self.task
         evaluation = RunningEvaluation(chunk, task.expressions, tail.kept, self._carried, tail.before + len(table))
         columns = evaluation.columns({str(k): over for k, over in enumerate(task.expressions)})
-        final = len(table) if chunk.ends else min(known.final for known in chunk.seen.values())
+        final = len(table) if chunk.ends else min(frontier.final for frontier in chunk.frontiers.values())
         yield from self._emit_results(list(columns.values()), tail.emitted, final)
         if not chunk.ends:
             self._keep(table, chunk, evaluation, final)
@@ -154,10 +154,10 @@ class TaskRun:
             yield pa.StructArray.from_arrays(parts, names)
 
     def _keep(self, table: pa.Table, chunk: Chunk, evaluation: RunningEvaluation, final: int) -> None:
-        known: list[Frontier] = list(chunk.seen.values())
+        frontiers: list[Frontier] = list(chunk.frontiers.values())
         begin = int(chunk.offsets[-2])
         # One row stays in any case: it tells whether the next row is of the same key.
-        first = max(begin, min(final, len(table) - 1, *(window.reach(final) for window in known)))
+        first = max(begin, min(final, len(table) - 1, *(frontier.reach(final) for frontier in frontiers)))
         picked = {evaluation.pick_row(over, first) for over in self._picking} - {None}
         rows = np.array(sorted(picked), np.int64)  # type: ignore[type-var]
         self._carried = {over: evaluation.carry(over, first) for over in self._folding}

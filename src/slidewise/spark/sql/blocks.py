@@ -1,4 +1,4 @@
-"""The shape of a query: WITH, set operations, brackets, and the clauses of each SELECT."""
+"""Blocks: the shape of a query. WITH, set operations, brackets, and the clauses of each SELECT."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Block:
     #: each clause by its word, with the word
     clauses: dict[str, Span]
 
-    def body(self, clause: str) -> Span | None:
+    def find_body(self, clause: str) -> Span | None:
         """Find what stands behind the word of a clause."""
         span = self.clauses.get(clause)
         return None if span is None else Span(span.first + 1, span.end)
@@ -109,7 +109,7 @@ def _visit_inside(source: QueryText, span: Span, scope: Scope, visit: Callable[[
                 _visit_query(source, inside, scope, visit)
             else:
                 _visit_inside(source, inside, scope, visit)
-        i = source.after(i)
+        i = source.skip(i)
 
 
 def begins_query(source: QueryText, i: int) -> bool:
@@ -138,7 +138,7 @@ def _split_operands(source: QueryText, span: Span) -> list[Span]:
         if source.word(i) in _SET_OPERATIONS and not (source.word(i) == "EXCEPT" and source.word(i - 1) == "*"):
             parts.append(Span(first, i))
             first = i + 1 + (source.word(i + 1) in ("ALL", "DISTINCT"))
-        i = source.after(i)
+        i = source.skip(i)
     return [*parts, Span(first, span.end)]
 
 
@@ -160,7 +160,7 @@ def _read_block(source: QueryText, span: Span, scope: Scope) -> Block:
     while at < span.end:
         if at > i and _is_clause(source, at):
             starts.append(at)
-        at = source.after(at)
+        at = source.skip(at)
     clauses = {source.word(a): Span(a, b) for a, b in pairwise([*starts, span.end])}
     if from_first is not None:
         clauses["FROM"] = Span(span.first, from_first)

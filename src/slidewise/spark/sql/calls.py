@@ -1,4 +1,4 @@
-"""Window calls in a query: `f(x) FILTER (WHERE ...) OVER (PARTITION BY ... ORDER BY ... ROWS ...)`, by their tokens."""
+"""Window calls of a query: `f(x) FILTER (WHERE ...) OVER (PARTITION BY ... ORDER BY ... ROWS ...)`, by their tokens."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _read_call(source: QueryText, over: int) -> WindowCall | None:
         within, listed = read_ordering(source, Span(cut + 1, listed.end)), Span(listed.first, cut)
     if source.word(listed.end - 1) == "NULLS" and source.word(listed.end - 2) in ("IGNORE", "RESPECT"):
         nulls, listed = source.word(listed.end - 2), Span(listed.first, listed.end - 2)
-    end = source.after(over + 1) if behind == "(" else _read_window_name(source, over + 1)[1]
+    end = source.skip(over + 1) if behind == "(" else _read_window_name(source, over + 1)[1]
     return WindowCall(
         Span(first, end),
         ".".join(source.name(k) for k in range(first, opened, 2)),
@@ -172,7 +172,7 @@ def read_spec(source: QueryText, span: Span) -> Spec:
         words.append(Span(i, end))
         i = end
     if i < end:
-        raise source.error(
+        raise source.build_error(
             Span(i, end), "a window is [name] [PARTITION BY ...] [ORDER BY ...] [frame]; this is none of it"
         )
     return replace(read, words=tuple(words))
@@ -186,7 +186,7 @@ def _find_part_end(source: QueryText, span: Span, keywords: tuple[str, ...]) -> 
             return i
         if source.word(i) in _UNITS and i > span.first and source.word(i - 1) not in (",", "."):
             return i
-        i = source.after(i)
+        i = source.skip(i)
     return span.end
 
 
@@ -204,7 +204,7 @@ def _read_ordered(source: QueryText, span: Span) -> Ordered:
     if source.word(end - 1) in ("ASC", "DESC"):
         end -= 1
     if first >= end:
-        raise source.error(span, "an expression to order by is missing here")
+        raise source.build_error(span, "an expression to order by is missing here")
     return Ordered(Span(first, end), descending, nulls_first)
 
 
@@ -217,12 +217,12 @@ def _read_frame(source: QueryText, span: Span) -> FrameClause:
         exclude_span = Span(cut, end)
         exclude = " ".join(source.word(k) for k in range(cut + 1, end))
         if exclude not in ("CURRENT ROW", "GROUP", "TIES", "NO OTHERS"):
-            raise source.error(exclude_span, "EXCLUDE takes CURRENT ROW, GROUP, TIES or NO OTHERS")
+            raise source.build_error(exclude_span, "EXCLUDE takes CURRENT ROW, GROUP, TIES or NO OTHERS")
         exclude, end = None if exclude == "NO OTHERS" else exclude.lower(), cut
     if source.word(i) == "BETWEEN":
         middle = _find_bound_end(source, Span(i + 1, end))
         if middle is None or source.word(middle) != "AND":
-            raise source.error(span, "a frame is BETWEEN one bound AND another")
+            raise source.build_error(span, "a frame is BETWEEN one bound AND another")
         first, last = _read_bound(source, Span(i + 1, middle)), _read_bound(source, Span(middle + 1, end))
     else:
         first = _read_bound(source, Span(i, end))
@@ -237,7 +237,7 @@ def _find_bound_end(source: QueryText, span: Span) -> int | None:
             source.word(i) == "ROW" and source.word(i - 1) == "CURRENT"
         ):
             return i + 1
-        i = source.after(i)
+        i = source.skip(i)
     return None
 
 
@@ -247,7 +247,9 @@ def _read_bound(source: QueryText, span: Span) -> Bound:
         return Bound(span)
     if len(words) < 2 or words[-1] not in ("PRECEDING", "FOLLOWING"):
         wrong = span if span.end > span.first else Span(span.first - 1, span.first)
-        raise source.error(wrong, "a bound is UNBOUNDED or an offset, then PRECEDING or FOLLOWING; or CURRENT ROW")
+        raise source.build_error(
+            wrong, "a bound is UNBOUNDED or an offset, then PRECEDING or FOLLOWING; or CURRENT ROW"
+        )
     following = words[-1] == "FOLLOWING"
     if words[0] == "UNBOUNDED" and len(words) == 2:
         return Bound(span, unbounded=True, following=following)
@@ -261,9 +263,9 @@ def read_named_windows(source: QueryText, span: Span) -> dict[str, Spec]:
     for part in source.split(span):
         name, end = _read_window_name(source, part.first)
         if source.word(end) != "AS" or part.end < end + 2:
-            raise source.error(part, "a WINDOW clause lists: name AS (...)")
+            raise source.build_error(part, "a WINDOW clause lists: name AS (...)")
         if name in named:
-            raise source.error(part, f"the window {name} is named twice")
+            raise source.build_error(part, f"the window {name} is named twice")
         named[name] = read_spec(source, Span(end + 1, part.end))
     return named
 
@@ -276,14 +278,18 @@ def resolve_spec(source: QueryText, given: Spec, named: Mapping[str, Spec], with
     if base is None or given.base in within:
         known = f"; there are {', '.join(named)}" if named else ", and there is no WINDOW clause that names any"
         why = "is defined by itself" if base is not None else f"is not named in this SELECT{known}"
-        raise source.error(given.span, f"the window {given.base} {why}")
+        raise source.build_error(given.span, f"the window {given.base} {why}")
     base = resolve_spec(source, base, named, (*within, given.base))
     if not given.words:
         return replace(base, span=given.span)
     if given.partition:
-        raise source.error(given.words[0], f"the window {given.base} sets the partitioning, and it cannot be set again")
+        raise source.build_error(
+            given.words[0], f"the window {given.base} sets the partitioning, and it cannot be set again"
+        )
     if given.order and base.order:
-        raise source.error(given.words[0], f"the window {given.base} has an order already, and it cannot be set again")
+        raise source.build_error(
+            given.words[0], f"the window {given.base} has an order already, and it cannot be set again"
+        )
     if base.frame is not None:
-        raise source.error(given.span, f"the window {given.base} has a frame already, and cannot be refined")
+        raise source.build_error(given.span, f"the window {given.base} has a frame already, and cannot be refined")
     return Spec(given.span, None, base.partition, given.order or base.order, given.frame, (*base.words, *given.words))

@@ -39,7 +39,7 @@ def parse_item(source: QueryText, span: Span, hidden: Sequence[tuple[int, int]] 
     from sqlglot import exp
     from sqlglot.errors import SqlglotError
 
-    start, end = source.offsets(span)
+    start, end = source.find_offsets(span)
     text = source.query[start:end]
     for first, last in hidden:
         text = text[: first - start] + "_" * (last - first) + text[last - start :]

@@ -1,4 +1,4 @@
-"""The text of a query: its tokens, what is to stand in place of parts of it, and errors that point into it.
+"""Query text: its tokens, what is to stand in place of parts of it, and errors that point into it.
 
 A query is never generated anew from a tree: Spark gets the user's own words, but for what is replaced.
 """
@@ -78,11 +78,11 @@ class QueryText:
                 open_brackets.append(i)
             elif token.word in _OPENING.values():
                 if not open_brackets or _OPENING[self.tokens[open_brackets[-1]].word] != token.word:
-                    raise self.error(Span(i, i + 1), "this bracket was never opened")
+                    raise self.build_error(Span(i, i + 1), "this bracket was never opened")
                 start = open_brackets.pop()
                 partner[start], partner[i] = i, start
         if open_brackets:
-            raise self.error(Span(open_brackets[-1], open_brackets[-1] + 1), "this bracket is never closed")
+            raise self.build_error(Span(open_brackets[-1], open_brackets[-1] + 1), "this bracket is never closed")
         return partner
 
     # ---- looking at tokens
@@ -109,10 +109,10 @@ class QueryText:
         while i < span.end:
             if self.word(i) in words:
                 return i
-            i = self.after(i)
+            i = self.skip(i)
         return None
 
-    def after(self, i: int) -> int:
+    def skip(self, i: int) -> int:
         """Find the next token outside brackets that open here."""
         return self.partner[i] + 1 if self.word(i) in _OPENING else i + 1
 
@@ -123,7 +123,7 @@ class QueryText:
             if self.word(i) == separator:
                 parts.append(Span(first, i))
                 first = i + 1
-            i = self.after(i)
+            i = self.skip(i)
         return [*parts, Span(first, span.end)] if span.end > span.first else []
 
     def find_text(self, text: str, span: Span) -> Span | None:
@@ -141,27 +141,27 @@ class QueryText:
         return Span(first, first + width)
 
     # ---- texts
-    def offsets(self, span: Span) -> tuple[int, int]:
+    def find_offsets(self, span: Span) -> tuple[int, int]:
         """Find where tokens begin and end in the text."""
         return self.tokens[span.first].start, self.tokens[span.end - 1].end
 
     def raw(self, span: Span) -> str:
         """Read the text as the user wrote it."""
-        start, end = self.offsets(span)
+        start, end = self.find_offsets(span)
         return self.query[start:end]
 
-    def key(self, span: Span) -> str:
+    def build_key(self, span: Span) -> str:
         """Build a key that expressions share if they differ by space only; Spark can be told to heed capitals."""
         return " ".join(self.raw(Span(i, i + 1)) for i in range(*span))
 
-    def text(self, span: Span, more: Iterable[Edit] = ()) -> str:
+    def write(self, span: Span, more: Iterable[Edit] = ()) -> str:
         """Write the text with its edits, and these ones, for Spark."""
         if span.first >= span.end:
             return ""
-        start, end = self.offsets(span)
-        return self.between(start, end, more)
+        start, end = self.find_offsets(span)
+        return self.write_between(start, end, more)
 
-    def between(self, start: int, end: int, more: Iterable[Edit] = ()) -> str:
+    def write_between(self, start: int, end: int, more: Iterable[Edit] = ()) -> str:
         """Write the text between two offsets, with its edits. Where edits cover each other, the outermost counts."""
         inside = [e for e in (*more, *self.edits) if start <= e.start and e.end <= end]
         out, at = [], start
@@ -178,11 +178,11 @@ class QueryText:
     # ---- errors
     def place_error(self, error: InvalidInput, span: Span) -> InvalidInput:
         """Add the place of a span to an error, unless it has a place already."""
-        return error if "\nline " in str(error) else self.error(span, str(error))
+        return error if "\nline " in str(error) else self.build_error(span, str(error))
 
-    def error(self, span: Span, message: str) -> InvalidInput:
+    def build_error(self, span: Span, message: str) -> InvalidInput:
         """Build an error that shows where in the query it is."""
-        start, end = self.offsets(Span(span.first, max(span.end, span.first + 1)))
+        start, end = self.find_offsets(Span(span.first, max(span.end, span.first + 1)))
         message = message.replace(MARK, "")
         before = self.query[:start]
         line = before.count("\n") + 1

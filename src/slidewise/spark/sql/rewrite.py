@@ -60,7 +60,7 @@ def rewrite_query(source: QueryText, run: Run, compute: Compute) -> Rewritten:
     for block in blocks:
         rewriter.rewrite(block)
     rewriter.leave_the_rest()
-    text = source.between(0, len(source.query))
+    text = source.write_between(0, len(source.query))
     return Rewritten(text, rewriter.frames, bool(source.edits), tuple(rewriter.left), rewriter.streaming)
 
 
@@ -92,7 +92,7 @@ class _Rewriter:
                 continue
             if ours:
                 self._leave(
-                    self.source.error(
+                    self.source.build_error(
                         call.span,
                         "a window in this place cannot be taken: it must stand in a query that begins with SELECT or "
                         "WITH, and not in a table of WITH RECURSIVE. Compute a DataFrame with it first, and go on from "
@@ -134,7 +134,7 @@ class _Rewriter:
         """Find the windows that are named by SELECTs in whose FROM this one stands."""
         named: dict[str, Spec] = {}
         for other in reversed(self.blocks):  # the outermost first
-            tables, clause = other.clauses.get("FROM"), other.body("WINDOW")
+            tables, clause = other.clauses.get("FROM"), other.find_body("WINDOW")
             if clause is not None and tables is not None and tables.first <= block.span.first < tables.end:
                 named |= read_named_windows(self.source, clause)
         return named
@@ -176,7 +176,7 @@ class _Rewriter:
             found = {call: field for call in calls for field in self._ask_types(select, [call]) or []}
         for call, field in found.items():
             if call not in refused and not is_same_type(field.dataType, kinds[call]):
-                refused[call] = self.source.error(
+                refused[call] = self.source.build_error(
                     call.span,
                     f"{call.name} over a window is of {kinds[call].simpleString()} here, and of "
                     f"{field.dataType.simpleString()} in Spark",
@@ -191,7 +191,7 @@ class _Rewriter:
                 self._check_offset(select, given, bound.offset)
 
     def _check_offset(self, select: Select, given: FrameClause, offset: Span) -> None:
-        text = self.source.text(offset)
+        text = self.source.write(offset)
         kind = self._run(select.block, select.write_of_row(text)).schema[0].dataType.simpleString()
         whole = kind in ("tinyint", "smallint", "int", "bigint")
         null = is_constant(self.source, offset) and self._run(select.block, f"SELECT ({text}) IS NULL").first()[0]
@@ -222,7 +222,7 @@ class _Rewriter:
         while f"{{{name}}}" in self.source.query:  # a view of the user's
             name += "_"
         self.frames[name] = self._compute(select, rows)
-        return Edit(*self.source.offsets(select.block.span), select.write_outer(below, f"{{{name}}}"))
+        return Edit(*self.source.find_offsets(select.block.span), select.write_outer(below, f"{{{name}}}"))
 
     def _compute(self, select: Select, rows: Any) -> Any:
         from pyspark.errors import AnalysisException
@@ -232,9 +232,9 @@ class _Rewriter:
         except InvalidInput as error:
             place = next(iter(select.ours)).span
             if rows.isStreaming:
-                self.streaming = self.source.error(place, _explain_stream(rows))
+                self.streaming = self.source.build_error(place, _explain_stream(rows))
                 raise self.streaming from None
-            raise self.source.error(place, str(error)) from None
+            raise self.source.build_error(place, str(error)) from None
         except AnalysisException as error:  # of a window that is Spark's operator in the end
             raise build_refusal(self.source, select.block.span, error) from error
 
@@ -243,9 +243,9 @@ class _Rewriter:
         """Run a SELECT where it stands: with the tables that the WITH clauses around it name."""
         scope: Scope = block.scope
         for k, level in enumerate(reversed(scope)):
-            tables = ", ".join(self.source.text(table) for table in level.tables)
+            tables = ", ".join(self.source.write(table) for table in level.tables)
             body = text if k == 0 else f"SELECT * FROM ({text})"
-            text = f"{self.source.text(level.keyword)} {tables} {body}"
+            text = f"{self.source.write(level.keyword)} {tables} {body}"
         try:
             with silence_pyspark():
                 return analyse(self.run(text, self.frames))
@@ -286,7 +286,7 @@ def analyse(frame: Any) -> Any:
 def build_refusal(source: QueryText, where: Span, error: Exception) -> InvalidInput:
     """Build an error of what Spark says about a part of the query, with the place."""
     said = restore_user_words(str(error).strip().split("SQLSTATE:")[0].split(";\n")[0].strip())
-    made = source.error(_find_place(source, where, error), said or type(error).__name__)
+    made = source.build_error(_find_place(source, where, error), said or type(error).__name__)
     made.__cause__ = error
     return made
 

@@ -1,4 +1,4 @@
-"""A SELECT with window calls of slidewise's, in three steps.
+"""Select: a SELECT with window calls of slidewise's, in three steps.
 
 1. an inner SELECT by Spark: FROM, WHERE, GROUP BY and HAVING as they are, the items without such calls as they are, and
    every expression that a window reads as a column;
@@ -116,7 +116,7 @@ class Select:
         self._inlined: list[Edit] = []
         #: items of the outer SELECT by their aliases
         self._aliases: dict[str, str] = {}
-        clause = block.body("WINDOW")
+        clause = block.find_body("WINDOW")
         self._named = {**named, **({} if clause is None else read_named_windows(source, clause))}
         self._specs: dict[WindowCall, Spec] = {}
         for call in calls:
@@ -150,7 +150,7 @@ class Select:
             beyond = find_beyond_spark(unframed)
             if beyond is not None:
                 where, what = beyond
-                raise self.refused.get(call) or source.error(
+                raise self.refused.get(call) or source.build_error(
                     where, f"{call.name} over a window is left to Spark, which has no {what}"
                 )
             self._theirs[call] = self._specs[call] = unframed
@@ -176,17 +176,17 @@ class Select:
     def _refuse_misplaced(self, call: WindowCall, calls: Sequence[WindowCall]) -> None:
         for other in calls:
             if call.span.first <= other.over < call.span.end and other is not call:
-                raise self.source.error(
+                raise self.source.build_error(
                     other.span, "a window inside of a window: compute the inner one in a subquery, or in a WITH"
                 )
         around = self._find_aggregate_around(call)
         if around is not None:
-            raise self.source.error(
+            raise self.source.build_error(
                 call.span, f"a window inside of {around}, which comes before all windows: use a subquery, or a WITH"
             )
         for clause, span in self.block.clauses.items():
             if clause not in ("QUALIFY", *_SORTING) and span.first <= call.over < span.end:
-                raise self.source.error(
+                raise self.source.build_error(
                     call.span, f"a window in {clause}, which comes before all windows: use QUALIFY, or a subquery"
                 )
 
@@ -212,22 +212,22 @@ class Select:
         generator = next((i for i in functions if is_generator(source.name(i))), None)
         aggregates = any(is_aggregate(source.name(i)) and i not in windows for i in functions)
         if generator is not None and (aggregates or "GROUP BY" in self.block.clauses):
-            raise source.error(
-                Span(generator, source.after(generator + 1)),
+            raise source.build_error(
+                Span(generator, source.skip(generator + 1)),
                 f"{source.name(generator)} beside a window and an aggregate: write it in a SELECT around",
             )
 
     def _refuse_group_by_all(self) -> None:
-        grouping = self.block.body("GROUP BY")
+        grouping = self.block.find_body("GROUP BY")
         if grouping is not None and self.source.word(grouping.first) == "ALL":
-            raise self.source.error(
+            raise self.source.build_error(
                 self.block.clauses["GROUP BY"], "GROUP BY ALL beside a window: name the columns to group by"
             )
 
     def _write_out(self, call: WindowCall, spec: Spec) -> Edit:
         """Write out the window of a call: Spark cannot refine a named one, nor take a frame where it means nothing."""
-        words = " ".join(self.source.text(part) for part in spec.words)
-        return Edit(*self.source.offsets(call.spec.span), f"({words})")
+        words = " ".join(self.source.write(part) for part in spec.words)
+        return Edit(*self.source.find_offsets(call.spec.span), f"({words})")
 
     def refine_named_windows(self) -> list[Edit]:
         """Write out windows where all calls are Spark's, but refine named ones or have frames that mean nothing."""
@@ -236,20 +236,20 @@ class Select:
         refines = clause is not None and any(spec.base is not None and spec.words for spec in specs)
         if not refines and not self._unframed:
             return []
-        return [*self._inlined, *([Edit(*self.source.offsets(clause), "")] if clause is not None else [])]
+        return [*self._inlined, *([Edit(*self.source.find_offsets(clause), "")] if clause is not None else [])]
 
     # ---- items
     def _read_item(self, span: Span) -> _Item:
         source = self.source
         calls = [call for call in (*self.ours, *self._theirs) if span.first <= call.over < span.end]
         outer = any(call in self.ours for call in calls)
-        read = parse_item(source, span, [source.offsets(call.span) for call in calls])
+        read = parse_item(source, span, [source.find_offsets(call.span) for call in calls])
         has_alias = source.word(span.end - 2) == "AS" if read is None else read.has_alias
         if not has_alias:
             return _Item(span, span, None, None, outer)
         last = span.end - 1
         expression = Span(span.first, last - (source.word(last - 1) == "AS"))
-        return _Item(span, expression, source.text(Span(last, span.end)), source.name(last), outer)
+        return _Item(span, expression, source.write(Span(last, span.end)), source.name(last), outer)
 
     def _read_items(self) -> dict[str, str]:
         """Write the items of the outer SELECT, by their markers."""
@@ -283,13 +283,13 @@ class Select:
     # ---- clauses behind windows
     def _read_clauses(self) -> tuple[str, str]:
         """Write QUALIFY and the clauses after it, for the outer SELECT."""
-        qualify = self.block.body("QUALIFY")
+        qualify = self.block.find_body("QUALIFY")
         if qualify is not None:
             self._refuse_time_windows(qualify)
         condition = "" if qualify is None else f"WHERE {self._write_around(qualify, self._read_alias)}"
         after = []
         for clause in self.block.clauses:
-            body = self.block.body(clause)
+            body = self.block.find_body(clause)
             if clause in _SORTING and body is not None:
                 listed = [self._write_sorting(part) for part in self.source.split(body)]
                 after.append(f"{clause} {', '.join(listed)}")
@@ -303,8 +303,8 @@ class Select:
         made = (i for i in range(*qualify) if source.word(i) in _TIME_WINDOWS and source.word(i + 1) == "(")
         at = next(made, None)
         if at is not None and any(self._read_star(item) is not None for item in self._items):
-            raise source.error(
-                Span(at, source.after(at + 1)),
+            raise source.build_error(
+                Span(at, source.skip(at + 1)),
                 f"{source.name(at)}(...) in QUALIFY beside a star: make it an item, and use its alias here",
             )
 
@@ -314,9 +314,9 @@ class Select:
         item = next((i for i in self._items if i.alias_name == name), None) if len(column.parts) == 1 else None
         if item is None:
             return None
-        if self._is_column(name) and self.source.key(item.expression).casefold() != name:
+        if self._is_column(name) and self.source.build_key(item.expression).casefold() != name:
             at = next(i for i, token in enumerate(self.source.tokens) if token.start == column.start)
-            raise self.source.error(
+            raise self.source.build_error(
                 Span(at, at + 1), f"{name} is both a column and an alias here. Give the item another alias"
             )
         if item.outer:
@@ -333,10 +333,10 @@ class Select:
         while self.source.word(end - 1) in ("ASC", "DESC", "NULLS", "FIRST", "LAST") and end - 1 > part.first:
             end -= 1
         if end - part.first == 1 and self.source.word(part.first) == "ALL":
-            return self.source.text(part)
+            return self.source.write(part)
         expression = self._write_around(
             Span(part.first, end),
-            lambda column: self.source.between(column.start, column.end) if column.parts in called else None,
+            lambda column: self.source.write_between(column.start, column.end) if column.parts in called else None,
         )
         return " ".join([expression, *(self.source.word(i) for i in range(end, part.end))])
 
@@ -359,7 +359,7 @@ class Select:
         hidden: list[tuple[int, int]] = []
 
         def put(part: Span, text: str | None) -> int:
-            hidden.append(source.offsets(part))
+            hidden.append(source.find_offsets(part))
             if text is not None:
                 edits.append(Edit(*hidden[-1], text))
             return part.end
@@ -374,16 +374,18 @@ class Select:
                 i = put(part, self._read(part))
             elif source.word(i) == "(" and begins_query(source, i + 1):
                 among = source.word(i - 1) == "IN"
-                whole = Span(i, source.after(i))
+                whole = Span(i, source.skip(i))
                 i = put(whole, None if among else self._read(whole))
             else:
                 i += 1
         read = parse_item(source, span, hidden)
         if read is None:
-            raise source.error(span, "what stands around the window here cannot be read. Write it in a SELECT around")
+            raise source.build_error(
+                span, "what stands around the window here cannot be read. Write it in a SELECT around"
+            )
         for column in read.columns:
             edits.append(Edit(column.start, column.end, known(column) or self._write_field(self._find_tokens(column))))
-        return source.text(span, edits)
+        return source.write(span, edits)
 
     def _write_field(self, column: Span) -> str:
         """Write a column for the outer SELECT, with its own name where that names the field of a struct."""
@@ -414,9 +416,9 @@ class Select:
             opened += 2
         if source.word(opened) != "(":
             return None
-        whole = Span(i, source.after(opened))
+        whole = Span(i, source.skip(opened))
         if source.word(whole.end) == "FILTER" and source.word(whole.end + 1) == "(":
-            whole = Span(i, source.after(whole.end + 1))
+            whole = Span(i, source.skip(whole.end + 1))
         if whole.end > end or any(whole.first <= call.over < whole.end for call in self.ours):
             return None
         if is_aggregate(source.name(opened - 1)):
@@ -437,7 +439,7 @@ class Select:
         source = self.source
         parts = expression.parts if isinstance(expression, Derived) else (expression,)
         text = expression.text if isinstance(expression, Derived) else self._write_text(expression)
-        key = text if isinstance(expression, Derived) else source.key(expression)
+        key = text if isinstance(expression, Derived) else source.build_key(expression)
         if not all(is_stable(source, part) for part in parts):
             key += MARK * (len(self._hoisted) + 1)
         if key not in self._hoisted:
@@ -467,7 +469,7 @@ class Select:
         return name
 
     def _write_text(self, span: Span) -> str:
-        return self.source.text(span, self._inlined)
+        return self.source.write(span, self._inlined)
 
     def _write_clause(self, clause: str) -> str:
         span = self.block.clauses.get(clause)
@@ -475,7 +477,7 @@ class Select:
 
     def write_inner(self) -> str:
         """Write the inner SELECT."""
-        hint = "" if self.block.hint is None else self.source.text(self.block.hint)
+        hint = "" if self.block.hint is None else self.source.write(self.block.hint)
         items = [f"NULL AS {quote(item.marker)}" if item.outer else self._write_text(item.span) for item in self._items]
         items += [f"{hoisted.text} AS {hoisted.alias}" for hoisted in self._hoisted.values()]
         return f"SELECT {hint} {', '.join(items)} {self._write_below_windows()}"
@@ -495,8 +497,8 @@ class Select:
         """Write a SELECT by which Spark tells the types of calls, and with all items before them their names."""
         written = [self._write_out(call, self._specs[call]) for call in self.ours if call.spec.base]
         written += self._inlined
-        parts = [self.source.text(item, written) for item in self.block.items] if items else []
-        parts += [f"{self.source.text(call.span, written)} AS {PREFIX}call_{k}" for k, call in enumerate(calls)]
+        parts = [self.source.write(item, written) for item in self.block.items] if items else []
+        parts += [f"{self.source.write(call.span, written)} AS {PREFIX}call_{k}" for k, call in enumerate(calls)]
         return f"SELECT {', '.join(parts)} {self._write_below_windows()}"
 
     def find_unnamed(self) -> list[str]:
@@ -546,7 +548,7 @@ class Select:
             return None
         qualifier = self.source.split(item.span, ".")[:-1]
         named = all(part.end - part.first == 1 for part in qualifier) and (
-            qualifier or len(self.source.key(item.span)) == 1
+            qualifier or len(self.source.build_key(item.span)) == 1
         )
         return ".".join(self.source.name(part.first) for part in qualifier) if named else None
 
@@ -555,7 +557,7 @@ class Select:
         for k, places in placed.items():
             item = self._items[k]
             star = self._read_star(item)
-            if star is None and len(places) == 1 and self.source.key(item.expression) == hoisted.key:
+            if star is None and len(places) == 1 and self.source.build_key(item.expression) == hoisted.key:
                 return places[0]
             if star is not None and hoisted.column is not None and hoisted.column[0] == star:
                 found = [p for p in places if names[p].casefold() == hoisted.column[1]]
@@ -589,7 +591,7 @@ class Select:
         if hoisted in below.outputs:
             return quote(below.outputs[hoisted])
         place = next(self.block.clauses[c] for c in _SORTING if c in self.block.clauses)
-        raise self.source.error(
+        raise self.source.build_error(
             place, "SELECT DISTINCT is followed by what it selects only: name columns as they are there, or by alias"
         )
 

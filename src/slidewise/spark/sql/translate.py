@@ -124,7 +124,7 @@ def translate_aggregation(source: QueryText, call: WindowCall, column: Column) -
         return None
     if call.distinct is not None and call.name not in _TAKE_DISTINCT:
         *most, last = sorted(_TAKE_DISTINCT - _SAME_IF_DISTINCT)
-        raise source.error(
+        raise source.build_error(
             call.distinct, f"{call.name}(DISTINCT ...) over a window: {', '.join(most)} and {last} take DISTINCT there"
         )
     make, arguments, parameters = made
@@ -133,7 +133,7 @@ def translate_aggregation(source: QueryText, call: WindowCall, column: Column) -
     try:
         return make(*(column(a) for a in arguments), **parameters)
     except InvalidInput as error:
-        raise source.error(call.span, str(error)) from None
+        raise source.build_error(call.span, str(error)) from None
 
 
 def _find_recipe(source: QueryText, call: WindowCall) -> Recipe | None:
@@ -153,12 +153,12 @@ def _find_recipe(source: QueryText, call: WindowCall) -> Recipe | None:
     if name == "count":
         return _translate_count(source, call)
     if name == "count_if" and len(arguments) == 1:
-        condition = f"coalesce({source.text(arguments[0])}, false)"  # of NULL, too, which is of no type
+        condition = f"coalesce({source.write(arguments[0])}, false)"  # of NULL, too, which is of no type
         return agg.count, [Derived(f"CASE WHEN {condition} THEN 1 END", call.arguments)], parameters
     if name == "mode" and len(arguments) == 2 and isinstance(read_literal(source, arguments[1]), bool):
         return agg.mode, [arguments[0]], parameters
     if name in ("regr_avgx", "regr_avgy") and len(arguments) == 2:  # as Spark: avg has more types
-        y, x = (f"({source.text(a)})" for a in arguments)
+        y, x = (f"({source.write(a)})" for a in arguments)
         mean, other = (x, y) if name == "regr_avgx" else (y, x)
         return agg.avg, [Derived(f"CASE WHEN {other} IS NOT NULL THEN {mean} END", call.arguments)], parameters
     if name in _ONE_COLUMN and len(arguments) == 1:
@@ -180,12 +180,12 @@ def _translate_count(source: QueryText, call: WindowCall) -> Recipe | None:
     arguments = call.arguments
     star = next((a for a in arguments if source.word(a.end - 1) == "*"), None)
     if star is not None and (call.distinct is not None or source.raw(star) != "*"):
-        raise source.error(star, "a star in count stands for all columns here: name those that are to be counted")
+        raise source.build_error(star, "a star in count stands for all columns here: name those that are to be counted")
     if call.distinct is not None:
         if not arguments:
             return None
         if len(arguments) > 1:  # a row counts where none of them is null
-            texts = [f"({source.text(a)})" for a in arguments]
+            texts = [f"({source.write(a)})" for a in arguments]
             complete = " AND ".join(f"{text} IS NOT NULL" for text in texts)
             fields = ", ".join(f"{text} AS c{k}" for k, text in enumerate(texts))
             return agg.count_distinct, [Derived(f"CASE WHEN {complete} THEN struct({fields}) END", arguments)], {}
@@ -195,7 +195,7 @@ def _translate_count(source: QueryText, call: WindowCall) -> Recipe | None:
         constant = source.raw(one) == "*" or read_literal(source, one) is not None
         return agg.count, [] if constant else [one], {}
     if arguments:
-        complete = " AND ".join(f"({source.text(a)}) IS NOT NULL" for a in arguments)
+        complete = " AND ".join(f"({source.write(a)}) IS NOT NULL" for a in arguments)
         return agg.count, [Derived(f"CASE WHEN {complete} THEN 1 END", arguments)], {}
     return None
 
@@ -227,12 +227,12 @@ def _translate_collect(source: QueryText, call: WindowCall) -> Recipe | None:
     if len(arguments) == 2 and not isinstance(read_literal(source, arguments[1]), str):
         return None
     if not _is_distinct(call):
-        value = f"({source.text(arguments[0])})"
-        order = ", ".join(f"({source.text(by.expression)}) AS o{k}" for k, by in enumerate(call.within))
+        value = f"({source.write(arguments[0])})"
+        order = ", ".join(f"({source.write(by.expression)}) AS o{k}" for k, by in enumerate(call.within))
         text = f"CASE WHEN {value} IS NOT NULL THEN struct({value} AS v, {order}) END"
         return agg.collect_list, [Derived(text, (arguments[0], *(by.expression for by in call.within)))], {}
-    if call.within and [source.key(by.expression) for by in call.within] != [source.key(arguments[0])]:
-        raise source.error(
+    if call.within and [source.build_key(by.expression) for by in call.within] != [source.build_key(arguments[0])]:
+        raise source.build_error(
             call.within[0].expression,
             f"{name} of distinct values has no row to take the order from: they are ordered by themselves only",
         )
@@ -262,7 +262,7 @@ def finish_call(source: QueryText, call: WindowCall, column: str) -> str:
         listed = f"transform(array_sort({column}, (l, r) -> {_write_comparison(keys, call.within)}), e -> e.v)"
     if call.name not in _JOINING:
         return listed
-    delimiter = source.text(call.arguments[1]) if len(call.arguments) == 2 else "''"
+    delimiter = source.write(call.arguments[1]) if len(call.arguments) == 2 else "''"
     return f"CASE WHEN size({column}) > 0 THEN array_join({listed}, {delimiter}) END"
 
 
@@ -303,7 +303,7 @@ def _translate_within_group(source: QueryText, call: WindowCall) -> Recipe | Non
 
 def _read_fractions(source: QueryText, span: Span) -> list[float] | None:
     """Read the numbers of array(0.25, 0.5); None for anything else."""
-    if source.word(span.first) != "ARRAY" or source.after(span.first + 1) != span.end:
+    if source.word(span.first) != "ARRAY" or source.skip(span.first + 1) != span.end:
         return None
     values = [read_literal(source, part) for part in source.split(Span(span.first + 2, span.end - 1))]
     numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
@@ -345,11 +345,11 @@ def translate_frame(source: QueryText, spec: Spec, column: Column) -> Between:
     if given is None:
         return range_between(-UNBOUNDED, 0) if spec.order else rows_between(-UNBOUNDED, UNBOUNDED)
     if given.unit == "RANGE" and (given.start.offset or given.end.offset) and len(spec.order) != 1:
-        raise source.error(
+        raise source.build_error(
             given.span, f"RANGE with an offset measures along one ORDER BY expression, and there are {len(spec.order)}"
         )
     if given.unit == "GROUPS" and not spec.order:
-        raise source.error(given.span, "GROUPS counts groups of rows of equal order, and there is no ORDER BY")
+        raise source.build_error(given.span, "GROUPS counts groups of rows of equal order, and there is no ORDER BY")
     between = {"ROWS": rows_between, "RANGE": range_between, "GROUPS": groups_between}[given.unit]
     try:
         start, end = (_translate_offset(source, given, bound, column) for bound in (given.start, given.end))
@@ -390,7 +390,7 @@ def _translate_offset(source: QueryText, given: FrameClause, bound: Bound, colum
     if value is None and source.word(bound.offset.first) == "NULL":
         raise build_null_offset_error(source, bound.offset)
     if value is None:
-        text = source.text(bound.offset)
+        text = source.write(bound.offset)
         return col(column(bound.offset if bound.following else Derived(f"-({text})", (bound.offset,))))
     if isinstance(value, str | bool) or (given.unit != "RANGE" and not isinstance(value, int)):
         raise build_wrong_offset_error(source, given, bound.offset)
@@ -399,14 +399,14 @@ def _translate_offset(source: QueryText, given: FrameClause, bound: Bound, colum
 
 def build_null_offset_error(source: QueryText, offset: Span) -> InvalidInput:
     """Build the error for a bound that is null."""
-    return source.error(offset, "a bound of a frame is NULL, and no row is so far away")
+    return source.build_error(offset, "a bound of a frame is NULL, and no row is so far away")
 
 
 def build_wrong_offset_error(source: QueryText, given: FrameClause, offset: Span, kind: str = "") -> InvalidInput:
     """Build the error for a bound that is nothing to count by, of a kind."""
     wanted = "a number or an INTERVAL" if given.unit == "RANGE" else f"a whole number of {given.unit.lower()}"
     found = f", and this is of {kind}" if kind else ""
-    return source.error(offset, f"an offset of {given.unit} is {wanted}{found}")
+    return source.build_error(offset, f"an offset of {given.unit} is {wanted}{found}")
 
 
 def read_constant(source: QueryText, span: Span) -> int | float | str | bool | Duration | CalendarDuration | None:
@@ -421,7 +421,7 @@ def read_constant(source: QueryText, span: Span) -> int | float | str | bool | D
     try:
         length = duration(text)
     except InvalidInput as error:
-        raise source.error(span, str(error)) from None
+        raise source.build_error(span, str(error)) from None
     return -length if negative else length
 
 

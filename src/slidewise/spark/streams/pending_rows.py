@@ -79,7 +79,7 @@ class PendingRows:
     def exchange(
         self, store: Entries, new: pa.Table, hashes: np.ndarray, watermark: int
     ) -> tuple[pa.Table, np.ndarray]:
-        """Put by new rows ahead of the watermark; give those that it has passed, in the order of arrival."""
+        """Save new rows ahead of the watermark, and take those that it has passed, in the order of arrival."""
         passed: list[pa.Table] = []
         stays: list[Entry | pa.Table] = []
         for entry in self._entries:

@@ -263,7 +263,7 @@ class Bucket:
 
     # ---- rows ahead of the watermark
     def exchange(self, new: pa.Table, hashes: np.ndarray, watermark: int) -> tuple[pa.Table, np.ndarray]:
-        """Put by new rows ahead of the watermark; give those that it has passed, also of earlier steps."""
+        """Save new rows ahead of the watermark, and take those that it has passed, also of earlier steps."""
         return self._ahead.exchange(self, new, hashes, watermark)
 
     def read_entry(self, number: int) -> list[bytes]:

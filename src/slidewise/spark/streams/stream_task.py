@@ -85,7 +85,7 @@ class StreamTask:
 
     @property
     def waits_for_watermark(self) -> bool:
-        """Whether rows are put by until the watermark has passed them (pending_rows.py)."""
+        """Whether rows are pending until the watermark has passed them (pending_rows.py)."""
         return self.time is not None and self.emit != "arrival" and self.keep is None and not self.slices
 
     @cached_property
