@@ -25,9 +25,9 @@ _DAY = {"timestamp": 86_400_000_000, "date": 1}
 
 @dataclass(frozen=True)
 class Frontier:
-    """What a window says about the rows of the last, unfinished key of a chunk: rows `begin` to `count` - 1."""
+    """Which rows of the last, unfinished key of a chunk are final for a window, and which it still reaches."""
 
-    #: the first row that is not final; `count` where all are
+    #: the first row that is not final; the number of rows where all are
     final: int
     #: the first row that frames from a row on, and those of rows to come, can reach
     reach: Callable[[int], int]

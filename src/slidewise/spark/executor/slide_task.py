@@ -24,7 +24,7 @@ from slidewise.spark.executor.chunk import Chunk
 from slidewise.spark.executor.frontier import Frontier
 from slidewise.spark.executor.running_evaluation import RunningEvaluation
 from slidewise.spark.executor.task import Tail, Task, TaskRun
-from slidewise.windows.definitions import DeltaWindow, TimeWindow, WindowDefinition
+from slidewise.windows.definitions import DeltaWindow, WindowDefinition
 from slidewise.windows.durations import Duration
 
 #: A chunk has no more new rows than make so many slides: a row is in size / every hopping windows.
@@ -144,9 +144,7 @@ class SlideTaskRun(TaskRun):
 
 def _count_slides_per_row(window: WindowDefinition) -> int:
     """Count the slides that a row can be in and trigger, at most."""
-    if not (isinstance(window, TimeWindow) and isinstance(window.every, TimeWindow)):
+    if not window.hopping:
         return 1
-    size, every = (
-        length.nanoseconds if isinstance(length, Duration) else length for length in (window.size, window.every.size)
-    )
+    size, every = (length.nanoseconds if isinstance(length, Duration) else length for length in window.lengths[:2])
     return math.ceil(size / every)  # type: ignore[operator]

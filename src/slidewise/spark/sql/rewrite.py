@@ -65,6 +65,8 @@ def rewrite_query(source: QueryText, run: Run, compute: Compute) -> Rewritten:
 
 
 class _Rewriter:
+    """The SELECTs of one query, rewritten from the innermost on, and why some were left to Spark."""
+
     def __init__(self, source: QueryText, run: Run, compute: Compute, blocks: Sequence[Block]) -> None:
         self.source, self.run, self.compute, self.blocks = source, run, compute, blocks
         self.calls = find_calls(source)

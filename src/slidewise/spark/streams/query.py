@@ -48,7 +48,7 @@ MANY_PARTITIONS = 200
 
 @dataclass(frozen=True)
 class Options:
-    """What a call on a stream may say besides."""
+    """The options of a call on a stream, beside its columns, keys and order."""
 
     max_delay: Any = None
     max_ahead: Any = None
