@@ -225,8 +225,9 @@ def _told_apart(
                 f"{what}: {name}= is a parameter, and no new column can be named so, got {given!r}. Give the column "
                 "another name, and rename it afterwards"
             )
+    options = {name: given for name, given in options.items() if given is not None}
     taken = {name: given for name, given in options.items() if _is_expression(given)}
-    return taken, {name: given for name, given in options.items() if given is not None and name not in taken}
+    return taken, {name: given for name, given in options.items() if name not in taken}
 
 
 def _is_expression(given: Any) -> bool:

@@ -156,7 +156,7 @@ class _Pandas(Source):
         return pandas_as_arrow(self._column(name), name)
 
     def _column(self, name: str) -> Any:
-        return self._frame.iloc[:, self._names.index(name)]
+        return self._frame[name]
 
     def with_columns(self, new: Mapping[str, pa.Array], origins: Origins) -> Any:
         frame = self._frame.assign()  # a copy as pandas makes it; assign(**new) has no room for a column "self"
