@@ -83,7 +83,7 @@ class WindowDefinition:
         return [bound for bound in bounds if not isinstance(bound, Unbounded | OffsetColumn) and sign(bound)]
 
     def _slide(self) -> list[str]:
-        """The arguments of the slide, for repr; a slide of the window's own kind is written plainly."""
+        """List the arguments of the slide, for repr; a slide of the window's own kind is written plainly."""
         if self.every is None:
             return []
         plain = _plain_slide(self, self.every)
@@ -215,7 +215,7 @@ class Frames(WindowDefinition):
 
 
 def canonical(value: Any) -> Any:
-    """A window or a length in the spelling that all equal ones share, "1w" for "7d"; anything else as it is."""
+    """Return a window or a length in the spelling that all equal ones share, "1w" for "7d"; anything else as it is."""
     if isinstance(value, Duration | CalendarDuration):
         return value.canonical()
     if isinstance(value, WindowDefinition) and is_dataclass(value):
@@ -225,7 +225,7 @@ def canonical(value: Any) -> Any:
 
 # ---- the public functions
 def rows(n: int, every: Any = None, min_rows: int = 1, offset: Any = None) -> RowsWindow:
-    """The current row and the n - 1 before it.
+    """Define a window of the current row and the n - 1 before it.
 
     >>> rows(1000)
     rows(1000)
@@ -247,7 +247,7 @@ def rows(n: int, every: Any = None, min_rows: int = 1, offset: Any = None) -> Ro
 
 
 def time(size: Any, every: Any = None, offset: Any = None, closed: Closed = "both") -> TimeWindow:
-    """The last `size` by the order column: [t - size, t] per row, rows of equal time included.
+    """Define a window of the last `size` by the order column: [t - size, t] per row, rows of equal time included.
 
     With `every` by time it is Spark's hopping window: [start, end), with starts on multiples of every since
     the epoch, moved by `offset`.
@@ -289,7 +289,7 @@ def time(size: Any, every: Any = None, offset: Any = None, closed: Closed = "bot
 
 
 def delta(column: str | None, size: Any, every: Any = None, offset: Any = None) -> DeltaWindow:
-    """The rows whose `column` is at most `size` below that of the newest row; None measures the value itself.
+    """Define a window of rows whose `column` is at most `size` below the newest row's; None measures the value itself.
 
     >>> delta("odometer", 100)
     delta("odometer", 100)
@@ -307,7 +307,7 @@ def delta(column: str | None, size: Any, every: Any = None, offset: Any = None) 
 
 
 def punctuation(predicate: Callable[[Any], bool] | str, every: Any = None, offset: Any = None) -> PunctuationWindow:
-    """The row for which the predicate holds ends its window, and is its last row.
+    """Define a window that ends with the row for which the predicate holds, which is its last.
 
     The predicate is a function of the row (of the value, where rows are plain values), or the name of a
     boolean column.
@@ -324,7 +324,7 @@ def punctuation(predicate: Callable[[Any], bool] | str, every: Any = None, offse
 def rows_between(
     start: Any, end: Any, exclude: Exclude | None = None, every: Any = None, offset: Any = None
 ) -> Between:
-    """SQL's ROWS frame with PySpark's signs: negative is preceding, 0 the current row.
+    """Define SQL's ROWS frame with PySpark's signs: negative is preceding, 0 the current row.
 
     >>> rows_between(-50, 50)
     rows_between(-50, 50)
@@ -340,7 +340,7 @@ def rows_between(
 def range_between(
     start: Any, end: Any, exclude: Exclude | None = None, every: Any = None, offset: Any = None
 ) -> Between:
-    """SQL's RANGE frame: rows whose order is within [own + start, own + end], in the order column's unit.
+    """Define SQL's RANGE frame: rows whose order is within [own + start, own + end], in the order column's unit.
 
     >>> range_between("-1h", 0)
     range_between("-1h", 0)
@@ -354,7 +354,7 @@ def range_between(
 def groups_between(
     start: Any, end: Any, exclude: Exclude | None = None, every: Any = None, offset: Any = None
 ) -> Between:
-    """SQL's GROUPS frame: as rows_between, counted in groups of rows of equal order.
+    """Define SQL's GROUPS frame: as rows_between, counted in groups of rows of equal order.
 
     >>> groups_between(-2, 0)
     groups_between(-2, 0)
@@ -364,14 +364,14 @@ def groups_between(
 
 
 def col(name: str) -> OffsetColumn:
-    """A column of offsets, so that every row has its own frame: `rows_between(col("back"), 0)`."""
+    """Name a column of offsets, so that every row has its own frame: `rows_between(col("back"), 0)`."""
     if not isinstance(name, str) or not name:
         raise InvalidInput(f"col takes the name of a column, got {name!r}")
     return OffsetColumn(name)
 
 
 def frames(start: Sequence[int] | np.ndarray, end: Sequence[int] | np.ndarray) -> Frames:
-    """Explicit frames, for `rolling`: row i sees rows start[i] to end[i] - 1.
+    """Define explicit frames, for `rolling`: row i sees rows start[i] to end[i] - 1.
 
     >>> frames([0, 0, 1], [1, 2, 3])
     frames(<start of 3 rows>, <end of 3 rows>)
@@ -383,7 +383,7 @@ def frames(start: Sequence[int] | np.ndarray, end: Sequence[int] | np.ndarray) -
 
 # ---- checks
 def window_of(given: Any, what: str) -> WindowDefinition:
-    """A window as the user gave it: a definition, or a number of rows.
+    """Return a window as the user gave it: a definition, or a number of rows.
 
     >>> window_of(5, "rolling")
     rows(5)
@@ -415,7 +415,7 @@ def _column_name(column: Any, what: str) -> str | None:
 
 
 def _slide_of(every: Any, what: str, own: str, column: str | None = None) -> WindowDefinition | None:
-    """The slide from what the user gave; a bare number is of the window's own kind."""
+    """Build the slide from what the user gave; a bare number is of the window's own kind."""
     if every is None:
         return None
     if isinstance(every, WindowDefinition):
@@ -443,7 +443,7 @@ def _plain_every(every: Any, own: str, column: str | None) -> WindowDefinition:
 
 
 def _plain_slide(window: WindowDefinition, every: WindowDefinition) -> Any:
-    """What `every=` may be written as without a constructor; None where it needs one."""
+    """Return what `every=` may be written as without a constructor; None where it needs one."""
     own = {"delta": "delta", "time": "time", "range": "time"}.get(window.size_kind, "count")
     if isinstance(every, RowsWindow) and own == "count" and every.min_rows == 1:
         return every.n

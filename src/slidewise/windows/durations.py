@@ -53,7 +53,7 @@ class Duration:
         return Duration(-self.nanoseconds, _negated(self.text))
 
     def canonical(self) -> Duration:
-        """The same in the spelling that all equal durations share: in definitions that are compared as text."""
+        """Return the spelling that all equal durations share, for definitions that are compared as text."""
         return Duration(self.nanoseconds, self._in(UNITS))
 
     def _in(self, units: dict[str, int]) -> str:
@@ -83,7 +83,7 @@ class CalendarDuration:
         return CalendarDuration(-self.months, _negated(self.text))
 
     def canonical(self) -> CalendarDuration:
-        """The same in the spelling that all equal durations share: in definitions that are compared as text."""
+        """Return the spelling that all equal durations share, for definitions that are compared as text."""
         return CalendarDuration(self.months)
 
     def __str__(self) -> str:
@@ -104,7 +104,7 @@ Length = Duration | CalendarDuration | int | float | Decimal
 
 
 def duration(text: str) -> Duration | CalendarDuration:
-    """A duration from its text.
+    """Parse a duration.
 
     >>> duration("1h30m")
     "1h30m"
@@ -129,7 +129,7 @@ def duration(text: str) -> Duration | CalendarDuration:
 
 
 def _parts(body: str) -> list[tuple[str, str]] | None:
-    """The numbers and units of a text; None where something else stands in it."""
+    """Split a text into numbers and units; None where something else stands in it."""
     parts, position = [], 0
     while position < len(body):
         match = _PART.match(body, position)
@@ -151,7 +151,7 @@ def _refuse_capitals(number: str, given: str, unit: str) -> NoReturn:
 
 
 def _exact(text: str, number: str, unit: int) -> int:
-    """A decimal number of units in whole nanoseconds."""
+    """Convert a decimal number of units to whole nanoseconds."""
     whole, _, fraction = number.partition(".")
     scale: int = 10 ** len(fraction)
     total, rest = divmod(int(whole + fraction) * unit, scale)
@@ -171,7 +171,7 @@ def _months(text: str, parts: list[tuple[str, str]], negative: bool) -> Calendar
 
 
 def length(value: Any, what: str) -> Length:
-    """A length as the user gave it: text, timedelta, or a plain number in the unit of the order column."""
+    """Check a length as the user gave it: text, timedelta, or a plain number in the unit of the order column."""
     if isinstance(value, Duration | CalendarDuration):
         return value
     if isinstance(value, str):
@@ -206,13 +206,13 @@ def _numpy_duration(value: Any, what: str) -> Duration | CalendarDuration:
 
 
 def sign(value: Length) -> int:
-    """-1, 0 or 1."""
+    """Return -1, 0 or 1."""
     number = value.nanoseconds if isinstance(value, Duration) else value
     number = number.months if isinstance(number, CalendarDuration) else number
     return (number > 0) - (number < 0)
 
 
 def same_kind(a: Length, b: Length) -> bool:
-    """Whether two lengths can be compared: both fixed, both by the calendar, or both plain numbers."""
+    """Tell whether two lengths can be compared: both fixed, both by the calendar, or both plain numbers."""
     kinds = (Duration, CalendarDuration)
     return [isinstance(a, k) for k in kinds] == [isinstance(b, k) for k in kinds]

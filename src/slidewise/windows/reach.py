@@ -187,7 +187,7 @@ class Reach:
 
 
 def _distance(bound: Bound, direction: int) -> Any:
-    """How far a bound lies in a direction; 0 where it lies in the other, None where that is not fixed."""
+    """Return how far a bound lies in a direction; 0 where it lies in the other, None where that is not fixed."""
     if isinstance(bound, Unbounded | OffsetColumn):
         return None
     return (bound if direction > 0 else -bound) if sign(bound) == direction else 0
