@@ -46,7 +46,7 @@ class RowHolder:
             self.insert(items)
 
     def query(self) -> list[Any] | Failed:
-        """The results over the rows held. O(1) with daba_lite."""
+        """Return the results over the rows held. O(1) with daba_lite."""
         try:
             return [structure.query() for structure in self.structures]
         except Exception as error:
@@ -82,7 +82,7 @@ class RunningHolder:
         self.count += 1
 
     def query(self) -> list[Any] | Failed:
-        """The results over the rows held. O(1)."""
+        """Return the results over the rows held. O(1)."""
         totals = zip(self.measures, self.totals, strict=True)
         try:
             return [total.query() if m.raw else m.lower(total) for m, total in totals]
@@ -146,7 +146,7 @@ class SliceHolder:
         return not self.slices and not self.open_rows
 
     def query(self) -> list[Any] | Failed:
-        """The results over the slices held. 1 combine more than the structure's query."""
+        """Return the results over the slices held. 1 combine more than the structure's query."""
         try:
             return [
                 self._merge(k, measure) if measure.mergeable else self.structures[k].query()
@@ -191,7 +191,7 @@ class RangeHolder:
                 structure.evict(time=place)
 
     def query(self, stretches: list[list[Any]]) -> list[Any] | Failed:
-        """The results over stretches of rows: O(log n) for one with fiba, O(rows) for more or without."""
+        """Return the results over slices of rows: O(log n) for one with fiba, O(rows) for more or without."""
         try:
             return self._values(stretches)
         except Exception as error:

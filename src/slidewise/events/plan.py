@@ -105,7 +105,7 @@ class Plan:
             )
 
     def result(self, values: list[Any] | Failed, key: Any, **where: Any) -> Result | Failed:
-        """A result over the values of all measures."""
+        """Build a result over the values of all measures."""
         if isinstance(values, Failed):
             self.failed = True
             values.error.add_note(f"in {Result(None, key, **where)!r}; other results now due come with the next call")
@@ -116,13 +116,13 @@ class Plan:
 
 
 def frame_of(definition: WindowDefinition, clock: Clock) -> Frame | None:
-    """The frame of a window that is measured along a coordinate; deltas and punctuations are not."""
+    """Build the frame of a window that is measured along a coordinate; deltas and punctuations are not."""
     return None if definition.reach is None else Frame(definition.reach, clock)
 
 
 # ---- from a definition to a plan
 def engine_class(window: WindowDefinition, frame: Frame | None, revises: bool) -> type[Engine]:
-    """What holds the rows of a key under this window."""
+    """Choose the engine that holds the rows of a key under this window."""
     if revises or (frame is not None and not frame.reach.monotone):
         return Retained
     if window.hopping:
@@ -145,7 +145,7 @@ def plan_for(
     keep: Length | None,
     algorithm: str,
 ) -> Plan:
-    """The plan of a window."""
+    """Plan a window."""
     named, single = named_aggregations(aggregation)
     engine = engine_class(window, frame_of(window, clock), revises)
     rows = window.n if isinstance(window, RowsWindow) and engine is Trailing else None
@@ -161,7 +161,7 @@ def plan_for(
 def _options(
     entry: AlgorithmEntry, aggregation: Aggregation, window: WindowDefinition, engine: type[Engine]
 ) -> dict[str, Any]:
-    """What a structure must know at its start: the most entries that the window holds."""
+    """Return what a structure must know at its start: the most entries that the window holds."""
     if "capacity" not in entry.options:
         return {}
     if isinstance(window, RowsWindow) and engine is Trailing:

@@ -34,7 +34,7 @@ class Result:
     revision: int = 0
 
     def __getitem__(self, name: str) -> Any:
-        """The value of one aggregation by name."""
+        """Return the value of one aggregation by name."""
         return self.value[name]
 
     def __repr__(self) -> str:
@@ -59,7 +59,7 @@ class Failed:
 
 
 def alike(a: Any, b: Any) -> bool:
-    """Equality in which null and NaN are equal to themselves.
+    """Tell whether two values are equal; null and NaN are equal to themselves.
 
     >>> alike(float("nan"), float("nan")), alike(None, None), alike([1, None], [1, 2])
     (True, True, False)

@@ -80,7 +80,7 @@ class RowReader:
         self.whole_row = bool(partition_by or definition.columns or any(m.columns or m.where for m in measures))
 
     def read(self, value: Any, key: Any) -> Row:
-        """A row from a value or a mapping. O(1)."""
+        """Read a row from a value or a mapping. O(1)."""
         if self.whole_row and not isinstance(value, Mapping):
             raise missing_column(value, self._columns(), "the window")
         row = Row([m.item(value) for m in self.measures], self._key(value, key))
@@ -120,7 +120,7 @@ class RowReader:
         return key
 
     def _offset(self, bound: Any, value: Any) -> Any:
-        """A row's own offset, from the column that holds it."""
+        """Read a row's own offset, from the column that holds it."""
         if not isinstance(bound, OffsetColumn):
             return None
         what = f"the offset in {bound!r}"
@@ -141,7 +141,7 @@ def _cell(row: Mapping[str, Any], column: str, who: str) -> Any:
 
 
 def _one_nan(key: Any) -> Any:
-    """All NaNs are one value, and so one key."""
+    """Replace every NaN by the same one: all of them are one value, and so one key."""
     return NAN if isinstance(key, float) and key != key else key
 
 

@@ -47,7 +47,7 @@ _PARTIALS = {"Row": "items", "RunningHolder": "totals", "SliceHolder": "open"}
 
 
 def save(window: Window) -> bytes:
-    """The state of a window. O(state)."""
+    """Save the state of a window as bytes. O(state)."""
     order = window._order
     payload = (
         {name: (clock.kind, clock.zone) for name, clock in _clocks(window._plan).items()},
@@ -77,7 +77,7 @@ def load(window: Window, data: bytes) -> None:
 
 
 def _owed(window: Window) -> list[tuple[Any, tuple[Any, ...]]]:
-    """Results that were due beside one that failed; an error that was not raised yet is not kept."""
+    """List the results that were due beside one that failed; an error that was not raised yet is not kept."""
     return [
         (due, tuple(getattr(result, f.name) for f in fields(Result)))
         for due, result in window._owed
@@ -86,7 +86,7 @@ def _owed(window: Window) -> list[tuple[Any, tuple[Any, ...]]]:
 
 
 def _definition(window: Window) -> dict[str, str]:
-    """What the state belongs to, in words: not max_ahead, which only says what does not come to be state."""
+    """Describe what the state belongs to: not max_ahead, which only says what does not come to be state."""
     found = {"window": repr(canonical(window.window))}
     for part in (window.window, window.window.every):
         if isinstance(part, PunctuationWindow):
@@ -108,7 +108,7 @@ def _slots(cls: type) -> tuple[str, ...]:
 
 
 def _clocks(plan: Plan) -> dict[str, Clock]:
-    """The clocks of a window, which learn from the first time that they read."""
+    """Return the clocks of a window, which learn from the first time that they read."""
     found = {"order": plan.clock, "size": plan.reader.size_clock, "slide": plan.reader.slide_clock}
     return {name: clock for name, clock in found.items() if clock is not None}
 
@@ -137,7 +137,7 @@ class Objects:
 
     # ---- to plain values
     def reduce(self, x: Any) -> Any:
-        """An object as plain values: an anchor's name, the number of one met before, or (number, class, slots)."""
+        """Reduce an object to plain values: an anchor's name, the number of one met before, or number, class, slots."""
         if id(x) in self.names:
             return self.names[id(x)]
         if id(x) in self.numbers:
@@ -159,7 +159,7 @@ class Objects:
         raise codec.cannot_save(x)
 
     def _measure_of(self, swag: Swag) -> int:
-        """The measure that makes such structures; equal ones are as good."""
+        """Find the measure that makes such structures; equal ones are as good."""
         return next(
             k
             for k, blank in enumerate(self.blank)
@@ -174,7 +174,7 @@ class Objects:
         return value
 
     def _each(self, items: list[Any], function: str) -> list[Any]:
-        """dump or load for one item per measure; where a structure holds values, they stay as they are."""
+        """Dump or load one item per measure; where a structure holds values, they stay as they are."""
         return [
             item if item is None or m.raw else getattr(m.aggregation, function)(item)
             for m, item in zip(self.measures, items, strict=True)
@@ -182,7 +182,7 @@ class Objects:
 
     # ---- and back
     def revive(self, plain: Any) -> Any:
-        """The object that reduce() turned into these values."""
+        """Restore the object that reduce() turned into these values."""
         if isinstance(plain, str):
             return self.anchors[plain]
         if isinstance(plain, int):

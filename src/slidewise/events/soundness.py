@@ -85,7 +85,7 @@ class Soundness:
 
     # ---- types
     def alike(self, new: Any, found: Any) -> None:
-        """An object of the type of a new one, down to the objects that it has."""
+        """Check that an object is of the type of a new one, down to the objects that it has."""
         self.require(type(new) is type(found))
         for slot in (slot for c in type(new).__mro__ for slot in c.__dict__.get("__slots__", ())):
             a, b = getattr(new, slot), getattr(found, slot)
@@ -111,7 +111,7 @@ class Soundness:
                 self.require(type(a) is type(b))
 
     def step(self, step: int) -> None:
-        """A step of the grid, whose end can be written."""
+        """Check a step of the grid: that its end can be written."""
         self.require(self.plan.slides_by_time)
         self.times([self.plan.grid.at(step + 1)])
 
@@ -131,7 +131,7 @@ class Soundness:
         self.require(*(type(n) is int and 0 <= n < 1 << 63 for n in numbers))
 
     def times(self, times: Iterable[Any], clock: Clock | None = None) -> None:
-        """Numbers that the clock reads, and can write."""
+        """Check numbers that the clock reads, and can write."""
         kind = (clock or self.clock).kind
         for time in times:
             if kind is None or kind == "number":
@@ -151,7 +151,7 @@ class Soundness:
         )
 
     def entries(self, heap: Any, last: int, sound: Callable[[Any, Any], bool]) -> None:
-        """A heap of (what orders, number, what it is about), each number once."""
+        """Check a heap of (what orders, number, what it is about), each number once."""
         self.require(type(heap) is list, all(type(e) is tuple and len(e) == 3 for e in heap))
         numbers = [number for _, number, _ in heap]
         self.counts(*numbers)
@@ -210,7 +210,7 @@ class Soundness:
             self.require(self.plan.grid.step(engine.last.time) == engine.step)
 
     def hopping(self, engine: Hopping) -> None:
-        """The next window has rows: it is not before the first window of the oldest, and reaches the youngest."""
+        """Check that the next window has rows: it is not before the oldest row's first, and reaches the youngest."""
         starts, grid = self.starts(engine.holder), self.plan.grid
         self.require((engine.next is None) == (not starts))
         if engine.next is not None:

@@ -64,7 +64,7 @@ RowSlide = EachRow | EveryCount | EveryDelta | EveryPunctuation
 
 
 def row_slide(definition: WindowDefinition, clock: Clock | None) -> RowSlide:
-    """A new slide by rows, for one key. Slides by time do not look at rows: see windows/grid.py."""
+    """Build a new slide by rows, for one key. Slides by time do not look at rows: see windows/grid.py."""
     every = definition.every
     if every is None or isinstance(every, TimeWindow):
         return EachRow()

@@ -18,15 +18,15 @@ class Mark(NamedTuple):
     inclusive: bool
 
     def passed(self, time: Any) -> bool:
-        """Whether all rows of this time or earlier are there."""
+        """Tell whether all rows of this time or earlier are there."""
         return bool(time < self.time or (self.inclusive and time == self.time))
 
     def reached(self, boundary: Any) -> bool:
-        """Whether all rows before the boundary are there."""
+        """Tell whether all rows before the boundary are there."""
         return bool(boundary <= self.time)
 
     def meets(self, deadline: Deadline) -> bool:
-        """Whether what waits for this deadline is due."""
+        """Tell whether what waits for this deadline is due."""
         time, complete = deadline
         return self.passed(time) if complete else self.reached(time)
 

@@ -180,7 +180,7 @@ class Window:
         return self._plan.clock.write(mark.time)
 
     def partials(self) -> int:
-        """How many partials stand for the rows held, over all keys and aggregations.
+        """Count the partials that stand for the rows held, over all keys and aggregations.
 
         Rows that are combined into slices on arrival count once per slice. An algorithm's own extra (its space
         in `sw.list_algorithms()`) is not counted.
@@ -195,7 +195,7 @@ class Window:
 
     # ---- state as bytes
     def to_bytes(self) -> bytes:
-        """The whole state: versioned, with a checksum and the fingerprint of this definition. O(state).
+        """Save the whole state: versioned, with a checksum and the fingerprint of this definition. O(state).
 
         >>> import slidewise as sw
         >>> w = sw.Window(sw.max(), sw.rows(2))
@@ -211,7 +211,7 @@ class Window:
         return snapshot.save(self)
 
     def from_bytes(self, data: bytes) -> Window:
-        """A new window of this definition with the state that to_bytes() gave; this one is left alone.
+        """Build a new window of this definition with the state that to_bytes() gave; this one is left alone.
 
         Damaged bytes, and those of another definition or a newer version, are refused with a StateError.
         """
@@ -264,7 +264,7 @@ class Window:
         self._agenda.set(row.key, engine.deadline())
 
     def _close(self, mark: Mark, out: list[Due]) -> None:
-        """Time has come to `mark`: every key gives what is due."""
+        """Advance the watermark to `mark`: every key emits what is due."""
         for key in self._agenda.due(mark):
             engine = self._engines[key]
             engine.release(mark, out)
@@ -290,7 +290,7 @@ class Window:
         return self._results(out)
 
     def _results(self, out: list[Due]) -> list[Result]:
-        """The results in the order in which they were due, or only those that are news."""
+        """Return the results in the order in which they were due, or only those that are news."""
         if len(out) > 1 and self._timed and len(self._engines) != 1:
             out.sort(key=lambda entry: entry[0])
         if self._owed:

@@ -28,14 +28,14 @@ class Engine:
         raise NotImplementedError
 
     def release(self, mark: Mark, out: list[Due]) -> None:
-        """Time has come to `mark`: add the results that are due to `out`."""
+        """Add the results that are due to `out`, now that the watermark is `mark`."""
 
     def deadline(self) -> Deadline | None:
-        """When the next result is due; None where that depends on rows to come. O(1)."""
+        """Return when the next result is due; None where that depends on rows to come. O(1)."""
         return None
 
     def partials(self) -> int:
-        """How many partials stand for the rows held."""
+        """Count the partials that stand for the rows held."""
         raise NotImplementedError
 
     @property

@@ -50,7 +50,7 @@ class SlicedRows(Engine):
             self._emit(self.waiting.popleft(), out)
 
     def release(self, mark: Mark, out: list[Due]) -> None:
-        """At the end give what still waits for following rows. O(1) each."""
+        """Emit what is still pending at the end, when no rows follow. O(1) each."""
         while mark.ended and self.waiting:
             self._emit(self.waiting.popleft(), out)
 
@@ -99,7 +99,7 @@ class Hopping(Engine):
                 self.next = None
 
     def deadline(self) -> Deadline | None:
-        """The end of the next window."""
+        """Return the end of the next window."""
         if self.next is None:
             return None
         return (self.plan.grid.end_of(self.next), False)

@@ -100,7 +100,7 @@ class NumberedSlots:
         self.revisions: dict[int, int] = {}
 
     def row(self, kept: Retained, slot: int) -> Row:
-        """The row whose frame the result is over."""
+        """Return the row whose frame the result is over."""
         raise NotImplementedError
 
     def complete(self, kept: Retained, slot: int, mark: Mark) -> bool:
@@ -245,7 +245,7 @@ class HoppingSlots(NumberedSlots):
         self.extra: list[int] = []
 
     def _windows(self, kept: Retained, time: Any) -> range:
-        """The windows that a row belongs to."""
+        """Return the windows that a row belongs to."""
         grid = kept.plan.grid
         return range(grid.first_window(time), grid.step(time) + 1)
 
@@ -307,7 +307,7 @@ Slots = RowSlots | CountSlots | BoundarySlots | HoppingSlots
 
 
 def slots_for(plan: Plan) -> Slots:
-    """New slots for one key."""
+    """Build new slots for one key."""
     definition, every = plan.definition, plan.definition.every
     if definition.hopping:
         return HoppingSlots()

@@ -88,7 +88,7 @@ class Retained(Engine):
         self.again = waiting
 
     def deadline(self) -> Deadline | None:
-        """When the next result is due; None where that depends on rows to come. O(log n)."""
+        """Return when the next result is due; None where that depends on rows to come. O(log n)."""
         deadlines = [self.slots.deadline(self) or NEVER]
         deadlines += [self.completed_at(self.slots.row(self, slot)) for slot in self.again]
         return None if min(deadlines) == NEVER else min(deadlines)
@@ -112,7 +112,7 @@ class Retained(Engine):
                 self.groups.insert(group, row.time)
 
     def index(self, row: Row) -> int:
-        """Where the row stands. O(log n)."""
+        """Find the index of the row. O(log n)."""
         if row.time is None:
             return row.number - 1 - self.base
         return bisect_left(self.rows, row.place, key=lambda r: r.place)
@@ -125,7 +125,7 @@ class Retained(Engine):
         out.append((due, self.plan.result(values, self.key, revision=self.slots.count(slot), **where)))
 
     def _signature(self, slot: Any) -> tuple[Any, list[tuple[int, int, int]]]:
-        """The time and the rows of a result. A stretch with the same ends and the same length has the same rows."""
+        """Identify a result by its time and rows. A slice with the same ends and the same length has the same rows."""
         rows = self.rows
         stretches = self.slots.stretches(self, slot)
         time, _ = self.slots.where(self, slot)
@@ -133,7 +133,7 @@ class Retained(Engine):
 
     # ---- frames of rows
     def bounds(self, row: Row, index: int) -> tuple[int, int]:
-        """Where the row's frame starts and ends: rows lo to hi - 1. O(log n)."""
+        """Find where the row's frame starts and ends: rows lo to hi - 1. O(log n)."""
         frame = self.plan.frame
         assert frame is not None
         start, end = self._offsets(row)
@@ -150,7 +150,7 @@ class Retained(Engine):
         return max(0, min(lo, len(self.rows))), max(0, min(hi, len(self.rows)))
 
     def _offsets(self, row: Row) -> tuple[Any, Any]:
-        """The row's own offsets from the current row; None where there is no bound."""
+        """Return the row's own offsets from the current row; None where there is no bound."""
         frame = self.plan.frame
         assert frame is not None
         start = (
@@ -160,17 +160,17 @@ class Retained(Engine):
         return start, end
 
     def _first(self, time: Any, after: bool) -> int:
-        """The first row at this time, or after it."""
+        """Find the first row at this time, or after it."""
         return bisect_right(self.times, time) if after else bisect_left(self.times, time)
 
     def _group(self, group: int) -> int:
-        """The first row of a group."""
+        """Find the first row of a group."""
         if group >= len(self.groups):
             return len(self.rows)
         return 0 if group < 0 else bisect_left(self.times, self.groups[group])
 
     def stretches(self, row: Row) -> list[tuple[int, int]]:
-        """The row's frame without what is excluded, as stretches of rows lo to hi - 1. O(log n)."""
+        """Find the row's frame without what is excluded, as slices of rows lo to hi - 1. O(log n)."""
         index = self.index(row)
         lo, hi = self.bounds(row, index)
         exclude = self.plan.frame.exclude  # type: ignore[union-attr]
@@ -186,7 +186,7 @@ class Retained(Engine):
         return [(a, b) for a, b in pieces if a < b]
 
     def complete(self, row: Row, mark: Mark) -> bool:
-        """Whether all rows of the row's frame are there, but for late ones."""
+        """Tell whether all rows of the row's frame are there, but for late ones."""
         if mark.ended:
             return True
         frame = self.plan.frame
@@ -204,7 +204,7 @@ class Retained(Engine):
         return bool(group < last or (group == last and mark.passed(self.groups[last])))
 
     def completed_at(self, row: Row) -> Deadline:
-        """When the row's frame will be complete; NEVER where only more rows can complete it."""
+        """Return when the row's frame will be complete; NEVER where only more rows can complete it."""
         frame = self.plan.frame
         assert frame is not None
         end = self._offsets(row)[1]
@@ -220,7 +220,7 @@ class Retained(Engine):
 
     # ---- what a late row may concern, and what nothing concerns any more
     def neighbours(self, row: Row, index: int) -> range:
-        """The rows whose frames may change when the row enters at `index`: all, without a fixed reach."""
+        """Find the rows whose frames may change when the row enters at `index`: all, without a fixed reach."""
         frame = self.plan.frame
         assert frame is not None
         everything = range(len(self.rows))
@@ -249,7 +249,7 @@ class Retained(Engine):
         self.slots.forget(self)
 
     def _first_needed(self, mark: Mark) -> int:
-        """The first row that a result to come may be over, or one that a late row may still change."""
+        """Find the first row that a result to come may be over, or one that a late row may still change."""
         frame, keep = self.plan.frame, self.plan.keep
         assert frame is not None
         reach = frame.extent()

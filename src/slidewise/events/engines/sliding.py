@@ -104,7 +104,7 @@ class Sliding(Engine):
                 self.inside.append(entering.x)
 
     def deadline(self) -> Deadline | None:
-        """The time at which the next result may be due; None where it depends on rows."""
+        """Return the time at which the next result may be due; None where it depends on rows."""
         if self.waiting:
             return self.plan.frame.deadline(self.waiting[0][0], self.last)  # type: ignore
         return None if self.step is None else (self.plan.grid.at(self.step + 1), False)

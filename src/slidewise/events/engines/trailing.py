@@ -122,7 +122,7 @@ class Trailing(Engine):
             out.append((boundary, self.plan.result(self.holder.query(), self.key, time=time)))
 
     def deadline(self) -> Deadline | None:
-        """The time at which the next result is due; None where it depends on rows."""
+        """Return the time at which the next result is due; None where it depends on rows."""
         return None if self.step is None else (self.plan.grid.at(self.step + 1), False)
 
     def partials(self) -> int:
