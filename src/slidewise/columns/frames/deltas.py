@@ -21,7 +21,7 @@ from slidewise.windows.definitions import DeltaWindow
 
 
 def axis(column: pa.Array, name: str) -> np.ndarray:
-    """A column of numbers or times as numbers with the same distances; nulls as anything."""
+    """Convert a column of numbers or times to numbers with the same distances; undefined where null."""
     column = plain(column)
     kind = column.type
     if pa.types.is_floating(kind):
@@ -40,12 +40,12 @@ def axis(column: pa.Array, name: str) -> np.ndarray:
 
 
 def units(length: Any, kind: pa.DataType, name: str) -> Any:
-    """A length in the unit of a column."""
+    """Convert a length to the unit of a column."""
     return float_step(length, kind, name) if pa.types.is_floating(kind) else step_in_units(length, kind, name)
 
 
 def measure_delta(column: pa.Array, size: Any, name: str) -> tuple[np.ndarray, Any]:
-    """The column of a delta as numbers, and the size in their unit."""
+    """Convert the column of a delta to numbers, and the size to their unit."""
     if column.null_count:
         raise InvalidInput(
             f"delta: the column {name!r} has {column.null_count} nulls, which have no distance: fill them"
@@ -64,7 +64,7 @@ def measure_delta(column: pa.Array, size: Any, name: str) -> tuple[np.ndarray, A
 
 
 def delta_frames(window: DeltaWindow, column: pa.Array, offsets: np.ndarray) -> Frames:
-    """The frame of every arranged row."""
+    """Find the frame of every arranged row."""
     from slidewise.columns.frames import slide_kernels as kernels
 
     values, size = measure_delta(column, window.size, str(window.column))

@@ -50,7 +50,7 @@ class Arranged:
         return int(self.offsets[-1])
 
     def changes(self) -> np.ndarray:
-        """Which rows differ in their order from the row before."""
+        """Tell which rows differ in their order from the row before."""
         out = np.zeros(self.count, bool)
         for column in self.sortable:
             out[1:] |= column[1:] != column[:-1]
@@ -58,7 +58,7 @@ class Arranged:
 
 
 def frames_of(window: WindowDefinition, rows: Arranged) -> Frames:
-    """The frame of every row."""
+    """Build the frame of every row."""
     if isinstance(window, RowsWindow):
         if len(rows.offsets) == 2:
             return TrailingRows(rows.count, window.n)
@@ -120,7 +120,7 @@ def _groups(window: Between, rows: Arranged) -> Frames:
 
 
 def _steps(bound: Bound, rows: Arranged) -> int | np.ndarray:
-    """A bound in rows or groups: a number, or one number per row."""
+    """Convert a bound in rows or groups to a number, or to one number per row."""
     if isinstance(bound, Unbounded):
         return bound.sign * FAR
     if isinstance(bound, OffsetColumn):
@@ -146,7 +146,7 @@ def _bound_column(name: str, rows: Arranged) -> pa.Array:
 
 # ---- RANGE
 def _range(rows: Arranged, first: Any, last: Any, closed: str) -> Frames:
-    """Rows whose order lies between the row's own plus first and plus last; null rows see their null peers."""
+    """Find the rows whose order lies between the row's own plus first and plus last; null rows see their null peers."""
     if len(rows.order) != 1 and not all(_stands(bound) for bound in (first, last)):
         raise InvalidInput(f"a frame by range needs exactly one order column, got {[o.name for o in rows.order]}")
     start = _range_bound(first, rows, is_end=False, is_open=closed in ("right", "neither"))
@@ -155,12 +155,12 @@ def _range(rows: Arranged, first: Any, last: Any, closed: str) -> Frames:
 
 
 def _stands(bound: Any) -> bool:
-    """Whether a bound is known without looking at distances: no bound, or the row itself and its peers."""
+    """Tell whether a bound is known without looking at distances: no bound, or the row itself and its peers."""
     return isinstance(bound, Unbounded) or (not isinstance(bound, OffsetColumn) and sign(bound) == 0)
 
 
 def _peers(rows: Arranged) -> tuple[np.ndarray, np.ndarray]:
-    """The rows of equal order; all rows of the key where there is no order."""
+    """Find the rows of equal order; all rows of the key where there is no order."""
     from slidewise.columns.frames import bounds_kernels as kernels
 
     start, end = _new(rows)
@@ -178,14 +178,14 @@ def _range_bound(bound: Any, rows: Arranged, is_end: bool, is_open: bool) -> np.
 
 
 def _null_rows(rows: Arranged) -> np.ndarray | None:
-    """Which rows have no order; None where all have. With several order columns, a null is a value like any other."""
+    """Return which rows have no order; None where all have. With several order columns, a null is a plain value."""
     if len(rows.order) != 1 or len(rows.sortable) != 2:
         return None
     return rows.sortable[0] == (0 if rows.order[0].nulls_lead else 1)
 
 
 def _search_bound(bound: Any, rows: Arranged, null: np.ndarray | None, beyond: bool) -> np.ndarray:
-    """The first row of the key at or beyond each row's own order plus the bound; null rows are not answered."""
+    """Find the first row of the key at or beyond each row's own order plus the bound; null rows are not answered."""
     from slidewise.columns.frames import bounds_kernels as kernels
 
     low, high = rows.offsets[:-1], rows.offsets[1:]
@@ -205,7 +205,7 @@ _Targets = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def targets_of(bound: Any, rows: Arranged) -> _Targets:
-    """Each row's own order plus the bound, as sortable integers, and which lie below and above all that there are."""
+    """Add the bound to each row's order, as sortable integers; tell which lie below and above all that there are."""
     by, kind = rows.order[0], rows.kind
     assert kind is not None
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
@@ -228,7 +228,7 @@ def targets_of(bound: Any, rows: Arranged) -> _Targets:
 
 
 def _floats_plus(values: pa.Array, step: Any) -> np.ndarray:
-    """Floats moved by a step, with the digits that their own type has, as in Spark and DuckDB.
+    """Add a step to floats, with the digits that their own type has, as in Spark and DuckDB.
 
     As doubles, 1.2 - 0.1 of float32 were above 1.1: the nearest float32 to 1.2 is a little more than 1.2.
     """
@@ -238,7 +238,7 @@ def _floats_plus(values: pa.Array, step: Any) -> np.ndarray:
 
 
 def _saturating_add(values: np.ndarray, step: int | np.ndarray) -> _Targets:
-    """values + step, and where that leaves int64 on either side."""
+    """Compute values + step, and tell where that leaves int64 on either side."""
     if isinstance(step, int):  # of any size
         lowest, highest = int(values.min(initial=_INT64.max)), int(values.max(initial=_INT64.min))
         if _INT64.min - step <= lowest and highest <= _INT64.max - step:
@@ -251,7 +251,7 @@ def _saturating_add(values: np.ndarray, step: int | np.ndarray) -> _Targets:
 
 # ---- offsets in the unit of the order column
 def _unit(kind: pa.DataType) -> int | None:
-    """Nanoseconds per unit of a type of times; None for other types."""
+    """Return the nanoseconds per unit of a type of times; None for other types."""
     if pa.types.is_date32(kind):
         return _DAY
     if pa.types.is_date64(kind):
@@ -260,7 +260,7 @@ def _unit(kind: pa.DataType) -> int | None:
 
 
 def step_in_units(length: Any, kind: pa.DataType, name: str) -> int:
-    """A length in units of the order column."""
+    """Convert a length to units of the order column."""
     unit = _unit(kind)
     if isinstance(length, Duration):
         if unit is None:
@@ -283,7 +283,7 @@ def step_in_units(length: Any, kind: pa.DataType, name: str) -> int:
 
 
 def _column_step(offset: pa.Array, kind: pa.DataType, name: str) -> np.ndarray:
-    """A column of lengths in units of the order column."""
+    """Convert a column of lengths to units of the order column."""
     unit = _unit(kind)
     try:
         if unit is not None and pa.types.is_duration(offset.type):
@@ -340,7 +340,7 @@ def _no_range(kind: pa.DataType, name: str) -> InvalidInput:
 
 
 def how_to_parse(kind: pa.DataType, name: str) -> str:
-    """What to do with a column of text that stands where times or numbers are needed; nothing for other types."""
+    """Say what to do with a column of text where times or numbers are needed; nothing for other types."""
     if not any(is_text(kind) for is_text in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)):
         return ""
     return (
@@ -351,7 +351,7 @@ def how_to_parse(kind: pa.DataType, name: str) -> str:
 
 # ---- months
 def _by_months(values: pa.Array, months: int, name: str) -> _Targets:
-    """Each time moved by months, in its own zone by the rule of offset_after_months; and which leave 64 bits."""
+    """Move each time by months, in its own zone by the rule of offset_after_months; tell which leave 64 bits."""
     kind = values.type
     if not (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
         raise InvalidInput(f"months need an order column of dates or timestamps, and {name!r} is of {kind}")
@@ -371,7 +371,7 @@ def _by_months(values: pa.Array, months: int, name: str) -> _Targets:
 
 
 def _move_by_months(local: np.ndarray, months: int, day: int) -> _Targets:
-    """Local times, in units of which a day has so many, moved by months; the last two days of 64 bits are left out."""
+    """Move local times, in units of which a day has so many, by months; the last two days of 64 bits are left out."""
     days, rest = np.divmod(local, day)
     month = days.astype("M8[D]").astype("M8[M]")
     target = month + np.timedelta64(max(-(10**9), min(months, 10**9)), "M")
@@ -388,7 +388,7 @@ def _integers(times: pa.Array) -> np.ndarray:
 
 # ---- EXCLUDE
 def _exclude(frames: Frames, exclude: str, rows: Arranged) -> Frames:
-    """A frame with a hole: two pieces, or three where the row itself stays between its ties."""
+    """Cut what is excluded out of frames: two pieces, or three where the row itself stays between its ties."""
     row = np.arange(rows.count)
     if exclude == "current row":
         holes = [(row, row + 1)]

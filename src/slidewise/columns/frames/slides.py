@@ -31,7 +31,7 @@ class Slides:
     rows: np.ndarray | None = None
 
     def those(self, chosen: np.ndarray) -> Slides:
-        """The slides of a mask."""
+        """Return the slides that a mask selects."""
         offsets = np.concatenate(([0], np.cumsum(chosen)))[self.offsets]
         labels = {name: label.filter(pa.array(chosen)) for name, label in self.labels.items()}
         rows = None if self.rows is None else self.rows[chosen]
@@ -39,7 +39,7 @@ class Slides:
 
 
 def slides_of(window: WindowDefinition, data: ArrangedFrame, fires: np.ndarray | None = None) -> Slides:
-    """All slides of a window; `fires` says which rows trigger, where that is known already."""
+    """Find all slides of a window; `fires` says which rows trigger, where that is known already."""
     if isinstance(window, TimeWindow) and window.hopping:
         return _hopping(window, data)
     every = window.every
@@ -50,7 +50,7 @@ def slides_of(window: WindowDefinition, data: ArrangedFrame, fires: np.ndarray |
 
 # ---- slides by rows: the frame of the row that triggers
 def _triggers(every: WindowDefinition | None, data: ArrangedFrame) -> np.ndarray:
-    """Which arranged rows trigger."""
+    """Tell which arranged rows trigger."""
     if isinstance(every, RowsWindow):
         return data.places % every.n == every.n - 1
     if isinstance(every, DeltaWindow):
@@ -76,7 +76,7 @@ def _at_rows(window: WindowDefinition, data: ArrangedFrame, fires: np.ndarray) -
 
 # ---- slides by time
 def _at_boundaries(window: WindowDefinition, every: TimeWindow, data: ArrangedFrame) -> Slides:
-    """At every boundary with rows since the one before: the frame of the last row before it."""
+    """Find a slide at every boundary with rows since the one before: the frame of the last row before it."""
     from slidewise.columns.frames import slide_kernels as kernels
 
     clock = _Clock(data, every, window)
@@ -95,7 +95,7 @@ def _at_boundaries(window: WindowDefinition, every: TimeWindow, data: ArrangedFr
 
 
 def _hopping(window: TimeWindow, data: ArrangedFrame) -> Slides:
-    """Spark's windows: [start, end), starts on multiples of every, moved by offset; those that have rows."""
+    """Find Spark's windows that have rows: [start, end), starts on multiples of every, moved by offset."""
     from slidewise.columns.frames import slide_kernels as kernels
 
     assert isinstance(window.every, TimeWindow)
@@ -157,11 +157,11 @@ class _Clock:
         )
 
     def _units(self, length: Any) -> Any:
-        """A length in the unit of the times."""
+        """Convert a length to the unit of the times."""
         return units(length, self.kind, self.name)
 
     def write_times(self, times: np.ndarray) -> pa.Array:
-        """Times as the order column has them; integers as 64 bits, since a boundary may lie beyond its type."""
+        """Convert times to the type of the order column; integers to 64 bits, as a boundary may lie beyond its type."""
         valid = np.ones(len(times), bool)
         if pa.types.is_decimal(self.kind):
             try:

@@ -11,13 +11,13 @@ from slidewise.columns.holistic.wavelet import build, levels_for, select
 
 
 def block_frames(longest):
-    """How many frames to answer together: enough to pay for the rows that two blocks share, but in cache."""
+    """Choose how many frames to answer together: enough to pay for the rows that two blocks share, but in cache."""
     return max(4096, min(4 * longest, 1 << 17))
 
 
 @kernel
 def any_quantile(words, floats, start, end, fraction, method, interpolated, block, out):
-    """O(log of the rows that a block covers) a frame: 120 to 220 ns."""
+    """Compute quantiles of any frames. O(log of the rows that a block covers) a frame: 120 to 220 ns."""
     n = start.size
     block = min(block, n)
     queries = np.empty((6, block), np.uint32)
@@ -58,7 +58,7 @@ def ranked(keys, levels, matrix, zeros):
 
 @leaf
 def answer(start, end, offset, fraction, method, matrix, zeros, levels, ordered, queries, found):
-    """The frames of one block: those with values are asked for, and the next value only where a share calls for it."""
+    """Answer the frames of one block: those with values are looked up, the next value only where a share needs it."""
     a, b, k, a2, b2, k2 = queries[0], queries[1], queries[2], queries[3], queries[4], queries[5]
     low, high, share = found
     asked = pairs = 0

@@ -20,7 +20,7 @@ _NAN = np.int64(0x7FF8000000000000)
 
 @helper
 def turned(bits):
-    """The key of a float's bits, and the bits of a key: the same step leads there and back."""
+    """Turn a float's bits into their key, and a key into its bits: the same step leads there and back."""
     return bits ^ ((bits >> 63) & _ALL_BUT_SIGN)
 
 
@@ -60,7 +60,7 @@ def between(low, high, share, floats, out):
 
 @helper
 def put_results(low, high, share, floats, interpolated, out):
-    """The results of the keys found in a chunk."""
+    """Write the results of the keys found in a chunk."""
     if interpolated:
         between(low, high, share, floats, out)
     else:
