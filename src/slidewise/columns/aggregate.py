@@ -43,14 +43,14 @@ def aggregate(
 
 
 def slide_expressions(window: Any, columns: Mapping[str, Any], algorithm: str) -> dict[str, Over]:
-    """The results of a call over their window, checked."""
+    """Check the results of a call, and pair each with the window that they share."""
     window = window_of(window, "aggregate: window=")
     _check(window, columns)
     return {name: Over(aggregation, window, algorithm) for name, aggregation in columns.items()}
 
 
 def compute_slides(rows: ArrangedFrame, expressions: Mapping[str, Over], threads: int) -> dict[str, pa.Array]:
-    """The columns of a call: keys, what says which slide it is, and results."""
+    """Compute the columns of a call: keys, what says which slide it is, and results."""
     window = next(iter(expressions.values())).window
     for over in expressions.values():
         for column in (*over.aggregation.columns, *window.columns, over.aggregation.where):
@@ -66,7 +66,7 @@ def compute_slides(rows: ArrangedFrame, expressions: Mapping[str, Over], threads
 
 
 def slide_labels(rows: ArrangedFrame, slides: Slides) -> dict[str, pa.Array]:
-    """The keys of slides, and which slide each is."""
+    """Build the columns that say which key and slide a result belongs to."""
     first = np.repeat(rows.offsets[:-1], np.diff(slides.offsets))
     keys = {name: rows.taken(name, first, np.ones(len(first), bool)) for name in rows.partition_by}
     return keys | {name: label for name, label in slides.labels.items() if name not in keys}

@@ -38,7 +38,7 @@ class ArrangedFrame:
         threads: int = 1,
         arrangement: Arrangement | None = None,
     ) -> None:
-        """With an arrangement, rows need not be arranged any more: Spark has sorted them."""
+        """Arrange the rows of a source; with an arrangement they need not be: Spark has sorted them."""
         self.source, self.partition_by, self.order_by = source, partition_by, order_by
         self._arrays: dict[str, pa.Array] = {}
         self._masks: dict[str, np.ndarray | None] = {}
@@ -59,38 +59,38 @@ class ArrangedFrame:
         return self.arrangement.offsets
 
     def array(self, name: str) -> pa.Array:
-        """A column as it came in."""
+        """Return a column as it came in; read once."""
         if name not in self._arrays:
             self._arrays[name] = self.source.column(self.known(name))
         return self._arrays[name]
 
     def known(self, name: str) -> str:
-        """The name of a column that there is; others are refused with the nearest one."""
+        """Check that there is a column of this name, and return the name; refuse others with the nearest one."""
         if name in self.source.names:
             return name
         raise InvalidInput(f"there is no column {name!r}. {suggest(name, self.source.names)}")
 
     # ---- arranged columns
     def arranged(self, name: str) -> pa.Array:
-        """A column in the arranged order, as Arrow."""
+        """Return a column in the arranged order, as Arrow."""
         array, permutation = self.array(name), self.arrangement.permutation
         return array if permutation is None else array.take(whole_numbers(permutation))
 
     def mask(self, name: str) -> np.ndarray | None:
-        """Which arranged rows of a column are null; None where none is."""
+        """Return which arranged rows of a column are null; None where none is."""
         if name not in self._masks:
             mask = mask_of(self.array(name))
             self._masks[name] = None if mask is None else self.arrangement.arrange(mask)
         return self._masks[name]
 
     def encoding(self, name: str, how: str) -> Encoding:
-        """What tells a column as numbers from all others: its name, and the encoding that this one comes down to."""
+        """Identify a column as numbers: by its name, and the encoding that this one comes down to."""
         if (name, how) not in self._canonical:
             self._canonical[name, how] = how if how == "row" else canonical(self.array(name), how)
         return name, self._canonical[name, how]
 
     def encoded(self, encoding: Encoding) -> Encoded:
-        """An arranged column as numbers; "row" is the number of the arranged row."""
+        """Return an arranged column as numbers; "row" is the number of the arranged row."""
         if encoding not in self._encoded:
             name, how = encoding
             if how == "row":
@@ -103,7 +103,7 @@ class ArrangedFrame:
         return self._encoded[encoding]
 
     def taken(self, name: str, rows: np.ndarray, valid: np.ndarray) -> pa.Array:
-        """The values of a column at arranged rows."""
+        """Take the values of a column at some arranged rows; null where not valid."""
         permutation = self.arrangement.permutation
         rows = np.where(valid, rows, 0)
         if permutation is not None and len(permutation):
@@ -124,7 +124,7 @@ class ArrangedFrame:
 
     @staticmethod
     def looks_at_order(window: WindowDefinition) -> bool:
-        """Whether frames depend on the values of the order, and not on the places of rows alone."""
+        """Tell whether frames depend on the values of the order, and not on the places of rows alone."""
         return not isinstance(window, RowsWindow | DeltaWindow | PunctuationWindow) and not (
             isinstance(window, Between) and window.unit == "rows" and window.exclude is None
         )
@@ -139,13 +139,13 @@ class ArrangedFrame:
             view.forget(window)
 
     def frames(self, window: WindowDefinition) -> Frames:
-        """The frame of every arranged row."""
+        """Return the frame of every arranged row; computed once."""
         if window not in self._frames:
             self._frames[window] = self._made(window)
         return self._frames[window]
 
     def set_frames(self, window: WindowDefinition, frames: Frames) -> None:
-        """Other frames for a window than one per row: those of its slides."""
+        """Set other frames for a window than one per row: those of its slides."""
         self._frames[window] = frames
 
     def _made(self, window: WindowDefinition) -> Frames:
@@ -164,13 +164,13 @@ class ArrangedFrame:
         return frames_of(window, self._arranged())
 
     def delta_column(self, window: DeltaWindow) -> str:
-        """The column that a delta is measured along."""
+        """Return the column that a delta is measured along; refuse a delta of plain values."""
         if window.column is None:
             raise InvalidInput(f"{window!r} measures plain values, and rows have columns. Name the one to measure")
         return window.column
 
     def marks(self, window: PunctuationWindow) -> np.ndarray:
-        """Which arranged rows are punctuations: by a boolean column, or by a function of the row as a dict."""
+        """Find the arranged rows that are punctuations: by a boolean column, or by a function of the row as a dict."""
         predicate = window.predicate
         if isinstance(predicate, str):
             return self.true(predicate, "punctuation: the column")
@@ -187,14 +187,14 @@ class ArrangedFrame:
         return np.arange(len(self.source)) - np.repeat(self.offsets[:-1], np.diff(self.offsets))
 
     def due(self, window: WindowDefinition) -> np.ndarray | None:
-        """Which arranged rows have seen enough rows of their key for a result; None where all have."""
+        """Tell which arranged rows have seen enough rows of their key for a result; None where all have."""
         if not isinstance(window, RowsWindow) or window.min_rows == 1:
             return None
         return self.places >= window.min_rows - 1
 
     # ---- what an aggregation sees
     def view(self, aggregation: Aggregation) -> View:
-        """The rows that an aggregation takes: without nulls where it skips them, and those of `where` alone."""
+        """Select the rows that an aggregation takes: without nulls where it skips them, and those of `where` alone."""
         needed: tuple[str, ...] = ()
         if aggregation.nulls == "skip":
             needed = aggregation.columns
@@ -207,7 +207,7 @@ class ArrangedFrame:
         return self._views[key]
 
     def true(self, name: str, what: str = "where: the column") -> np.ndarray:
-        """Which arranged rows have true in a boolean column."""
+        """Tell which arranged rows have true in a boolean column."""
         array = self.array(name)
         if pa.types.is_null(array.type):  # pandas has no other type for nothing but None
             return np.zeros(len(array), bool)
@@ -248,7 +248,7 @@ class View:
         return offsets if self.left_out is None else np.searchsorted(self._kept, offsets)
 
     def frames(self, window: WindowDefinition) -> Frames:
-        """The frame of every arranged row, over the rows that are left."""
+        """Return the frame of every arranged row, over the selected rows."""
         frames = self.data.frames(window)
         if self.left_out is None:
             return frames
@@ -261,7 +261,7 @@ class View:
         self._frames.pop(window, None)
 
     def encoded(self, encoding: Encoding) -> Encoded:
-        """A column over the rows that are left."""
+        """Return a column over the selected rows, as numbers."""
         whole = self.data.encoded(encoding)
         if self.left_out is None:
             return whole
@@ -270,13 +270,13 @@ class View:
         return Encoded(self._values[encoding], whole.decode)
 
     def has_nan(self, encoding: Encoding) -> bool:
-        """Whether one of these floats is NaN; a column is looked through once."""
+        """Tell whether one of these floats is NaN; a column is scanned once."""
         if encoding not in self._nan:
             self._nan[encoding] = bool(np.isnan(self.encoded(encoding).values.min(initial=0.0)))
         return self._nan[encoding]
 
     def encodings(self, aggregation: Aggregation) -> tuple[Encoding, ...]:
-        """Which columns the aggregation is given, and how."""
+        """Choose which columns the aggregation is given, and in which encoding."""
         if not aggregation.columns:
             return (("", "row"),)
         made = []
@@ -287,11 +287,11 @@ class View:
         return tuple(made)
 
     def arguments(self, aggregation: Aggregation) -> list[Encoded]:
-        """What the aggregation is given."""
+        """Return the encoded columns that the aggregation is given."""
         return [self.encoded(encoding) for encoding in self.encodings(aggregation)]
 
     def row(self, kept: np.ndarray) -> np.ndarray:
-        """The arranged rows that rows of this view are."""
+        """Convert row numbers of this selection to those of arranged rows."""
         if self.left_out is None or not len(self._kept):
             return kept
         return self._kept[np.clip(kept, 0, len(self._kept) - 1)]

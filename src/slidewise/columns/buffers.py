@@ -19,7 +19,7 @@ _LARGE = 1 << 25
 
 
 def scratch(count: int, dtype: np.dtype) -> np.ndarray:
-    """An array to work in; anything stands in it."""
+    """Allocate an array to work in; its contents are undefined."""
     return np.frombuffer(_memory(count * dtype.itemsize), dtype)
 
 
@@ -39,7 +39,7 @@ class OutputBuffers:
         return self._count
 
     def take(self, name: str, dtype: np.dtype) -> np.ndarray:
-        """An array for results; anything stands in it."""
+        """Return the array for the results of this name, allocated once; its contents are undefined."""
         with self._lock:
             if name not in self._made:
                 begin = len(self._made) * _STEP * _LINE % _PAGE
@@ -47,7 +47,7 @@ class OutputBuffers:
             return self._made[name]
 
     def part(self, first: int, last: int) -> BufferSlice:
-        """The room of frames first to last - 1."""
+        """Return the buffers of frames first to last - 1."""
         return BufferSlice(self, first, last)
 
 
@@ -64,17 +64,17 @@ class BufferSlice(OutputBuffers):
         return self._made[name]
 
     def whole_of(self, array: np.ndarray) -> np.ndarray | None:
-        """The array that this one is a stretch of; None where it is not from here."""
+        """Return the whole array that this one is a slice of; None where it is not from here."""
         name = next((name for name, part in self._made.items() if part is array), None)
         return None if name is None else self._whole._made[name]
 
 
 # ---- which results are not null: an array of booleans, or one True that stands for all of them
 def all_valid(count: int) -> np.ndarray:
-    """No result is null; not to be written to."""
+    """Return a mask in which no result is null; read-only."""
     return np.broadcast_to(True, count)
 
 
 def every(valid: np.ndarray) -> bool:
-    """Whether no result is null: at once where one value stands for all."""
+    """Tell whether no result is null: at once where one value stands for all."""
     return valid.strides == (0,) or bool(valid.all())

@@ -85,7 +85,7 @@ _families: dict[int, str] = {}
 
 # ---- what an aggregation takes
 def encoding_for(aggregation: Aggregation, position: int, name: str, kind: pa.DataType) -> str:
-    """How a column is encoded for an argument of an aggregation; refused where its type does not fit."""
+    """Choose how a column is encoded for an argument of an aggregation; refuse a type that does not fit."""
     accepts = aggregation.accepts[min(position, len(aggregation.accepts) - 1)]
     of = family(kind)
     if accepts == "carried":
@@ -130,14 +130,14 @@ def _instead(aggregation: Aggregation, of: str) -> str:
 
 # ---- encodings
 def encode(array: pa.Array, how: str) -> Encoded:
-    """A column in one of the encodings: "number", "double", "unscaled", "order", "equal", "first" or "object"."""
+    """Encode a column: as "number", "double", "unscaled", "order", "equal", "first" or "object"."""
     if pa.types.is_null(array.type):
         return Encoded(np.zeros(len(array), np.int64), lambda values, valid: pa.nulls(len(values), array.type))
     return _ENCODINGS[canonical(array, how)](array)
 
 
 def canonical(array: pa.Array, how: str) -> str:
-    """The encoding that one comes down to for a column: numbers are ordered, and equal, as they are.
+    """Return the encoding that one comes down to for a column: numbers are ordered, and equal, as they are.
 
     With the column's name it says what was made, so that all who read a column alike share it.
     """
@@ -171,7 +171,7 @@ def _double(array: pa.Array) -> Encoded:
 
 
 def _encode_decimals(array: pa.Array) -> Encoded:
-    """Decimals as their digits, where those of all fit 64 bits; as Decimal objects where not."""
+    """Encode decimals as their digits, where those of all fit 64 bits; as Decimal objects where not."""
     kind = array.type
     if pa.types.is_dictionary(kind):
         return _encode_decimals(array.cast(kind.value_type))
@@ -203,7 +203,7 @@ def _order(array: pa.Array) -> Encoded:
 
 
 def _equal(array: pa.Array) -> Encoded:
-    """Numbers that are equal where values are; only their number is asked for."""
+    """Encode values as numbers that are equal where values are; only how many differ is asked for."""
     if pa.types.is_dictionary(array.type):  # of nested values, and entries may be equal
         array = array.dictionary_decode()
     try:
@@ -214,7 +214,7 @@ def _equal(array: pa.Array) -> Encoded:
 
 
 def _first(array: pa.Array) -> Encoded:
-    """For each row, the first one that has an equal value."""
+    """Encode each row as the first one that has an equal value."""
     null = mask_of(array)
     known = np.arange(len(array)) if null is None else np.flatnonzero(~null)  # a null has any number
     _, first, codes = np.unique(encode(array, "equal").values[known], return_index=True, return_inverse=True)
@@ -224,7 +224,7 @@ def _first(array: pa.Array) -> Encoded:
 
 
 def _codes_of_nested(array: pa.Array) -> pa.Array:
-    """Lists, maps and structs, of which Arrow makes no dictionary; NaN is equal to itself, as everywhere.
+    """Encode lists, maps and structs, of which Arrow makes no dictionary; NaN is equal to itself, as everywhere.
 
     Times in them are told apart as numbers: those of Python have no nanoseconds, and 2:30 twice where clocks go back.
     """
@@ -236,7 +236,7 @@ def _codes_of_nested(array: pa.Array) -> pa.Array:
 
 
 def _with_plain_times(kind: pa.DataType) -> pa.DataType:
-    """A type with the integers that its times are made of."""
+    """Replace the times in a type by the integers that they are made of."""
     if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
         return pa.int32() if kind.bit_width == 32 else pa.int64()
     if pa.types.is_struct(kind):
@@ -252,7 +252,7 @@ def _with_plain_times(kind: pa.DataType) -> pa.DataType:
 
 
 def _rank_dictionary(array: pa.Array, kind: pa.DataType | None = None) -> Encoded:
-    """The ranks of the distinct values. Two entries of a dictionary that are equal have one rank.
+    """Rank the distinct values of a dictionary. Two entries that are equal have one rank.
 
     An ordered dictionary (pandas' and polars' ordered categories) says itself how its entries are ordered.
     """
@@ -307,7 +307,7 @@ def _to(kind: pa.DataType) -> Decode:
 
 # ---- Arrow's memory as NumPy arrays and back
 def words(array: pa.Array, dtype: Any) -> np.ndarray:
-    """The values of a column of a fixed width, without a copy; anything stands where they are null."""
+    """Return the values of a fixed-width column without a copy; undefined where they are null."""
     buffer = array.buffers()[1]
     if buffer is None or len(array) == 0:
         return np.zeros(len(array), dtype)
@@ -315,14 +315,14 @@ def words(array: pa.Array, dtype: Any) -> np.ndarray:
 
 
 def mask_of(array: pa.Array) -> np.ndarray | None:
-    """Which values are null; None where none is."""
+    """Return which values are null; None where none is."""
     if pa.types.is_dictionary(array.type) and array.dictionary.null_count:
         array = array.cast(array.type.value_type)
     return array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
 
 
 def arrow(values: np.ndarray, valid: np.ndarray, kind: pa.DataType) -> pa.Array:
-    """Numbers as Arrow values of a type, whose words they are; without a copy where the width fits."""
+    """Convert numbers to Arrow values of a type that has them as its words; without a copy where the width fits."""
     bits = None if every(valid) else pa.py_buffer(np.packbits(valid, bitorder="little"))
     if pa.types.is_boolean(kind):
         data = np.packbits(values.astype(bool, copy=False), bitorder="little")
@@ -334,12 +334,12 @@ def arrow(values: np.ndarray, valid: np.ndarray, kind: pa.DataType) -> pa.Array:
 
 
 def whole_numbers(values: np.ndarray, valid: np.ndarray | None = None) -> pa.Array:
-    """int64 as Arrow; pa.array() would load pandas, where there is one, which takes longer than all the rest."""
+    """Convert int64 to Arrow; pa.array() would load pandas, if there is one, which takes longer than all the rest."""
     return arrow(values, all_valid(len(values)) if valid is None else valid, pa.int64())
 
 
 def objects(values: np.ndarray, valid: np.ndarray, kind: pa.DataType | None) -> pa.Array:
-    """Python objects as Arrow."""
+    """Convert Python objects to Arrow."""
     if kind is not None and pa.types.is_dictionary(kind) and pa.types.is_null(kind.value_type):  # pandas: no categories
         return pa.DictionaryArray.from_arrays(pa.nulls(len(values), kind.index_type), pa.nulls(0))
     plain = [v if ok else None for v, ok in zip(values.tolist(), valid.tolist(), strict=True)]
@@ -352,7 +352,7 @@ def objects(values: np.ndarray, valid: np.ndarray, kind: pa.DataType | None) -> 
 
 
 def lists(values: np.ndarray, valid: np.ndarray, of: Encoded) -> pa.Array:
-    """Lists of the values of a column as Arrow."""
+    """Convert lists of encoded values to Arrow lists of the column's values."""
     found = [v if ok else [] for v, ok in zip(values, valid, strict=True)]
     flat = np.array([part for parts in found for part in parts], of.values.dtype)
     offsets = np.concatenate(([0], np.cumsum([len(parts) for parts in found], dtype=np.int64)))
@@ -361,14 +361,14 @@ def lists(values: np.ndarray, valid: np.ndarray, of: Encoded) -> pa.Array:
 
 
 def list_array(offsets: np.ndarray, parts: pa.Array, null: pa.Array | None) -> pa.Array:
-    """Lists from their parts; large ones where it takes 64 bits to count these."""
+    """Build lists from their parts; large lists where it takes 64 bits to count these."""
     if offsets[-1] < 2**31:
         return pa.ListArray.from_arrays(arrow(offsets, all_valid(len(offsets)), pa.int32()), parts, mask=null)
     return pa.LargeListArray.from_arrays(whole_numbers(offsets), parts, mask=null)
 
 
 def side_by_side(columns: list[pa.Array]) -> pa.Array:
-    """One column of lists from several columns; null where they are, which is in the same rows."""
+    """Build one column of lists from several columns; null where they are, which is in the same rows."""
     count, width = len(columns[0]), len(columns)
     rows = (np.arange(count)[:, None] + np.arange(width) * count).ravel()
     values = pa.concat_arrays(columns).take(whole_numbers(rows))
@@ -382,8 +382,10 @@ def results(
     part: Decode | None = None,
     of_none: Callable[[], pa.DataType] = pa.null,
 ) -> pa.Array:
-    """Computed results as Arrow, of the type that they have; tuples as structs. Where there are objects and all of them
-    are null, `of_none` tells the type."""
+    """Convert computed results to Arrow, in the type that they have; tuples to structs.
+
+    Where there are objects and all of them are null, `of_none` tells the type.
+    """
     if values.dtype.names:
         fields = names or values.dtype.names
         parts = [np.ascontiguousarray(values[f]) for f in values.dtype.names]
@@ -404,7 +406,7 @@ def results(
 
 
 def type_by_trial(aggregation: Aggregation, kinds: list[pa.DataType]) -> pa.DataType:
-    """The type that results would have, from two rows with values of these types; null where that tells nothing."""
+    """Find the type that results would have, from two rows with values of these types; null where it is not known."""
     try:
         row = [_some_value(kind) for kind in kinds]
         with np.errstate(all="ignore"):
@@ -417,7 +419,7 @@ def type_by_trial(aggregation: Aggregation, kinds: list[pa.DataType]) -> pa.Data
 
 
 def _some_value(kind: pa.DataType) -> Any:
-    """A Python value of a type."""
+    """Make some Python value of a type."""
     if pa.types.is_dictionary(kind):
         return _some_value(kind.value_type)
     plain: dict[str, Any] = {"string": "a", "binary": b"a", "boolean": True, "decimal": Decimal(1)}
@@ -430,7 +432,7 @@ def _some_value(kind: pa.DataType) -> Any:
 
 # ---- decimals
 def unscaled_digits(array: pa.Array) -> np.ndarray | None:
-    """Decimals as integers without their point; None where one of them is wider than 64 bits."""
+    """Convert decimals to integers without their point; None where one of them is wider than 64 bits."""
     kind = array.type
     if not pa.types.is_decimal128(kind):
         if kind.precision > 38:
@@ -447,7 +449,7 @@ def unscaled_digits(array: pa.Array) -> np.ndarray | None:
 
 
 def decimals(digits: np.ndarray, valid: np.ndarray, kind: pa.DataType) -> pa.Array:
-    """Integers as decimals of that type."""
+    """Convert integers to decimals of that type."""
     wide = pa.decimal128(max(19, min(38, kind.precision)), kind.scale)
     pairs = np.stack([digits, digits >> 63], axis=1)
     bits = None if every(valid) else pa.py_buffer(np.packbits(valid, bitorder="little"))
@@ -456,13 +458,13 @@ def decimals(digits: np.ndarray, valid: np.ndarray, kind: pa.DataType) -> pa.Arr
 
 
 def decimal_sum_type(kind: pa.DataType) -> pa.DataType:
-    """The type of sums of decimals, as Spark has it: ten digits more; Spark has none of more than 38 digits."""
+    """Return the type of sums of decimals, as Spark has it: ten digits more; Spark has none of more than 38 digits."""
     wide = pa.types.is_decimal256(kind)
     return (pa.decimal256 if wide else pa.decimal128)(min(76 if wide else 38, kind.precision + 10), kind.scale)
 
 
 def decimal_avg_type(kind: pa.DataType) -> pa.DataType:
-    """The type of means of decimals, as Spark has it: four more digits after the point, within 38 (or 76)."""
+    """Return the type of means of decimals, as Spark has it: four more digits after the point, within 38 (or 76)."""
     wide = pa.types.is_decimal256(kind)
     most, precision, scale = 76 if wide else 38, kind.precision + 4, kind.scale + 4
     if precision > most:
@@ -472,7 +474,7 @@ def decimal_avg_type(kind: pa.DataType) -> pa.DataType:
 
 
 def exact_decimal(value: Decimal, kind: pa.DataType) -> Decimal:
-    """A decimal rounded half up to the scale of a type."""
+    """Round a decimal half up to the scale of a type."""
     from decimal import ROUND_HALF_UP
 
     return value.quantize(Decimal(1).scaleb(-kind.scale), rounding=ROUND_HALF_UP)

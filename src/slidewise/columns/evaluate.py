@@ -47,7 +47,7 @@ class Evaluation:
         self._done: dict[Any, Result] = {}
 
     def columns(self, expressions: Mapping[str, Over]) -> dict[str, pa.Array]:
-        """The new columns. Window by window, so that what is made for one of them can go before the next."""
+        """Compute the new columns, window by window, so that what is made for one of them can go before the next."""
         windows = list(dict.fromkeys(over.window for over in expressions.values()))
         windows.sort(key=self.data.looks_at_order, reverse=True)
         done: dict[str, pa.Array] = {}
@@ -64,7 +64,7 @@ class Evaluation:
         return {name: done[name] for name in expressions}
 
     def column(self, over: Over) -> pa.Array:
-        """One new column, in the order of the input."""
+        """Compute one new column, in the order of the input."""
         aggregation, window = over.aggregation, over.window
         if isinstance(aggregation, Percentile) and aggregation.parts:
             return encoding.side_by_side(
@@ -111,7 +111,7 @@ class Evaluation:
         return _with_empty(aggregation, frames, *found[0])
 
     def _keys(self, view: View) -> tuple[np.ndarray, np.ndarray]:
-        """Where each key begins among the frames and among the rows."""
+        """Return where each key begins among the frames and among the rows."""
         return (self.data.offsets if self.slides is None else self.slides), view.offsets
 
     # ---- several results in one pass
@@ -149,7 +149,7 @@ class Evaluation:
 
     # ---- results that follow from others
     def _derive(self, over: Over, view: View, frames: Frames) -> Result | None:
-        """The result from another one of the call, which is then computed once for all that need it."""
+        """Derive the result from another one of the call, which is then computed once for all that need it."""
         base = base_of(over, self.wanted)
         if base is None:
             return None
@@ -168,12 +168,12 @@ class Evaluation:
 
     # ---- exact sums of decimals and durations
     def _is_exact(self, aggregation: Aggregation) -> bool:
-        """Whether the aggregation is in the integers that the column's values are made of."""
+        """Tell whether the aggregation is in the integers that the column's values are made of."""
         kinds = (encoding.family(self.data.array(name).type) for name in aggregation.columns[:1])
         return aggregation.exact_in_units and next(kinds) in ("decimal", "duration")
 
     def _exact(self, over: Over, view: View, frames: Frames, due: np.ndarray | None) -> pa.Array:
-        """Sums and means in the integers that decimals and durations are made of."""
+        """Compute sums and means in the integers that decimals and durations are made of."""
         aggregation = over.aggregation
         name = aggregation.columns[0]
         kind = self.data.array(name).type
@@ -205,7 +205,7 @@ class Evaluation:
         return self._finish(total, valid, due, lambda out, ok: encoding.decimals(out, ok, result))
 
     def _decimals(self, over: Over, view: View, frames: Frames, due: np.ndarray | None, kind: pa.DataType) -> pa.Array:
-        """Decimals that are too wide for 64 bits, as Python's, with as many digits as it takes."""
+        """Aggregate decimals that are too wide for 64 bits as Python's, with as many digits as it takes."""
         aggregation = over.aggregation
         values = view.encoded((aggregation.columns[0], "object")).values
         mean = isinstance(aggregation, Avg | AvgDistinct)
@@ -246,7 +246,7 @@ class Evaluation:
         )
 
     def _lists(self, aggregation: Aggregation, view: View, frames: Frames, due: np.ndarray | None) -> pa.Array:
-        """All values of every frame: one take along the frames, in the order of the input."""
+        """Collect all values of every frame: one take along the frames, in the order of the input."""
         restore = self._restore_order
         pieces = [Frames(restore(p.start), restore(p.end)) for p in pieces_of(frames)]
         late = None if due is None else restore(~due)
@@ -259,7 +259,7 @@ class Evaluation:
 
 
 def _with_empty(aggregation: Aggregation, frames: Frames, out: np.ndarray, valid: np.ndarray) -> Result:
-    """Results with those of frames without rows."""
+    """Fill in the results of frames without rows."""
     empty = frames.empty
     if empty is None or aggregation.empty is None:
         return out, valid
@@ -272,7 +272,7 @@ def _with_empty(aggregation: Aggregation, frames: Frames, out: np.ndarray, valid
 
 
 def _choose_algorithm(aggregation: Aggregation, columns: tuple[np.ndarray, ...], frames: Frames) -> str:
-    """The algorithm that the planner takes."""
+    """Return the algorithm that was asked for, or that the planner chooses."""
     algorithm = choose(aggregation, situation(columns, frames)).algorithm
     if isinstance(frames, Scattered) and not isinstance(frames, Pieces) and algorithm == "flat_fat":
         return "recalculate"
@@ -280,7 +280,7 @@ def _choose_algorithm(aggregation: Aggregation, columns: tuple[np.ndarray, ...],
 
 
 def situation(columns: tuple[np.ndarray, ...], frames: Frames) -> Situation:
-    """What decides which algorithm runs."""
+    """Describe columns and frames as the planner needs them to choose an algorithm."""
     return Situation(
         "columns",
         rows=frames.trailing,
@@ -292,13 +292,13 @@ def situation(columns: tuple[np.ndarray, ...], frames: Frames) -> Situation:
 
 
 def pieces_of(frames: Frames) -> list[Frames]:
-    """The stretches of neighbouring rows that frames are made of."""
+    """Return the contiguous pieces that frames are made of."""
     return frames.pieces if isinstance(frames, Pieces) else [frames]
 
 
 # ---- what the bounds alone tell
 def _read_off(aggregation: Aggregation, view: View, frames: Frames) -> Result:
-    """The number of rows, or the row of a position in the frame: O(1) per row, and no algorithm."""
+    """Compute what the bounds of frames tell: the number of rows, or the row of a position. O(1) per row."""
     if isinstance(aggregation, Count):
         return frames.count, np.ones(len(frames), bool)
     pieces = pieces_of(frames)
@@ -320,7 +320,7 @@ def _read_off(aggregation: Aggregation, view: View, frames: Frames) -> Result:
 
 # ---- divisions
 def quotients(totals: np.ndarray, frames: Frames) -> np.ndarray:
-    """Totals divided by the number of rows; most frames of trailing rows have one and the same."""
+    """Divide totals by the number of rows; most frames of trailing rows have one and the same."""
     n = frames.trailing
     if n is None:
         return totals / np.maximum(frames.count, 1)
@@ -331,12 +331,12 @@ def quotients(totals: np.ndarray, frames: Frames) -> np.ndarray:
 
 
 def _exact_as_floats(column: np.ndarray, longest: int) -> bool:
-    """Whether no sum of so many of these integers is too large for a float."""
+    """Tell whether no sum of so many of these integers is too large for a float."""
     return column.dtype.kind in "iu" and _largest(column) * longest <= integer_sums.EXACT
 
 
 def divide_exactly(totals: np.ndarray, counts: np.ndarray, scale: int) -> np.ndarray:
-    """totals * scale / counts, rounded half away from zero, in integers: in Python's where totals reach 2**63."""
+    """Compute totals * scale / counts, rounded half away from zero, in integers: Python's where totals reach 2**63."""
     counts = np.maximum(counts, 1)
     if _largest(totals) >= 2**63:
         totals, counts = totals.astype(object), np.broadcast_to(counts, totals.shape).astype(object)

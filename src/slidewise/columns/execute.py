@@ -38,7 +38,7 @@ Results = tuple[np.ndarray, np.ndarray]
 def compute(
     aggregation: Aggregation, columns: Columns, frames: Frames, algorithm: str, room: OutputBuffers | None = None
 ) -> Results:
-    """The results of all frames, and which of them are not null; `room` says where to put them."""
+    """Compute the results of all frames, and which of them are not null; `room` has buffers to write them to."""
     entry = algorithm_entry(algorithm)
     require_legal(entry, aggregation)
     _require_frames(entry, frames)
@@ -65,7 +65,7 @@ def compute(
 def compute_jointly(
     aggregations: Sequence[Aggregation], columns: Columns, frames: Frames, algorithm: str, room: OutputBuffers
 ) -> list[Results] | None:
-    """As compute() for several aggregations at once; None where that cannot be compiled."""
+    """Compute several aggregations in one pass; None where that cannot be compiled."""
     entry = algorithm_entry(algorithm)
     ops = [aggregation.compiled(columns, frames.longest) for aggregation in aggregations]
     if any(op is None for op in ops):
@@ -89,7 +89,7 @@ def compute_jointly(
 def _run_fused_counted(
     ops: list[Aggregation], columns: Columns, frames: Frames, outs: tuple[np.ndarray, ...], room: OutputBuffers
 ) -> list[Results] | None:
-    """Trailing rows: their number is known, but for the first ones. Results in doubt are computed alone."""
+    """Compute over trailing rows, whose number is known but for the first ones. Results in doubt are computed alone."""
     from slidewise.columns.buffers import scratch
 
     op, n = joint(ops, columns, counted=True), frames.longest
@@ -124,7 +124,7 @@ def _require_frames(entry: AlgorithmEntry, frames: Frames) -> None:
 
 # ---- frames with holes
 def _run_scattered(aggregation: Aggregation, columns: Columns, frames: Scattered, algorithm: str) -> Results:
-    """Frames with holes by copying their rows one frame after the other: O(rows of all frames), a batch at a time."""
+    """Compute frames with holes by copying their rows one frame after the other: O(rows of all frames), in batches."""
     done = []
     for rows, offsets in frames.batches(_BATCH):
         gathered = tuple(c[rows] for c in columns)
@@ -141,7 +141,7 @@ _BATCH = 1 << 20
 
 # ---- holistic
 def _holistic(entry: AlgorithmEntry, aggregation: Aggregation, column: np.ndarray, frames: Frames) -> Results:
-    """The kernels of order statistics, distinct counts and modes, on values as 64-bit numbers."""
+    """Run the kernels of order statistics, distinct counts and modes, on values as 64-bit numbers."""
     from slidewise.columns import holistic
 
     if isinstance(aggregation, Percentile) and aggregation.parts:
@@ -209,7 +209,7 @@ def _run_compiled(
 
 
 def _writes_every(entry: AlgorithmEntry, frames: Frames) -> bool:
-    """Whether the driver writes `valid` for every frame; others leave empty ones alone."""
+    """Tell whether the driver writes `valid` for every frame; others leave empty ones alone."""
     return frames.trailing is not None or (isinstance(frames, KeyedTrailingRows) and entry.name not in _RUNNERS)
 
 
@@ -220,7 +220,7 @@ class _Compiler:
         self.module, self.op, self.partial = module, op, partial
 
     def work(self, size: int) -> np.ndarray:
-        """Room for that many partials."""
+        """Allocate that many partials."""
         return np.zeros(max(size, 1), self.partial)
 
     def call(self, driver: Any, *args: Any) -> bool:
@@ -258,7 +258,7 @@ def _run_sba(c: _Compiler, columns: Columns, frames: Frames, out: Any, valid: np
 
 
 def _run_counted(c: _Compiler, op: Aggregation, columns: Columns, n: int, out: np.ndarray, valid: np.ndarray) -> bool:
-    """Without counts in the partials; from the first to the last row in doubt, once more with them."""
+    """Run without counts in the partials; then once more with them, from the first to the last row in doubt."""
     sba = c.module
     counted = _Compiler(sba, op, partial_dtype(op, columns * 2))
     doubtful = np.array([len(out), 0])
@@ -272,7 +272,7 @@ def _run_counted(c: _Compiler, op: Aggregation, columns: Columns, n: int, out: n
 
 
 def _again(c: _Compiler, columns: Columns, n: int, first: int, end: int, out: np.ndarray, valid: np.ndarray) -> bool:
-    """Rows first to end - 1, with counts in the partials."""
+    """Compute rows first to end - 1 again, with counts in the partials."""
     base = max(0, first - n)
     again, sure = np.zeros(end - base, out.dtype), np.empty(end - base, bool)
     done = c.call(c.module.run_rows, c.work(c.module.room(n)), tuple(x[base:end] for x in columns), n, again, sure)
@@ -311,7 +311,7 @@ _RUNNERS: dict[str, _Runner] = {
 
 # ---- distinct values
 def _distinct(entry: AlgorithmEntry, of: Aggregation, columns: Columns, frames: Frames) -> Results:
-    """An aggregation of the different values of each frame: O(log n) per row and frame."""
+    """Aggregate the different values of each frame: O(log n) per row and frame."""
     column = columns[0]
     order = np.argsort(-frames.start, kind="stable")
     following = _next_rows(column)
@@ -330,7 +330,7 @@ def _distinct(entry: AlgorithmEntry, of: Aggregation, columns: Columns, frames: 
 
 
 def _next_rows(column: np.ndarray) -> np.ndarray:
-    """For each row the next one with the same value, or the number of rows."""
+    """Find for each row the next one with the same value, or the number of rows."""
     if column.dtype.kind == "O":
         known: dict[Any, int] = {}
         codes = np.array([known.setdefault(plain(value), len(known)) for value in column], np.int64)
@@ -377,7 +377,7 @@ def _drive(
     end: list[Any],
     count: int | None = None,
 ) -> list[Any]:
-    """The results of a driver over Python objects; lower itself gives None where there is no result."""
+    """Run a driver over Python objects, and collect its results; lower itself gives None where there is no result."""
     names = optional_names(aggregation)
     names |= {"zipped": lambda x: x, "defined": lambda total: True, "always_defined": False}
     count = len(start) if count is None else count
@@ -387,7 +387,7 @@ def _drive(
 
 
 def _type_of_one(aggregation: Aggregation, columns: Columns) -> np.dtype:
-    """The type of results where there are none, by a trial on a few rows of numbers; of other columns, objects."""
+    """Find the type of results where there are none, by a trial on a few rows of numbers; of other columns, objects."""
     if not all(c.dtype.kind in "biuf" for c in columns):
         return np.dtype(object)
     if aggregation.keeps_type:
@@ -403,7 +403,7 @@ def _type_of_one(aggregation: Aggregation, columns: Columns) -> np.dtype:
 
 
 def _as_arrays(results: list[Any], of_none: Callable[[], np.dtype]) -> Results:
-    """Python results as an array of the narrowest fitting type, and which are not None."""
+    """Convert Python results to an array of the narrowest fitting type, and tell which are not None."""
     valid = np.array([r is not None for r in results], bool)
     present = {type(r) for r in results if r is not None}
     if not present:

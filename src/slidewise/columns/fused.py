@@ -51,26 +51,29 @@ class Joint(Aggregation):
 
 
 def joinable(op: Aggregation, count: int) -> bool:
-    """Whether an aggregation can be joined over frames of `count` rows each, or over any frames where that is 0."""
+    """Tell whether an aggregation can be joined over frames of `count` rows each, or over any frames for 0."""
     form = op.counted if count else None
     return op.defined is Aggregation.defined if form is None else bool(form.defined(count))
 
 
 # ---- columns without NaN
 def minds_nan(aggregation: Aggregation) -> bool:
-    """Whether it has a faster form for floats without NaN."""
+    """Tell whether an aggregation has a faster form for floats without NaN."""
     return bool(aggregation.without_nan)
 
 
 def of_numbers(aggregation: Aggregation) -> Aggregation:
-    """The form for floats without NaN, where comparing is one instruction instead of four: max, min, sum, avg and
-    stddev in one pass take 4.4 ns a row instead of 5. Max alone has nothing of it, which waits for its last result."""
+    """Return the form for floats without NaN, where comparing is one instruction instead of four.
+
+    Max, min, sum, avg and stddev in one pass take 4.4 ns a row instead of 5. Max alone has nothing of it, which waits
+    for its last result.
+    """
     return aggregation.variant(**aggregation.without_nan) if aggregation.without_nan else aggregation
 
 
 # ---- the joint form
 def joint(ops: Sequence[Aggregation], columns: tuple[np.ndarray, ...], counted: bool) -> Joint:
-    """The joint form; counted: for frames of which the number of rows is known."""
+    """Build the joint form; counted: for frames of which the number of rows is known."""
     if not all(is_ours(op) for op in ops):
         return _joint(ops, columns, counted)
     key = tuple(_meaning(op) for op in ops), tuple(c.dtype for c in columns), counted
@@ -86,7 +89,7 @@ _remembered: dict[Any, Joint] = {}
 
 
 def _meaning(op: Aggregation | None) -> Any:
-    """What tells an aggregation of ours from others."""
+    """Describe what tells an aggregation of ours from others."""
     return op and (type(op), op.lift, op.combine, op.lower, op.defined, repr(op.identity), _meaning(op.counted))
 
 
@@ -124,7 +127,7 @@ def _joint(ops: Sequence[Aggregation], columns: tuple[np.ndarray, ...], counted:
 
 
 def _slot(form: Form, partial: np.dtype) -> Any:
-    """Equal where partials are: the same code makes the same of the same rows."""
+    """Identify partials by the code that makes them: the same code makes the same of the same rows."""
     functions = form.op.lift, form.op.combine
     code = code_digest(*functions) if is_ours(form.op) else None
     return code or functions, form.counted, str(partial), repr(typed_identity(form.op, partial))
@@ -154,7 +157,7 @@ def _functions(
     counted: bool,
     ours: bool,
 ) -> dict[str, Callable[..., Any]]:
-    """The functions by name; the same ones for the same parts, so that their digests are remembered."""
+    """Build the functions by name; the same ones for the same parts, so that their digests are remembered."""
     places: list[Any] = []  # the field of each part, or its fields
     at = 0
     for *_, fields in parts:
@@ -167,7 +170,7 @@ def _functions(
         return f"{name}[{place}]" if isinstance(place, int) else "(" + "".join(f"{name}[{k}], " for k in place) + ")"
 
     def whole(name: str) -> str:
-        """The tuple of all fields, from one variable for each part."""
+        """Return the tuple of all fields, from one variable for each part."""
         each = (f"{name}{k}, " if isinstance(p, int) else "".join(f"{name}{k}[{f}], " for f in range(len(p)))
                 for k, p in enumerate(places))  # fmt: skip
         return f"({''.join(each)})"

@@ -30,7 +30,7 @@ from slidewise.windows.reach import OffsetColumn, Unbounded
 def rolling(
     x: Any, aggregation: Aggregation | type[Aggregation], window: WindowDefinition | int, *, algorithm: str = "auto"
 ) -> Any:
-    """An aggregation over a window of rows, for every row of an array.
+    """Compute an aggregation over a window of rows, for every row of an array.
 
     >>> import numpy as np, slidewise as sw
     >>> sw.rolling(np.array([3.0, 1.0, 2.0, 5.0]), sw.max(), sw.rows(2))
@@ -74,7 +74,7 @@ def rolling(
 
 
 def _arrays(x: Any, aggregation: Aggregation) -> tuple[Any, ...]:
-    """What was given, checked."""
+    """Check what was given, and return it as arrays."""
     arrays = tuple(map(as_array, x if isinstance(x, tuple) else (x,)))
     if len(arrays) != aggregation.arity:
         raise InvalidInput(
@@ -90,13 +90,13 @@ def _arrays(x: Any, aggregation: Aggregation) -> tuple[Any, ...]:
 
 
 def _names(arrays: tuple[Any, ...]) -> tuple[str, ...]:
-    """What errors call the arrays."""
+    """Name the arrays, for errors."""
     return ("x",) if len(arrays) == 1 else tuple(f"x[{k}]" for k in range(len(arrays)))
 
 
 # ---- NumPy's numbers, as they are: a call of 1,000 rows takes a third of the time that it takes as a column
 def _are_plain_numbers(arrays: tuple[Any, ...]) -> bool:
-    """Whether kernels take these arrays as they are; those of 8 bytes without a sign may be too large for them."""
+    """Tell whether kernels take these arrays as they are; unsigned ones of 8 bytes may be too large for them."""
     return all(
         type(a) is np.ndarray and a.dtype.isnative and a.dtype.char in "bBhHiIlqfd" and a.dtype != np.uint64
         for a in arrays
@@ -145,7 +145,7 @@ def _as_column(
 
 
 def _rows(window: WindowDefinition, count: int, results: int) -> np.ndarray | None:
-    """The rows that results belong to; None: each to its own."""
+    """Return the rows that results belong to; None: each to its own."""
     if window.every is not None:
         step = window.every.n  # type: ignore[attr-defined]
         return np.arange(step - 1, count, step)
@@ -153,7 +153,7 @@ def _rows(window: WindowDefinition, count: int, results: int) -> np.ndarray | No
 
 
 def _frames(window: WindowDefinition, count: int) -> tuple[bounds.Frames, np.ndarray | bool]:
-    """The frames of a window over rows, and which of them have enough rows to be due."""
+    """Build the frames of a window over rows, and tell which of them have enough rows to be due."""
     if window.slide_kind not in ("row", "count"):
         raise InvalidInput(f"rolling slides by row or by a count of rows, got {window!r}. Use slidewise.Window")
     due: np.ndarray | bool = True

@@ -51,22 +51,22 @@ class Source(ABC):
 
     @abstractmethod
     def __len__(self) -> int:
-        """How many rows there are."""
+        """Return the number of rows."""
 
     @abstractmethod
     def read(self, name: str) -> pa.Array:
-        """One column, in one piece, of a name that only one has."""
+        """Read one column, in one piece, of a name that only one has."""
 
     @abstractmethod
     def with_columns(self, new: Mapping[str, pa.Array], origins: Origins) -> Any:
-        """The same data with more columns, or columns replaced, in kind."""
+        """Return the same data with more columns, or columns replaced, in kind."""
 
     @abstractmethod
     def table(self, labels: Mapping[str, pa.Array], results: Mapping[str, pa.Array], origins: Origins) -> Any:
-        """Other rows, in kind: labels with an origin hold values of that column."""
+        """Build other rows, in kind: labels with an origin hold values of that column."""
 
     def column(self, name: str) -> pa.Array:
-        """One column, in one piece."""
+        """Read one column, in one piece; refuse a name that several columns have."""
         self.require_one(name)
         return self.read(name)
 
@@ -77,7 +77,7 @@ class Source(ABC):
 
 
 def source(data: Any) -> Source:
-    """The data as a source; a clear error where its kind is not known."""
+    """Wrap data of any known kind; a clear error where its kind is not known."""
     module = type(data).__module__.partition(".")[0]
     name = type(data).__name__
     if isinstance(data, dict):
@@ -110,7 +110,7 @@ def source(data: Any) -> Source:
 
 class _Arrow(Source):
     def __init__(self, table: Any, made: Callable[[Any], Any], give_back: Callable[[Any], Any] = lambda t: t) -> None:
-        """A Table or a RecordBatch, the function that makes one, and what makes of it what came."""
+        """Take a Table or a RecordBatch, the function that makes one, and one that turns it into what came."""
         self._table, self._made, self._give_back = table, made, give_back
         self._names: list[str] = table.schema.names
 
@@ -170,7 +170,7 @@ class _Pandas(Source):
         return self._frame._constructor(series)
 
     def _backend(self, origin: Origin | None) -> str:
-        """What a result is made of: what the column is that it is made from, or all columns where there is none."""
+        """Tell what a result is made of: as the column that it is made from, or as all columns where there is none."""
         if origin is not None:
             return backend(self._column(origin.column).dtype)
         found = {backend(dtype) for dtype in self._frame.dtypes}

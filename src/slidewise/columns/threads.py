@@ -21,7 +21,7 @@ CHUNK = 1 << 18
 
 
 def thread_count(threads: int | None) -> int:
-    """How many threads to use: as many as there are cores, unless told otherwise."""
+    """Return how many threads to use: as many as there are cores, unless told otherwise."""
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
@@ -37,7 +37,7 @@ def compute_keys(
     keys: tuple[np.ndarray, np.ndarray],
     threads: int,
 ) -> list[Results] | None:
-    """As compute(), in chunks of whole keys: `keys` are where each begins among the frames and among the rows.
+    """Compute in chunks of whole keys, as compute(): `keys` are where each begins among the frames and among the rows.
 
     The chunks depend on the data alone, so that results are the same, bit by bit, for any number of threads. Several
     aggregations are computed at once; None where that cannot be compiled.
@@ -81,13 +81,13 @@ def compute_keys(
 
 
 def _join(parts: list[BufferSlice], pieces: Sequence[np.ndarray]) -> np.ndarray:
-    """All results: in one piece already, or, where kernels have no room of this kind, joined."""
+    """Join the results of chunks, unless they are in one piece already: kernels may have no buffers of this kind."""
     wholes = [part.whole_of(piece) for part, piece in zip(parts, pieces, strict=True)]
     return wholes[0] if wholes[0] is not None and all(w is wholes[0] for w in wholes) else np.concatenate(pieces)
 
 
 def _cuts(offsets: np.ndarray) -> np.ndarray:
-    """The keys at which chunks begin, and the number of keys: every chunk but the last has at least CHUNK rows."""
+    """Find the keys at which chunks begin, and the number of keys: every chunk but the last has at least CHUNK rows."""
     count = int(offsets[-1])
     wanted = np.arange(CHUNK, count - CHUNK // 2, CHUNK)
     return np.unique(np.concatenate(([0], np.searchsorted(offsets, wanted), [len(offsets) - 1])))

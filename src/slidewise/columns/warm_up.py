@@ -101,7 +101,7 @@ def _run(aggregation: Aggregation, kind: pa.DataType, window: WindowDefinition) 
 
 
 def _table(count: int, columns: Iterable[str], kind: pa.DataType, window: WindowDefinition) -> pa.Table:
-    """Rows in the order of time; few have nulls among them."""
+    """Build a table of rows in the order of time; few have nulls among them."""
     numbers = np.arange(count)
     at = pa.array(numbers * 1_000_000)
     timed = any(isinstance(length, Duration | CalendarDuration) for length in window.lengths)

@@ -74,7 +74,7 @@ def _order(column: Any, descending: bool, nulls: str | None, what: str) -> Order
 
 # ---- what was given
 def names(given: Any, what: str) -> list[str]:
-    """One or more names of columns as a list."""
+    """Return one or more names of columns as a list."""
     if given is None:
         return []
     listed = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else None
@@ -84,7 +84,7 @@ def names(given: Any, what: str) -> list[str]:
 
 
 def ordering(given: Any) -> list[OrderColumn]:
-    """The columns to order by."""
+    """Return the columns to order by."""
     if given is None:
         return []
     listed = (
@@ -97,7 +97,7 @@ def ordering(given: Any) -> list[OrderColumn]:
 
 
 def expression(name: str, over: Any, algorithm: str) -> Over:
-    """What was given for a new column, checked."""
+    """Check what was given for a new column."""
     if isinstance(over, Aggregation):
         raise InvalidInput(
             f"with_columns: {name}={over!r} has no window. Write {over!r}.over(sw.rows(100)), for example"
@@ -122,13 +122,13 @@ def expression(name: str, over: Any, algorithm: str) -> Over:
 
 
 def origins(expressions: Mapping[str, Over]) -> dict[str, Origin]:
-    """The first column that a result is made from; count() is made from none."""
+    """Return the first column that each result is made from; count() is made from none."""
     aggregations = {name: over.aggregation for name, over in expressions.items() if over.aggregation.columns}
     return {name: Origin(made.columns[0], held_values(made)) for name, made in aggregations.items()}
 
 
 def held_values(aggregation: Aggregation) -> Literal["values", "lists"] | None:
-    """What a result holds of the first column."""
+    """Tell what a result holds of the first column."""
     if isinstance(aggregation, CollectSet | CollectList):
         return "lists"
     if not aggregation.keeps_type or isinstance(aggregation, StringAgg):  # a text is made from others
