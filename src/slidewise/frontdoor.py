@@ -218,7 +218,7 @@ def is_spark(data: Any) -> bool:
 def _told_apart(
     what: str, options: Mapping[str, Any], common: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """New columns that have the name of an option of Spark's, and the options that were given."""
+    """Split options into new columns that have the name of one of Spark's options, and the options that were given."""
     for name, given in common.items():
         if _is_expression(given):
             raise InvalidInput(

@@ -41,7 +41,7 @@ START = 1_329_929_188_967_032  # 2012-02-22T16:46:28.967032, the first row of th
 
 
 def debs2012(path: str | PathLike[str] | None = None, *, seed: int = 0) -> Source:
-    """The rows of the data set's file at `path`, plain or compressed as its name says; without a path, rows like them.
+    """Read the data set's file at `path`, plain or compressed as its name says; without a path, generate such rows.
 
     >>> rows = debs2012()
     >>> len(rows.schema), rows.rows_per_second

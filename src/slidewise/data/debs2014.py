@@ -39,7 +39,7 @@ HOUSES, PLUGS = 40, 2125
 
 
 def debs2014(path: str | PathLike[str] | None = None, *, plugs: int = PLUGS, seed: int = 0) -> Source:
-    """The rows of the data set's file at `path`, plain or compressed as its name says; without a path, rows like them.
+    """Read the data set's file at `path`, plain or compressed as its name says; without a path, generate such rows.
 
     >>> rows = debs2014(plugs=14)
     >>> rows.rows_per_second
@@ -103,7 +103,7 @@ class Homes:
 
 
 def _generated(homes: Homes) -> Iterator[pa.RecordBatch]:
-    """Whole seconds at a time, every plug with its work and its load."""
+    """Generate whole seconds at a time, every plug with its work and its load."""
     plugs = len(homes.house)
     seconds = max(1, BLOCK_ROWS // (2 * plugs))
     number = made = 0

@@ -42,7 +42,7 @@ SLOT = 10 * MINUTE
 
 
 def machines(count: int = 200, *, rate: float = 50.0, skew: float = 1.1, seed: int = 0) -> Source:
-    """The messages of `count` machines, `rate` rows per second in all, in the order in which they arrive.
+    """Generate the messages of `count` machines, `rate` rows per second in all, in the order in which they arrive.
 
     >>> import pyarrow.compute as pc
     >>> events = machines(seed=7).table(20_000)
@@ -106,7 +106,7 @@ class Fleet:
 
 
 def _blocks(fleet: Fleet, spacing: int) -> Iterator[pa.RecordBatch]:
-    """Rows by arrival. A row of a later block is measured, so arrives, after this block's end: the others are due."""
+    """Yield rows by arrival. A row of a later block is measured, so arrives, after this block: the others are due."""
     waiting = SCHEMA.empty_table()
     number = 0
     while True:
@@ -122,7 +122,7 @@ def _blocks(fleet: Fleet, spacing: int) -> Iterator[pa.RecordBatch]:
 
 
 def _measured(fleet: Fleet, spacing: int, number: int) -> pa.Table:
-    """The rows measured in one block of time, in the order of their times."""
+    """Generate the rows measured in one block of time, in the order of their times."""
     chance = np.random.default_rng([fleet.seed, number + 1])
     n = BLOCK_ROWS
     # one row in each slot of the clock: no two times are alike
@@ -130,7 +130,7 @@ def _measured(fleet: Fleet, spacing: int, number: int) -> pa.Table:
     machine = np.searchsorted(fleet.share, chance.random(n), side="right").clip(max=len(fleet.names) - 1)
 
     def per_machine(what: int, every: int) -> Any:
-        """Chance that stays the same for a machine during a stretch of time."""
+        """Draw chance that stays the same for a machine during a span of time."""
         return hashed(fleet.seed, what, machine, (ts + fleet.phase[machine]) // every)
 
     since_service = (ts + fleet.phase[machine]) % fleet.service[machine] / fleet.service[machine]

@@ -157,7 +157,7 @@ LADDER = (
 
 
 def choose(aggregation: Aggregation, situation: Situation) -> Choice:
-    """The first rule that applies."""
+    """Choose by the first rule that applies."""
     rule = next(r for r in LADDER if r.applies(aggregation, situation))
     legal = not missing(algorithm(rule.runner_up), aggregation)
     return Choice(rule.algorithm, rule.runner_up if legal else "recalculate", rule.because)
@@ -171,7 +171,7 @@ def situation_of(
     windows: int = 1,
     integers: bool | None = None,
 ) -> Situation:
-    """What a window means for the choice."""
+    """Describe what a window means for the choice."""
     rows = None
     trailing = monotone = True
     if isinstance(window, RowsWindow):

@@ -111,7 +111,7 @@ def explain_call(columns: dict[str, Any], integers: bool | None) -> Table:
 
 
 def describe_sharing(name: str, over: Over, columns: dict[str, Over]) -> str:
-    """What a column shares with others of the call, in words."""
+    """Say what a column shares with others of the call."""
     base = base_of(over, columns.values())
     others = {other: o for other, o in columns.items() if other != name}
     bases = {other: base_of(o, columns.values()) for other, o in others.items()}

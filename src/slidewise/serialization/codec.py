@@ -61,7 +61,7 @@ _ITEM = re.compile(r"[<>|][biufcmMSUV]\d{0,9}(\[\d{0,9}[a-zA-Z]{1,2}\])?")
 
 
 def encode(value: Any, reduce: Callable[[Any], Any] | None = None) -> bytes:
-    """The value as bytes; `reduce` gives a simpler value for what has no form of its own.
+    """Encode a value as bytes; `reduce` gives a simpler value for what has no form of its own.
 
     >>> encode([1, 2.5, ("a", None)])
     b'[\\x03\\xc1d\\x00\\x00\\x00\\x00\\x00\\x00\\x04@(\\x02s\\x01aN'
@@ -72,7 +72,7 @@ def encode(value: Any, reduce: Callable[[Any], Any] | None = None) -> bytes:
 
 
 def decode(data: bytes, revive: Callable[[Any], Any] | None = None) -> Any:
-    """What encode() wrote; `revive` is called with what `reduce` gave, in the same order.
+    """Decode what encode() wrote; `revive` is called with what `reduce` gave, in the same order.
 
     >>> decode(encode({"n": 3, "seen": {1, 2}, "mean": float("nan")}))
     {'n': 3, 'seen': {1, 2}, 'mean': nan}
@@ -86,7 +86,7 @@ def decode(data: bytes, revive: Callable[[Any], Any] | None = None) -> Any:
 
 
 def damaged(why: object) -> StateError:
-    """The error for bytes that are not what was written; an exception may quote a value of any length, or fail to."""
+    """Build the error for bytes that are not what was written; an exception may quote a long value, or fail to."""
     try:
         text = f"{why}"[:200]
     except ValueError:  # Python writes no integer of more than 4300 digits
@@ -96,7 +96,7 @@ def damaged(why: object) -> StateError:
 
 @contextmanager
 def damage() -> Iterator[None]:
-    """Whatever values of the right definition fail with, where they are not those that were saved, is a StateError."""
+    """Turn whatever values of the right definition fail with, where they are not those saved, into a StateError."""
     try:
         yield
     except StateError:
@@ -187,7 +187,7 @@ _SEQUENCES = b"([<>q"
 
 
 def deeper(depth: int) -> int:
-    """One level more, up to a limit that is reached before Python's own."""
+    """Count one level more, up to a limit that is reached before Python's own."""
     if depth == MAX_DEPTH:
         raise StateError(
             f"a value is nested more than {MAX_DEPTH} deep, or within itself. "
@@ -247,7 +247,7 @@ class _Writer:
         self.out += raw
 
     def items(self, items: Sequence[Any], depth: int, levels: int = LEVELS) -> None:
-        """Items of one type in bulk: numbers as in memory, tuples of one length column by column."""
+        """Write items of one type in bulk: numbers as in memory, tuples of one length column by column."""
         self.size(len(items))
         if len(items) >= BULK:
             kinds = set(map(type, items))
@@ -267,7 +267,7 @@ class _Writer:
 
 
 def cannot_save(value: Any) -> StateError:
-    """The error for a value that has no form in bytes."""
+    """Build the error for a value that has no form in bytes."""
     kind = type(value)
     return StateError(
         f"cannot save a value of the type {kind.__module__}.{kind.__qualname__}: {value!r:.60}. "
@@ -277,7 +277,7 @@ def cannot_save(value: Any) -> StateError:
 
 
 def _narrowest(integers: Sequence[int]) -> str:
-    """The narrowest of struct's signed types that holds them all; none beyond 64 bits."""
+    """Return the narrowest of struct's signed types that holds them all; none beyond 64 bits."""
     bits = 1 + max((x if x >= 0 else ~x).bit_length() for x in (min(integers), max(integers)))
     return next((code for code, width in _WIDTHS.items() if bits <= 8 * width), "")
 
@@ -338,7 +338,7 @@ class _Reader:
         return len(self.data) - self.position
 
     def take(self, n: int) -> bytes:
-        """The next n bytes; it is here that hostile lengths end."""
+        """Read the next n bytes; it is here that hostile lengths end."""
         if n > self.left:
             raise StateError(f"saved state is truncated: {n} more bytes are announced, {self.left} are left")
         self.position += n

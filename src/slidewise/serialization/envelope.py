@@ -23,18 +23,18 @@ CHECKSUM = 16
 
 
 def seal(kind: str, definition: Definition, payload: Any, reduce: Callable[[Any], Any] | None = None) -> bytes:
-    """Plain values as the saved state of a definition; `reduce` as in codec.encode."""
+    """Seal plain values as the saved state of a definition; `reduce` as in codec.encode."""
     return sealed((kind, fingerprint(definition), definition, codec.encode(payload, reduce)))
 
 
 def sealed(parts: tuple[str, bytes, Definition, bytes]) -> bytes:
-    """The kind, the fingerprint, the definition and the encoded values of a state, with their checksum."""
+    """Join the kind, the fingerprint, the definition and the encoded values of a state, with their checksum."""
     data = MAGIC + bytes([VERSION]) + codec.encode(parts)
     return data + _checksum(data)
 
 
 def unseal(data: bytes, kind: str, definition: Definition, revive: Callable[[Any], Any] | None = None) -> Any:
-    """The plain values again; refused unless they are whole, of this kind and of this definition."""
+    """Return the plain values again; refused unless they are whole, of this kind and of this definition."""
     saved, payload = opened(data, kind)
     if fingerprint(saved) != fingerprint(definition):
         raise StateError(
@@ -45,7 +45,7 @@ def unseal(data: bytes, kind: str, definition: Definition, revive: Callable[[Any
 
 
 def opened(data: bytes, kind: str) -> tuple[Definition, bytes]:
-    """The definition of a state and its encoded values; refused unless they are whole, and of this kind."""
+    """Return the definition of a state and its encoded values; refused unless they are whole, and of this kind."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise StateError(f"from_bytes takes the bytes that to_bytes() gave, got {type(data).__name__}")
     data = bytes(data)
