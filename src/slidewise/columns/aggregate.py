@@ -55,7 +55,7 @@ def compute_slides(rows: ArrangedFrame, expressions: Mapping[str, Over], threads
     for over in expressions.values():
         for column in (*over.aggregation.columns, *window.columns, over.aggregation.where):
             if column is not None:
-                rows.known(column)
+                rows.require_column(column)
     slides = slides_of(window, rows)
     rows.set_frames(window, slides.frames)
     out = slide_labels(rows, slides)
@@ -68,7 +68,7 @@ def compute_slides(rows: ArrangedFrame, expressions: Mapping[str, Over], threads
 def slide_labels(rows: ArrangedFrame, slides: Slides) -> dict[str, pa.Array]:
     """Build the columns that say which key and slide a result belongs to."""
     first = np.repeat(rows.offsets[:-1], np.diff(slides.offsets))
-    keys = {name: rows.taken(name, first, np.ones(len(first), bool)) for name in rows.partition_by}
+    keys = {name: rows.take(name, first, np.ones(len(first), bool)) for name in rows.partition_by}
     return keys | {name: label for name, label in slides.labels.items() if name not in keys}
 
 

@@ -61,17 +61,17 @@ class ArrangedFrame:
     def array(self, name: str) -> pa.Array:
         """Return a column as it came in; read once."""
         if name not in self._arrays:
-            self._arrays[name] = self.source.column(self.known(name))
+            self._arrays[name] = self.source.column(self.require_column(name))
         return self._arrays[name]
 
-    def known(self, name: str) -> str:
+    def require_column(self, name: str) -> str:
         """Check that there is a column of this name, and return the name; refuse others with the nearest one."""
         if name in self.source.names:
             return name
         raise InvalidInput(f"there is no column {name!r}. {suggest(name, self.source.names)}")
 
     # ---- arranged columns
-    def arranged(self, name: str) -> pa.Array:
+    def arrange(self, name: str) -> pa.Array:
         """Return a column in the arranged order, as Arrow."""
         array, permutation = self.array(name), self.arrangement.permutation
         return array if permutation is None else array.take(whole_numbers(permutation))
@@ -89,20 +89,20 @@ class ArrangedFrame:
             self._canonical[name, how] = how if how == "row" else canonical(self.array(name), how)
         return name, self._canonical[name, how]
 
-    def encoded(self, encoding: Encoding) -> Encoded:
+    def encode(self, encoding: Encoding) -> Encoded:
         """Return an arranged column as numbers; "row" is the number of the arranged row."""
         if encoding not in self._encoded:
             name, how = encoding
             if how == "row":
                 me = weakref.proxy(self)
-                made = Encoded(np.arange(len(self.source)), lambda rows, valid: me.taken(name, rows, valid))
+                made = Encoded(np.arange(len(self.source)), lambda rows, valid: me.take(name, rows, valid))
             else:
                 values, decode = encode(self.array(name), how)
                 made = Encoded(self.arrangement.arrange(values), decode)
             self._encoded[encoding] = made
         return self._encoded[encoding]
 
-    def taken(self, name: str, rows: np.ndarray, valid: np.ndarray) -> pa.Array:
+    def take(self, name: str, rows: np.ndarray, valid: np.ndarray) -> pa.Array:
         """Take the values of a column at some arranged rows; null where not valid."""
         permutation = self.arrangement.permutation
         rows = np.where(valid, rows, 0)
@@ -111,12 +111,12 @@ class ArrangedFrame:
         return self.array(name).take(pa.array(rows, pa.int64(), mask=None if valid.all() else ~valid))
 
     # ---- windows
-    def _arranged(self) -> Arranged:
+    def _arrange_order(self) -> Arranged:
         if self._in_order is None:
             columns = [self.arrangement.arrange(column) for by in self.order_by for column in self._sortable(by)]
             kind = self.array(self.order_by[0].name).type if self.order_by else None
             me = weakref.proxy(self)
-            self._in_order = Arranged(self.offsets, self.order_by, columns, kind, lambda name: me.arranged(name))
+            self._in_order = Arranged(self.offsets, self.order_by, columns, kind, lambda name: me.arrange(name))
         return self._in_order
 
     def _sortable(self, by: OrderColumn) -> list[np.ndarray]:
@@ -141,18 +141,18 @@ class ArrangedFrame:
     def frames(self, window: WindowDefinition) -> Frames:
         """Return the frame of every arranged row; computed once."""
         if window not in self._frames:
-            self._frames[window] = self._made(window)
+            self._frames[window] = self._build_frames(window)
         return self._frames[window]
 
     def set_frames(self, window: WindowDefinition, frames: Frames) -> None:
         """Set other frames for a window than one per row: those of its slides."""
         self._frames[window] = frames
 
-    def _made(self, window: WindowDefinition) -> Frames:
+    def _build_frames(self, window: WindowDefinition) -> Frames:
         if isinstance(window, DeltaWindow):
             from slidewise.columns.frames.deltas import delta_frames
 
-            return delta_frames(window, self.arranged(self.delta_column(window)), self.offsets)
+            return delta_frames(window, self.arrange(self.delta_column(window)), self.offsets)
         if isinstance(window, PunctuationWindow) and not isinstance(window.predicate, str):
             from slidewise.columns.frames.bounds_kernels import since_marks
 
@@ -160,8 +160,8 @@ class ArrangedFrame:
             since_marks(self.offsets, self.marks(window), start, end)
             return Frames(start, end)
         if not self.looks_at_order(window):
-            return frames_of(window, Arranged(self.offsets, self.order_by, [], None, self.arranged))
-        return frames_of(window, self._arranged())
+            return frames_of(window, Arranged(self.offsets, self.order_by, [], None, self.arrange))
+        return frames_of(window, self._arrange_order())
 
     def delta_column(self, window: DeltaWindow) -> str:
         """Return the column that a delta is measured along; refuse a delta of plain values."""
@@ -174,7 +174,7 @@ class ArrangedFrame:
         predicate = window.predicate
         if isinstance(predicate, str):
             return self.true(predicate, "punctuation: the column")
-        table = pa.table({name: self.arranged(name) for name in self.source.names})
+        table = pa.table({name: self.arrange(name) for name in self.source.names})
         found = [predicate(row) for row in table.to_pylist()]
         wrong = [f for f in found if not isinstance(f, bool | np.bool_)]
         if wrong:
@@ -260,9 +260,9 @@ class View:
         """Let the frames of a window go."""
         self._frames.pop(window, None)
 
-    def encoded(self, encoding: Encoding) -> Encoded:
+    def encode(self, encoding: Encoding) -> Encoded:
         """Return a column over the selected rows, as numbers."""
-        whole = self.data.encoded(encoding)
+        whole = self.data.encode(encoding)
         if self.left_out is None:
             return whole
         if encoding not in self._values:
@@ -272,7 +272,7 @@ class View:
     def has_nan(self, encoding: Encoding) -> bool:
         """Tell whether one of these floats is NaN; a column is scanned once."""
         if encoding not in self._nan:
-            self._nan[encoding] = bool(np.isnan(self.encoded(encoding).values.min(initial=0.0)))
+            self._nan[encoding] = bool(np.isnan(self.encode(encoding).values.min(initial=0.0)))
         return self._nan[encoding]
 
     def encodings(self, aggregation: Aggregation) -> tuple[Encoding, ...]:
@@ -288,7 +288,7 @@ class View:
 
     def arguments(self, aggregation: Aggregation) -> list[Encoded]:
         """Return the encoded columns that the aggregation is given."""
-        return [self.encoded(encoding) for encoding in self.encodings(aggregation)]
+        return [self.encode(encoding) for encoding in self.encodings(aggregation)]
 
     def row(self, kept: np.ndarray) -> np.ndarray:
         """Convert row numbers of this selection to those of arranged rows."""

@@ -18,12 +18,12 @@ _LINE, _PAGE, _STEP = 64, 4096, 9
 _LARGE = 1 << 25
 
 
-def scratch(count: int, dtype: np.dtype) -> np.ndarray:
+def allocate(count: int, dtype: np.dtype) -> np.ndarray:
     """Allocate an array to work in; its contents are undefined."""
-    return np.frombuffer(_memory(count * dtype.itemsize), dtype)
+    return np.frombuffer(_allocate_bytes(count * dtype.itemsize), dtype)
 
 
-def _memory(size: int) -> Any:
+def _allocate_bytes(size: int) -> Any:
     return pa.allocate_buffer(size) if size < _LARGE else np.empty(size, np.uint8)
 
 
@@ -43,7 +43,8 @@ class OutputBuffers:
         with self._lock:
             if name not in self._made:
                 begin = len(self._made) * _STEP * _LINE % _PAGE
-                self._made[name] = np.frombuffer(_memory(self._count * dtype.itemsize + begin), dtype, -1, begin)
+                memory = _allocate_bytes(self._count * dtype.itemsize + begin)
+                self._made[name] = np.frombuffer(memory, dtype, -1, begin)
             return self._made[name]
 
     def part(self, first: int, last: int) -> BufferSlice:

@@ -77,12 +77,12 @@ class Evaluation:
         bounded = isinstance(frames, Pieces) or not isinstance(frames, Scattered)
         if read_off(over) and (bounded or isinstance(aggregation, Count)):
             if isinstance(aggregation, CollectList):
-                return self._lists(aggregation, view, frames, due)
+                return self._collect_lists(aggregation, view, frames, due)
             values, valid = _read_off(aggregation, view, frames)
             decode = encoding.results if isinstance(aggregation, Count) else self._row_decoder(aggregation)
             return self._finish(values, valid, due, decode)
         if self._is_exact(aggregation):
-            return self._exact(over, view, frames, due)
+            return self._compute_exactly(over, view, frames, due)
         values, valid = self._compute_once(over, view, frames)
         return self._finish(values, valid, due, self._decoder(aggregation, view))
 
@@ -106,11 +106,11 @@ class Evaluation:
     ) -> Result:
         if algorithm == "auto":
             algorithm = _choose_algorithm(aggregation, columns, frames)
-        found = compute_keys([aggregation], columns, frames, algorithm, self._keys(view), self.threads)
+        found = compute_keys([aggregation], columns, frames, algorithm, self._find_keys(view), self.threads)
         assert found is not None
-        return _with_empty(aggregation, frames, *found[0])
+        return _fill_empty(aggregation, frames, *found[0])
 
-    def _keys(self, view: View) -> tuple[np.ndarray, np.ndarray]:
+    def _find_keys(self, view: View) -> tuple[np.ndarray, np.ndarray]:
         """Return where each key begins among the frames and among the rows."""
         return (self.data.offsets if self.slides is None else self.slides), view.offsets
 
@@ -139,13 +139,13 @@ class Evaluation:
         view = self.data.view(group[0].aggregation)
         frames = view.frames(group[0].window)
         encodings = view.encodings(group[0].aggregation)
-        columns = tuple(view.encoded(encoding).values for encoding in encodings)
+        columns = tuple(view.encode(encoding).values for encoding in encodings)
         aggregations = [over.aggregation for over in group]
         if any(map(fused.minds_nan, aggregations)) and columns[0].dtype.kind == "f" and not view.has_nan(encodings[0]):
             aggregations = list(map(fused.of_numbers, aggregations))
-        found = compute_keys(aggregations, columns, frames, algorithm, self._keys(view), self.threads)
+        found = compute_keys(aggregations, columns, frames, algorithm, self._find_keys(view), self.threads)
         for over, result in zip(group, found or [], strict=found is not None):
-            self._done[over] = _with_empty(over.aggregation, frames, *result)
+            self._done[over] = _fill_empty(over.aggregation, frames, *result)
 
     # ---- results that follow from others
     def _derive(self, over: Over, view: View, frames: Frames) -> Result | None:
@@ -158,7 +158,7 @@ class Evaluation:
             if column.dtype.kind != "f" and not _exact_as_floats(column, frames.longest):
                 return None
             total, valid = self._compute_once(base, view, frames)
-            return quotients(total, frames), valid
+            return divide_totals(total, frames), valid
         squares, valid = self._compute_once(base, view, frames)
         less, root = over.aggregation.from_squares
         counts = frames.count - less
@@ -172,7 +172,7 @@ class Evaluation:
         kinds = (encoding.family(self.data.array(name).type) for name in aggregation.columns[:1])
         return aggregation.exact_in_units and next(kinds) in ("decimal", "duration")
 
-    def _exact(self, over: Over, view: View, frames: Frames, due: np.ndarray | None) -> pa.Array:
+    def _compute_exactly(self, over: Over, view: View, frames: Frames, due: np.ndarray | None) -> pa.Array:
         """Compute sums and means in the integers that decimals and durations are made of."""
         aggregation = over.aggregation
         name = aggregation.columns[0]
@@ -182,7 +182,7 @@ class Evaluation:
         digits = view.arguments(aggregation)[0].values
         decimals = pa.types.is_decimal(kind)
         if decimals and (digits.dtype == object or not integer_sums.proven(digits, frames.longest)):
-            return self._decimals(over, view, frames, due, kind)
+            return self._compute_decimals(over, view, frames, due, kind)
         distinct, mean = isinstance(aggregation, OfDistinct), isinstance(aggregation, Avg | AvgDistinct)
         try:
             total, valid = self._run(SumDistinct() if distinct else Sum(), (digits,), view, frames, over.algorithm)
@@ -198,16 +198,18 @@ class Evaluation:
             elif _largest(total) < 2**63 // 10**4:
                 total = divide_exactly(total, count, 10 ** (encoding.decimal_avg_type(kind).scale - kind.scale))
             else:
-                return self._decimals(over, view, frames, due, kind)
+                return self._compute_decimals(over, view, frames, due, kind)
         if not decimals:
             return self._finish(total, valid, due, lambda out, ok: encoding.arrow(out, ok, kind))
         result = encoding.decimal_avg_type(kind) if mean else encoding.decimal_sum_type(kind)
         return self._finish(total, valid, due, lambda out, ok: encoding.decimals(out, ok, result))
 
-    def _decimals(self, over: Over, view: View, frames: Frames, due: np.ndarray | None, kind: pa.DataType) -> pa.Array:
+    def _compute_decimals(
+        self, over: Over, view: View, frames: Frames, due: np.ndarray | None, kind: pa.DataType
+    ) -> pa.Array:
         """Aggregate decimals that are too wide for 64 bits as Python's, with as many digits as it takes."""
         aggregation = over.aggregation
-        values = view.encoded((aggregation.columns[0], "object")).values
+        values = view.encode((aggregation.columns[0], "object")).values
         mean = isinstance(aggregation, Avg | AvgDistinct)
         result = encoding.decimal_avg_type(kind) if mean else encoding.decimal_sum_type(kind)
         with decimal.localcontext(prec=100):
@@ -231,7 +233,7 @@ class Evaluation:
         return values if self.slides is not None else self.data.arrangement.restore(values)
 
     def _row_decoder(self, aggregation: Aggregation) -> encoding.Decode:
-        return self.data.encoded((aggregation.columns[0], "row")).decode
+        return self.data.encode((aggregation.columns[0], "row")).decode
 
     def _decoder(self, aggregation: Aggregation, view: View) -> encoding.Decode:
         first = view.arguments(aggregation)[0]
@@ -245,7 +247,7 @@ class Evaluation:
             values, valid, aggregation.result_fields, part, lambda: encoding.type_by_trial(aggregation, kinds)
         )
 
-    def _lists(self, aggregation: Aggregation, view: View, frames: Frames, due: np.ndarray | None) -> pa.Array:
+    def _collect_lists(self, aggregation: Aggregation, view: View, frames: Frames, due: np.ndarray | None) -> pa.Array:
         """Collect all values of every frame: one take along the frames, in the order of the input."""
         restore = self._restore_order
         pieces = [Frames(restore(p.start), restore(p.end)) for p in pieces_of(frames)]
@@ -253,12 +255,12 @@ class Evaluation:
         if late is not None:
             pieces = [Frames(p.start, np.where(late, p.start, p.end)) for p in pieces]
         rows, offsets = Pieces(pieces).rows_of_all()
-        values = self.data.taken(aggregation.columns[0], view.row(rows), np.ones(len(rows), bool))
+        values = self.data.take(aggregation.columns[0], view.row(rows), np.ones(len(rows), bool))
         mask = None if late is None else encoding.results(late, np.ones(len(late), bool))
         return encoding.list_array(offsets, values, mask)
 
 
-def _with_empty(aggregation: Aggregation, frames: Frames, out: np.ndarray, valid: np.ndarray) -> Result:
+def _fill_empty(aggregation: Aggregation, frames: Frames, out: np.ndarray, valid: np.ndarray) -> Result:
     """Fill in the results of frames without rows."""
     empty = frames.empty
     if empty is None or aggregation.empty is None:
@@ -273,13 +275,13 @@ def _with_empty(aggregation: Aggregation, frames: Frames, out: np.ndarray, valid
 
 def _choose_algorithm(aggregation: Aggregation, columns: tuple[np.ndarray, ...], frames: Frames) -> str:
     """Return the algorithm that was asked for, or that the planner chooses."""
-    algorithm = choose(aggregation, situation(columns, frames)).algorithm
+    algorithm = choose(aggregation, describe_situation(columns, frames)).algorithm
     if isinstance(frames, Scattered) and not isinstance(frames, Pieces) and algorithm == "flat_fat":
         return "recalculate"
     return algorithm
 
 
-def situation(columns: tuple[np.ndarray, ...], frames: Frames) -> Situation:
+def describe_situation(columns: tuple[np.ndarray, ...], frames: Frames) -> Situation:
     """Describe columns and frames as the planner needs them to choose an algorithm."""
     return Situation(
         "columns",
@@ -319,7 +321,7 @@ def _read_off(aggregation: Aggregation, view: View, frames: Frames) -> Result:
 
 
 # ---- divisions
-def quotients(totals: np.ndarray, frames: Frames) -> np.ndarray:
+def divide_totals(totals: np.ndarray, frames: Frames) -> np.ndarray:
     """Divide totals by the number of rows; most frames of trailing rows have one and the same."""
     n = frames.trailing
     if n is None:

@@ -49,10 +49,10 @@ def compute(
     if distinct:
         of = aggregation.of  # type: ignore[attr-defined]
         with by_name(aggregation.name, of):
-            return _distinct(entry, of, columns, frames)
+            return _run_distinct(entry, of, columns, frames)
     numeric = all(c.dtype.kind in "biuf" for c in columns)
     if not entry.events:
-        return _holistic(entry, aggregation, columns[0], frames)
+        return _run_holistic(entry, aggregation, columns[0], frames)
     if numeric and entry.compiled and (other := aggregation.by_columns(columns)) is not None:
         base, made, finish = other
         out, valid = compute(base, made, frames, algorithm, room)
@@ -90,13 +90,13 @@ def _run_fused_counted(
     ops: list[Aggregation], columns: Columns, frames: Frames, outs: tuple[np.ndarray, ...], room: OutputBuffers
 ) -> list[Results] | None:
     """Compute over trailing rows, whose number is known but for the first ones. Results in doubt are computed alone."""
-    from slidewise.columns.buffers import scratch
+    from slidewise.columns.buffers import allocate
 
     op, n = joint(ops, columns, counted=True), frames.longest
     c = _Compiler(fused_kernel, op, op.partial)
     now, later = (tuple(outs[k] for k in group) for group in (op.now, op.later))
     doubtful = np.array([len(frames), 0])
-    work = scratch(2 * n + 2, op.partial), scratch(2 * fused_kernel.BLOCK, op.waiting)
+    work = allocate(2 * n + 2, op.partial), allocate(2 * fused_kernel.BLOCK, op.waiting)
     if not c.call(fused_kernel.run, *work, columns, n, now, later, doubtful):
         return None
     valid = all_valid(len(frames))
@@ -108,7 +108,7 @@ def _run_fused_counted(
         results[k][1].fill(True)
         alone = _Compiler(sba, ops[k], partial_dtype(ops[k], columns))
         for first, end in ((0, few), (int(doubtful[0]), int(doubtful[1]))):
-            if first < end and not _again(alone, columns, n, first, end, *results[k]):
+            if first < end and not _run_again(alone, columns, n, first, end, *results[k]):
                 return None
     return results
 
@@ -140,12 +140,12 @@ _BATCH = 1 << 20
 
 
 # ---- holistic
-def _holistic(entry: AlgorithmEntry, aggregation: Aggregation, column: np.ndarray, frames: Frames) -> Results:
+def _run_holistic(entry: AlgorithmEntry, aggregation: Aggregation, column: np.ndarray, frames: Frames) -> Results:
     """Run the kernels of order statistics, distinct counts and modes, on values as 64-bit numbers."""
     from slidewise.columns import holistic
 
     if isinstance(aggregation, Percentile) and aggregation.parts:
-        found = [_holistic(entry, part, column, frames) for part in aggregation.parts]
+        found = [_run_holistic(entry, part, column, frames) for part in aggregation.parts]
         lists = np.empty(len(frames), object)
         for i, row in enumerate(zip(*(out.tolist() for out, _ in found), strict=True)):
             lists[i] = list(row)
@@ -268,10 +268,12 @@ def _run_counted(c: _Compiler, op: Aggregation, columns: Columns, n: int, out: n
     first, end = (int(row) for row in doubtful)
     if first >= end:
         return True
-    return _again(c, columns, n, first, end, out, valid)
+    return _run_again(c, columns, n, first, end, out, valid)
 
 
-def _again(c: _Compiler, columns: Columns, n: int, first: int, end: int, out: np.ndarray, valid: np.ndarray) -> bool:
+def _run_again(
+    c: _Compiler, columns: Columns, n: int, first: int, end: int, out: np.ndarray, valid: np.ndarray
+) -> bool:
     """Compute rows first to end - 1 again, with counts in the partials."""
     base = max(0, first - n)
     again, sure = np.zeros(end - base, out.dtype), np.empty(end - base, bool)
@@ -310,11 +312,11 @@ _RUNNERS: dict[str, _Runner] = {
 
 
 # ---- distinct values
-def _distinct(entry: AlgorithmEntry, of: Aggregation, columns: Columns, frames: Frames) -> Results:
+def _run_distinct(entry: AlgorithmEntry, of: Aggregation, columns: Columns, frames: Frames) -> Results:
     """Aggregate the different values of each frame: O(log n) per row and frame."""
     column = columns[0]
     order = np.argsort(-frames.start, kind="stable")
-    following = _next_rows(column)
+    following = _find_next_rows(column)
     op = of.compiled(columns, frames.longest) if column.dtype.kind in "biuf" else None
     if op is not None:
         c = _Compiler(entry.module, op, partial_dtype(op, columns))
@@ -329,7 +331,7 @@ def _distinct(entry: AlgorithmEntry, of: Aggregation, columns: Columns, frames: 
     return _as_arrays(results, lambda: _type_of_one(of, columns))
 
 
-def _next_rows(column: np.ndarray) -> np.ndarray:
+def _find_next_rows(column: np.ndarray) -> np.ndarray:
     """Find for each row the next one with the same value, or the number of rows."""
     if column.dtype.kind == "O":
         known: dict[Any, int] = {}

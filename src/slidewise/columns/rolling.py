@@ -16,7 +16,7 @@ from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.arrays import arrow_to_numpy, as_array, in_kind
 from slidewise.columns.buffers import every
 from slidewise.columns.encoding import encoding_for, results, type_by_trial, whole_numbers
-from slidewise.columns.evaluate import Evaluation, situation
+from slidewise.columns.evaluate import Evaluation, describe_situation
 from slidewise.columns.execute import Columns, compute
 from slidewise.columns.frames import bounds
 from slidewise.columns.sources import Arrays
@@ -114,7 +114,7 @@ def _of_numbers(
         for k, (name, kind) in enumerate(zip(_names(columns), kinds, strict=True)):
             encoding_for(aggregation, k, name, kind)
     if algorithm == "auto":
-        algorithm = choose(aggregation, situation(columns, frames)).algorithm
+        algorithm = choose(aggregation, describe_situation(columns, frames)).algorithm
     out, valid = compute(aggregation, columns, frames, algorithm)
     if frames.empty is not None and aggregation.empty is not None:
         out[frames.empty] = aggregation.empty

@@ -307,7 +307,7 @@ def _sortable_values(column: pa.Array, name: str) -> np.ndarray:
             return np.zeros(len(column), np.int64)
         # An ordered dictionary (pandas' and polars' ordered categories) says how its entries are ordered.
         entries = plain(column.dictionary)
-        entries = _appearance(entries) if kind.ordered else _sortable_values(entries, name)
+        entries = _encode_by_appearance(entries) if kind.ordered else _sortable_values(entries, name)
         return entries[column.indices.fill_null(0).to_numpy()]
     if pa.types.is_null(kind):
         return np.zeros(len(column), np.int64)
@@ -316,7 +316,7 @@ def _sortable_values(column: pa.Array, name: str) -> np.ndarray:
     if pa.types.is_uint64(kind):
         return (column.fill_null(0).to_numpy() ^ np.uint64(1 << 63)).view(np.int64)
     if pa.types.is_decimal128(kind) and kind.precision <= 18:
-        return unscaled(column)
+        return unscale(column)
     if pa.types.is_date32(kind) or pa.types.is_time32(kind):
         column = column.cast(pa.int32())
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_temporal(kind):
@@ -340,12 +340,12 @@ def _ranks(column: pa.Array) -> np.ndarray:
     return ranks[encoded.indices.fill_null(len(order)).to_numpy()]
 
 
-def _appearance(column: pa.Array) -> np.ndarray:
+def _encode_by_appearance(column: pa.Array) -> np.ndarray:
     """Encode each value as a number by when it first appears."""
     return pc.dictionary_encode(column).indices.fill_null(0).to_numpy().astype(np.int64)
 
 
-def unscaled(column: pa.Array) -> np.ndarray:
+def unscale(column: pa.Array) -> np.ndarray:
     """Convert decimals of at most 18 digits to multiples of their last digit: the lower of the two words of each."""
     words = np.frombuffer(column.buffers()[1], np.int64)[::2] if len(column) else np.empty(0, np.int64)
     return words[column.offset : column.offset + len(column)].copy()

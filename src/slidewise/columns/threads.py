@@ -42,7 +42,7 @@ def compute_keys(
     The chunks depend on the data alone, so that results are the same, bit by bit, for any number of threads. Several
     aggregations are computed at once; None where that cannot be compiled.
     """
-    cuts = _cuts(keys[0])
+    cuts = _find_cuts(keys[0])
     compiled = all(c.dtype.kind in "biuf" for c in columns) and (
         not algorithm_entry(algorithm).events
         or all(aggregation.compiled(columns, frames.longest) is not None for aggregation in aggregations)
@@ -86,7 +86,7 @@ def _join(parts: list[BufferSlice], pieces: Sequence[np.ndarray]) -> np.ndarray:
     return wholes[0] if wholes[0] is not None and all(w is wholes[0] for w in wholes) else np.concatenate(pieces)
 
 
-def _cuts(offsets: np.ndarray) -> np.ndarray:
+def _find_cuts(offsets: np.ndarray) -> np.ndarray:
     """Find the keys at which chunks begin, and the number of keys: every chunk but the last has at least CHUNK rows."""
     count = int(offsets[-1])
     wanted = np.arange(CHUNK, count - CHUNK // 2, CHUNK)

@@ -39,7 +39,7 @@ def with_columns(
     for over in expressions.values():
         for column in (*over.aggregation.columns, *over.window.columns, over.aggregation.where):
             if column is not None:
-                rows.known(column)
+                rows.require_column(column)
     for name in expressions:
         incoming.require_one(name)
     evaluation = Evaluation(rows, expressions.values(), number)

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from slidewise.columns.frames.bounds import Frames, Scattered
 from slidewise.columns.frames.from_window import float_step, how_to_parse, step_in_units
-from slidewise.columns.sorting import OrderColumn, doubles, plain, sortable, unscaled
+from slidewise.columns.sorting import OrderColumn, doubles, plain, sortable, unscale
 from slidewise.errors import InvalidInput
 from slidewise.windows.definitions import DeltaWindow
 
@@ -27,7 +27,7 @@ def axis(column: pa.Array, name: str) -> np.ndarray:
     if pa.types.is_floating(kind):
         return doubles(column)
     if pa.types.is_decimal(kind):
-        return unscaled(column)
+        return unscale(column)
     if pa.types.is_uint64(kind):
         values = column.fill_null(0).to_numpy(zero_copy_only=False)
         if values.max(initial=0) >= 2**63:

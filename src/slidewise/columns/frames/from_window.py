@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slidewise.columns.frames.bounds import FAR, Frames, KeyedTrailingRows, Pieces, TrailingRows, within_reach
-from slidewise.columns.sorting import OrderColumn, doubles, plain, sortable_floats, unscaled
+from slidewise.columns.sorting import OrderColumn, doubles, plain, sortable_floats, unscale
 from slidewise.errors import InvalidInput
 from slidewise.windows.clock import offset_after_months
 from slidewise.windows.definitions import Between, PunctuationWindow, RowsWindow, TimeWindow, WindowDefinition
@@ -147,14 +147,14 @@ def _bound_column(name: str, rows: Arranged) -> pa.Array:
 # ---- RANGE
 def _range(rows: Arranged, first: Any, last: Any, closed: str) -> Frames:
     """Find the rows whose order lies between the row's own plus first and plus last; null rows see their null peers."""
-    if len(rows.order) != 1 and not all(_stands(bound) for bound in (first, last)):
+    if len(rows.order) != 1 and not all(_needs_no_search(bound) for bound in (first, last)):
         raise InvalidInput(f"a frame by range needs exactly one order column, got {[o.name for o in rows.order]}")
     start = _range_bound(first, rows, is_end=False, is_open=closed in ("right", "neither"))
     end = _range_bound(last, rows, is_end=True, is_open=closed in ("left", "neither"))
     return Frames(start, np.maximum(start, end, out=end))
 
 
-def _stands(bound: Any) -> bool:
+def _needs_no_search(bound: Any) -> bool:
     """Tell whether a bound is known without looking at distances: no bound, or the row itself and its peers."""
     return isinstance(bound, Unbounded) or (not isinstance(bound, OffsetColumn) and sign(bound) == 0)
 
@@ -173,7 +173,7 @@ def _range_bound(bound: Any, rows: Arranged, is_end: bool, is_open: bool) -> np.
         return np.repeat(rows.offsets[1:] if is_end else rows.offsets[:-1], np.diff(rows.offsets))
     null = _null_rows(rows)
     beyond = is_end != is_open  # the bound is the first row above the target, not the first one at it
-    out = _peers(rows)[1 if beyond else 0] if _stands(bound) else _search_bound(bound, rows, null, beyond)
+    out = _peers(rows)[1 if beyond else 0] if _needs_no_search(bound) else _search_bound(bound, rows, null, beyond)
     return out if null is None else np.where(null, _peers(rows)[1 if is_end else 0], out)
 
 
@@ -297,7 +297,7 @@ def _column_step(offset: pa.Array, kind: pa.DataType, name: str) -> np.ndarray:
         if pa.types.is_integer(kind) and unit is None and _is_number(offset.type):
             return offset.cast(pa.int64()).to_numpy()
         if _is_short_decimal(kind) and not pa.types.is_floating(offset.type) and _is_number(offset.type):
-            return unscaled(offset.cast(pa.decimal128(38, kind.scale)).cast(pa.decimal128(18, kind.scale)))
+            return unscale(offset.cast(pa.decimal128(38, kind.scale)).cast(pa.decimal128(18, kind.scale)))
     except pa.ArrowInvalid as error:
         raise InvalidInput(
             f"a bound by column does not fit the order column {name!r} of type {kind}: {error}"

@@ -30,7 +30,7 @@ class Slides:
     #: the arranged rows that trigger; None where slides are not at rows: those of a hopping window
     rows: np.ndarray | None = None
 
-    def those(self, chosen: np.ndarray) -> Slides:
+    def filter(self, chosen: np.ndarray) -> Slides:
         """Return the slides that a mask selects."""
         offsets = np.concatenate(([0], np.cumsum(chosen)))[self.offsets]
         labels = {name: label.filter(pa.array(chosen)) for name, label in self.labels.items()}
@@ -56,7 +56,7 @@ def _triggers(every: WindowDefinition | None, data: ArrangedFrame) -> np.ndarray
     if isinstance(every, DeltaWindow):
         from slidewise.columns.frames import slide_kernels as kernels
 
-        values, size = measure_delta(data.arranged(data.delta_column(every)), every.size, str(every.column))
+        values, size = measure_delta(data.arrange(data.delta_column(every)), every.size, str(every.column))
         fires = np.zeros(len(values), bool)
         kernels.every_delta(data.offsets, values, size, fires)
         return fires
@@ -68,7 +68,7 @@ def _at_rows(window: WindowDefinition, data: ArrangedFrame, fires: np.ndarray) -
     due = data.due(window)
     rows = np.flatnonzero(fires if due is None else fires & due)
     everywhere = np.ones(len(rows), bool)
-    labels = {by.name: data.taken(by.name, rows, everywhere) for by in data.order_by}
+    labels = {by.name: data.take(by.name, rows, everywhere) for by in data.order_by}
     if not data.order_by:
         labels = {"row": pa.array(data.places[rows] + 1)}
     return Slides(data.frames(window).take(rows), np.searchsorted(rows, data.offsets), labels, rows)
@@ -123,7 +123,7 @@ class _Clock:
             )
         by = data.order_by[0]
         self.name = by.name
-        column = data.arranged(by.name)
+        column = data.arrange(by.name)
         self.kind = plain(column).type
         self.rows = len(column)
         self.times = axis(column, by.name)

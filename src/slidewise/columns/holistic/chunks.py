@@ -20,7 +20,7 @@ def chunk_stop(start, end, i, fewest):
 
 
 @helper
-def covered(start, end, rows, most):
+def find_covered(start, end, rows, most):
     """Find the rows that frames cover; all rows where those are far more than the frames, to prepare them once only."""
     first, last = rows, 0
     for i in range(start.size):

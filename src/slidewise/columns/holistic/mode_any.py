@@ -7,7 +7,7 @@ counting. O(sqrt w) a frame.
 import numpy as np
 
 from slidewise.columns.holistic.chunk_ranks import first_passes, rank, workspace
-from slidewise.columns.holistic.chunks import covered
+from slidewise.columns.holistic.chunks import find_covered
 from slidewise.columns.holistic.compiling import kernel, leaf
 from slidewise.columns.holistic.mode_sliding import codes_of_order
 from slidewise.columns.holistic.sort_keys import keys_of, words_of
@@ -27,10 +27,10 @@ def any_mode(words, floats, lowest, size, start, end, longest, block, out):
     table = np.empty((1, 1, 2), np.int32)
     for i in range(0, n, block):
         stop = min(n, i + block)
-        a, b = covered(start[i:stop], end[i:stop], words.size, 16 * block)
+        a, b = find_covered(start[i:stop], end[i:stop], words.size, 16 * block)
         if a < b and not (first <= a and b <= last):
             first, last = a, b
-            codes, key_of = coded(words[a:b], floats, lowest, size)
+            codes, key_of = encode_keys(words[a:b], floats, lowest, size)
             rows, index, begins = lists_of_rows(codes, key_of.size)
             table = modes_of_pieces(codes, key_of.size, piece, longest // piece + 1)
         found = out[i:stop]
@@ -41,7 +41,7 @@ def any_mode(words, floats, lowest, size, start, end, longest, block, out):
 
 
 @leaf
-def coded(words, floats, lowest, size):
+def encode_keys(words, floats, lowest, size):
     """Encode keys as codes in their order; return the key of each code too."""
     n = words.size
     codes = np.empty(n, np.int32)

@@ -88,7 +88,7 @@ class RunningEvaluation(Evaluation):
             return super().column(over)
         view = self.data.view(over.aggregation)
         values, valid = _Scan(over.aggregation, view, self.gone).run(
-            view.frames(over.window).end, self._keys(view)[0], self._first(view), self.carried[over]
+            view.frames(over.window).end, self._find_keys(view)[0], self._first(view), self.carried[over]
         )
         if over.aggregation.empty is not None:
             values[~valid] = over.aggregation.empty

@@ -47,7 +47,7 @@ class Chunk(ArrangedFrame):
 
     def in_order(self) -> Arranged:
         """The order columns as sortable numbers."""
-        return self._arranged()
+        return self._arrange_order()
 
     def frames(self, window: WindowDefinition) -> Frames:
         made = super().frames(window)

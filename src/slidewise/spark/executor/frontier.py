@@ -105,7 +105,7 @@ def _delta(window: DeltaWindow, data: Chunk, begin: int) -> Callable[[int], int]
     def reach(row: int) -> int:
         """The first row that is still held once `row` has entered: none later is more than the size above it."""
         name = data.delta_column(window)
-        held = data.arranged(name)[begin:]
+        held = data.arrange(name)[begin:]
         values, size = measure_delta(held, window.size, name)
         values = values[: row - begin + 1]
         highest = np.maximum.accumulate(values[::-1])[::-1]

@@ -92,7 +92,7 @@ class SlidesWorker(Worker):
         if fires is not None:
             self._trigger = None if chunk.ends else self._last_trigger(chunk, fires, final)
         assert slides.rows is not None
-        return slides.those((slides.rows >= first) & (slides.rows < final)), final
+        return slides.filter((slides.rows >= first) & (slides.rows < final)), final
 
     def _find_triggers(self, chunk: Chunk, first: int) -> np.ndarray:
         """Which rows from `first` on are a delta above the last that was."""
@@ -100,7 +100,7 @@ class SlidesWorker(Worker):
 
         every = self.window.every
         assert isinstance(every, DeltaWindow)
-        column = chunk.arranged(chunk.delta_column(every))[first:]
+        column = chunk.arrange(chunk.delta_column(every))[first:]
         before = column[:0] if self._trigger is None else self._trigger
         values, size = measure_delta(pa.concat_arrays([before, column]), every.size, str(every.column))
         offsets = np.concatenate(([0], chunk.offsets[1:] - first + len(before)))
@@ -117,7 +117,7 @@ class SlidesWorker(Worker):
         if not len(fired) and begin == 0 and self._trigger is not None:
             return self._trigger
         row = begin + (int(fired[-1]) if len(fired) else 0)
-        return chunk.arranged(chunk.delta_column(every))[row : row + 1] if row < final else None
+        return chunk.arrange(chunk.delta_column(every))[row : row + 1] if row < final else None
 
     # ---- hopping windows
     def _hopping(self, chunk: Chunk) -> tuple[Slides, int]:
@@ -132,7 +132,7 @@ class SlidesWorker(Worker):
             chosen[:of_first_key] = later.to_numpy(zero_copy_only=False)
         if chunk.ends:
             self._given = None
-            return slides.those(chosen), count
+            return slides.filter(chosen), count
         is_open = slides.frames.end[last_key:] >= count
         chosen[last_key:] &= ~is_open
         reach = int(slides.frames.start[last_key:][is_open].min(initial=count))
@@ -143,7 +143,7 @@ class SlidesWorker(Worker):
             self._given = starts[last_key + int(fresh[-1]) :][:1]
         elif len(chunk.offsets) > 2:
             self._given = None
-        return slides.those(chosen), count
+        return slides.filter(chosen), count
 
 
 def _slides_per_row(window: WindowDefinition) -> int:

@@ -365,7 +365,7 @@ def _back(bound: Any, kind: pa.DataType, name: str) -> int:
 def _first_in_delta(window: DeltaWindow, rows: ArrangedRows, first: np.ndarray) -> np.ndarray:
     """Find the first row of each key that a delta window still holds before row `first` enters."""
     name = rows.delta_column(window)
-    values, size = measure_delta(rows.arranged(name), window.size, name)
+    values, size = measure_delta(rows.arrange(name), window.size, name)
     found = rows.begin.copy()
     for key, (begin, end) in enumerate(zip(rows.begin, first, strict=True)):
         if begin < end:

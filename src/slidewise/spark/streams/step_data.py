@@ -75,17 +75,17 @@ class ArrangedRows(ArrangedFrame):
 
     def times(self) -> np.ndarray:
         """The time of every row."""
-        return self._arranged().sortable[0]
+        return self._arrange_order().sortable[0]
 
     def groups(self) -> np.ndarray:
         """The number of the group of equal order of every row, going on from key to key."""
-        changes = self._arranged().changes()
+        changes = self._arrange_order().changes()
         changes[self.begin] = True
         return np.cumsum(changes)
 
     def targets(self, bound: Any) -> np.ndarray:
         """The time of every row, plus a bound of its frame."""
-        moved, below, above = targets_of(bound, self._arranged())
+        moved, below, above = targets_of(bound, self._arrange_order())
         limits = np.iinfo(np.int64)
         return np.where(above, limits.max, np.where(below, limits.min, moved))
 
