@@ -84,10 +84,10 @@ def as_text(table: Table) -> str:
         rule = " " + "─" * (sum(widths) + len(_LEFT[1:] + _GAP * (len(widths) - 1) + _RIGHT))
         lines += [*_row_lines(table.columns, widths), rule]
         lines += [line for row in table.rows for line in _row_lines(row, widths)]
-    return "\n".join([*lines, *(["", wrapped(table.note)] if table.note else [])]).rstrip()
+    return "\n".join([*lines, *(["", wrap_text(table.note)] if table.note else [])]).rstrip()
 
 
-def wrapped(text: str, indent: str = "") -> str:
+def wrap_text(text: str, indent: str = "") -> str:
     """Break text into lines that the terminal has room for."""
     return "\n".join(_wrap(text, _room(), initial_indent=indent, subsequent_indent=indent))
 

@@ -64,12 +64,12 @@ class Source:
                 left -= block.num_rows
             while held + block.num_rows >= batch_rows:
                 taken = batch_rows - held
-                yield self._joined([*pieces, block.slice(0, taken)])
+                yield self._join([*pieces, block.slice(0, taken)])
                 block, held, pieces = block.slice(taken), 0, []
             held += block.num_rows
             pieces.append(block)
         if held:
-            yield self._joined(pieces)
+            yield self._join(pieces)
 
     def table(self, rows: int | None = None) -> pa.Table:
         """Read the first `rows` rows as one table; without `rows` all of a file.
@@ -85,7 +85,7 @@ class Source:
             )
         return pa.Table.from_batches(list(self.batches(rows)), self.schema)
 
-    def _joined(self, pieces: list[pa.RecordBatch]) -> pa.RecordBatch:
+    def _join(self, pieces: list[pa.RecordBatch]) -> pa.RecordBatch:
         if len(pieces) == 1:
             return pieces[0]
         whole = pa.Table.from_batches(pieces, self.schema).combine_chunks()
@@ -111,7 +111,7 @@ def words(codes: Any, names: list[str], mask: Any = None) -> pa.Array:
     return pa.DictionaryArray.from_arrays(codes, pa.array(names)).dictionary_decode()
 
 
-def hashed(*parts: Any) -> Any:
+def hash_numbers(*parts: Any) -> Any:
     """Compute numbers in [0, 1) from nothing but these whole numbers: chance that can be asked for again.
 
     What a machine does in an hour is drawn this way, so that any block of the stream can be made without those before.

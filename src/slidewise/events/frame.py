@@ -48,7 +48,7 @@ class Frame:
         """Tell whether x lies at or before the end of a frame."""
         return high is None or (x < high if self.open_end else x <= high)
 
-    def complete(self, row: Row, last: Row, mark: Mark) -> bool:
+    def is_complete(self, row: Row, last: Row, mark: Mark) -> bool:
         """Tell whether all rows of the frame are there; `last` is the last row of the key so far."""
         if mark.ended:
             return True
@@ -58,8 +58,8 @@ class Frame:
         if self.unit == "rows":
             return bool(last.x >= high)
         if self.unit == "range":
-            return mark.reached(high) if self.open_end else mark.passed(high)
-        return bool(last.x > high) or (last.x == high and mark.passed(last.time))
+            return mark.has_reached(high) if self.open_end else mark.has_passed(high)
+        return bool(last.x > high) or (last.x == high and mark.has_passed(last.time))
 
     def deadline(self, row: Row, last: Row) -> Deadline | None:
         """Return when the frame will be complete; None where only more rows can complete it."""

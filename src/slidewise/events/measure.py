@@ -150,7 +150,7 @@ def missing_column(row: Any, columns: tuple[str, ...], who: str) -> InvalidInput
     return InvalidInput(f"{who}: the row has no column {', '.join(lacking)}. It has: {', '.join(map(str, row))}")
 
 
-def named_aggregations(aggregations: Any) -> tuple[dict[str, Aggregation], bool]:
+def name_aggregations(aggregations: Any) -> tuple[dict[str, Aggregation], bool]:
     """Return the aggregations by name, and whether there is just one without a name."""
     single = not isinstance(aggregations, Mapping)
     given = {"": aggregations} if single else dict(aggregations)

@@ -50,7 +50,7 @@ class Ordering:
         self.entries = 0
 
     def is_late(self, row: Row) -> bool:
-        return self.mark.passed(row.time)
+        return self.mark.has_passed(row.time)
 
     def accept_late(self, row: Row) -> bool:
         """Tell whether a late row revises results; False where it is dropped, or an error."""
@@ -88,7 +88,7 @@ class Ordering:
     def advance(self, mark: Mark) -> Iterator[Row]:
         """Advance the watermark to `mark`, or keep a later one; yield rows it releases. O(log pending rows) each."""
         self.mark = max(self.mark, mark)
-        while self.held and self.mark.passed(self.held[0][0]):
+        while self.held and self.mark.has_passed(self.held[0][0]):
             yield heappop(self.held)[2]
 
 

@@ -13,7 +13,7 @@ from slidewise.events.engines.retained import Retained
 from slidewise.events.engines.sliding import Sliding
 from slidewise.events.engines.trailing import Trailing
 from slidewise.events.frame import Frame
-from slidewise.events.measure import Measure, choose_entry, named_aggregations
+from slidewise.events.measure import Measure, choose_entry, name_aggregations
 from slidewise.events.result import Failed, Result
 from slidewise.events.row_reader import Row, RowReader
 from slidewise.planner.choose import Situation
@@ -146,7 +146,7 @@ def plan_for(
     algorithm: str,
 ) -> Plan:
     """Plan a window."""
-    named, single = named_aggregations(aggregation)
+    named, single = name_aggregations(aggregation)
     engine = engine_class(window, frame_of(window, clock), revises)
     rows = window.n if isinstance(window, RowsWindow) and engine is Trailing else None
     situation = Situation("events", rows=rows, monotone=engine is not Retained, out_of_order=engine is Retained)

@@ -12,7 +12,7 @@ from slidewise.events.deadlines import Deadlines
 from slidewise.events.engines.engine import Engine
 from slidewise.events.ordering import Late, Ordering, check_length, require_results_that_stay
 from slidewise.events.plan import Due, Plan, engine_class, plan_for
-from slidewise.events.result import Failed, Result, alike
+from slidewise.events.result import Failed, Result, are_alike
 from slidewise.events.row_reader import Row
 from slidewise.events.watermark import BEGIN, END, Mark
 from slidewise.windows.clock import Clock
@@ -316,7 +316,7 @@ class Window:
             )
 
     def _is_news(self, result: Result) -> bool:
-        if result.key in self._last and alike(self._last[result.key], result.value):
+        if result.key in self._last and are_alike(self._last[result.key], result.value):
             return False
         self._last[result.key] = result.value
         return True

@@ -303,7 +303,7 @@ def changed(data: bytes, chance: random.Random) -> bytes:
     else:
         for _ in range(chance.choice([1, 1, 1, 2, 4])):
             chance.choice([_flip, _flip, _replace, _replace, _splice, _cut, _repeat])(body, chance)
-    return envelope.sealed((kind, print_, definition, bytes(body)))
+    return envelope.seal_encoded((kind, print_, definition, bytes(body)))
 
 
 class _Object:

@@ -78,14 +78,14 @@ def decode(data: bytes, revive: Callable[[Any], Any] | None = None) -> Any:
     {'n': 3, 'seen': {1, 2}, 'mean': nan}
     """
     reader = _Reader(data, revive)
-    with damage():  # whatever a constructor has against its arguments
+    with refuse_damage():  # whatever a constructor has against its arguments
         value = reader.value(0)
     if reader.left:
         raise StateError(f"saved state is damaged: {reader.left} bytes follow its end")
     return value
 
 
-def damaged(why: object) -> StateError:
+def build_damage_error(why: object) -> StateError:
     """Build the error for bytes that are not what was written; an exception may quote a long value, or fail to."""
     try:
         text = f"{why}"[:200]
@@ -95,14 +95,14 @@ def damaged(why: object) -> StateError:
 
 
 @contextmanager
-def damage() -> Iterator[None]:
+def refuse_damage() -> Iterator[None]:
     """Turn whatever values of the right definition fail with, where they are not those saved, into a StateError."""
     try:
         yield
     except StateError:
         raise
     except Exception as error:
-        raise damaged(error) from error
+        raise build_damage_error(error) from error
 
 
 def require_told_apart(values: Collection[Any]) -> None:
@@ -209,15 +209,15 @@ class _Writer:
             if value in _SMALL:
                 out.append(192 + value)
             else:
-                self.sized(b"i", value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True))
+                self.write_sized(b"i", value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True))
         elif kind is float:
             out += b"d" + struct.pack("<d", value)
         elif kind is str:
-            self.sized(b"s", value.encode("utf-8", "surrogatepass"))
+            self.write_sized(b"s", value.encode("utf-8", "surrogatepass"))
         elif value is None or kind is bool:
             out += _SINGLE[value]
         elif kind is bytes:
-            self.sized(b"b", value)
+            self.write_sized(b"b", value)
         elif kind is dict:
             out += b"{"
             self.items(list(value), deeper(depth))
@@ -241,7 +241,7 @@ class _Writer:
             n >>= 7
         self.out.append(n)
 
-    def sized(self, tag: bytes, raw: bytes) -> None:
+    def write_sized(self, tag: bytes, raw: bytes) -> None:
         self.out += tag
         self.size(len(raw))
         self.out += raw

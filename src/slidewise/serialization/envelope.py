@@ -24,10 +24,10 @@ CHECKSUM = 16
 
 def seal(kind: str, definition: Definition, payload: Any, reduce: Callable[[Any], Any] | None = None) -> bytes:
     """Seal plain values as the saved state of a definition; `reduce` as in codec.encode."""
-    return sealed((kind, fingerprint(definition), definition, codec.encode(payload, reduce)))
+    return seal_encoded((kind, fingerprint(definition), definition, codec.encode(payload, reduce)))
 
 
-def sealed(parts: tuple[str, bytes, Definition, bytes]) -> bytes:
+def seal_encoded(parts: tuple[str, bytes, Definition, bytes]) -> bytes:
     """Join the kind, the fingerprint, the definition and the encoded values of a state, with their checksum."""
     data = MAGIC + bytes([VERSION]) + codec.encode(parts)
     return data + _checksum(data)
@@ -35,7 +35,7 @@ def sealed(parts: tuple[str, bytes, Definition, bytes]) -> bytes:
 
 def unseal(data: bytes, kind: str, definition: Definition, revive: Callable[[Any], Any] | None = None) -> Any:
     """Return the plain values again; refused unless they are whole, of this kind and of this definition."""
-    saved, payload = opened(data, kind)
+    saved, payload = open_sealed(data, kind)
     if fingerprint(saved) != fingerprint(definition):
         raise StateError(
             f"this state is of another definition: {differences(saved, definition)}. "
@@ -44,7 +44,7 @@ def unseal(data: bytes, kind: str, definition: Definition, revive: Callable[[Any
     return codec.decode(payload, revive)
 
 
-def opened(data: bytes, kind: str) -> tuple[Definition, bytes]:
+def open_sealed(data: bytes, kind: str) -> tuple[Definition, bytes]:
     """Return the definition of a state and its encoded values; refused unless they are whole, and of this kind."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise StateError(f"from_bytes takes the bytes that to_bytes() gave, got {type(data).__name__}")

@@ -50,7 +50,7 @@ class Duration:
     text: str = field(default="", compare=False)
 
     def __neg__(self) -> Duration:
-        return Duration(-self.nanoseconds, _negated(self.text))
+        return Duration(-self.nanoseconds, _negate(self.text))
 
     def canonical(self) -> Duration:
         """Return the spelling that all equal durations share, for definitions that are compared as text."""
@@ -80,7 +80,7 @@ class CalendarDuration:
     text: str = field(default="", compare=False)
 
     def __neg__(self) -> CalendarDuration:
-        return CalendarDuration(-self.months, _negated(self.text))
+        return CalendarDuration(-self.months, _negate(self.text))
 
     def canonical(self) -> CalendarDuration:
         """Return the spelling that all equal durations share, for definitions that are compared as text."""
@@ -95,7 +95,7 @@ class CalendarDuration:
         return f'"{self}"'
 
 
-def _negated(text: str) -> str:
+def _negate(text: str) -> str:
     return text[1:].lstrip() if text.startswith("-") else text and f"-{text}"
 
 

@@ -89,7 +89,7 @@ class Hopping(Engine):
     def release(self, mark: Mark, out: list[Due]) -> None:
         """Give the windows that time has passed. O(1) each with daba_lite."""
         plan, grid = self.plan, self.plan.grid
-        while self.next is not None and mark.reached(end := grid.end_of(self.next)):
+        while self.next is not None and mark.has_reached(end := grid.end_of(self.next)):
             start, stop = plan.clock.write(grid.at(self.next)), plan.clock.write(end)
             values = self.holder.query()
             out.append((end, plan.result(values, self.key, time=stop, start=start, end=stop)))

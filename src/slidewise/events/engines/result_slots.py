@@ -53,7 +53,7 @@ class RowSlots:
         for row in self.pending:
             if self.least > 1 and kept.base + kept.index(row) + 1 < self.least:
                 self.early.append(row)
-            elif kept.complete(row, mark):
+            elif kept.is_complete(row, mark):
                 ready.append(row)
             else:
                 break
@@ -61,13 +61,13 @@ class RowSlots:
         del self.pending[:done]
         return ready
 
-    def touched(self, kept: Retained, row: Row, index: int) -> list[Row]:
+    def find_touched(self, kept: Retained, row: Row, index: int) -> list[Row]:
         return [kept.rows[k] for k in kept.neighbours(row, index) if kept.rows[k].revision >= 0]
 
     def row(self, kept: Retained, slot: Row) -> Row:
         return slot
 
-    def complete(self, kept: Retained, slot: Row, mark: Mark) -> bool:
+    def is_complete(self, kept: Retained, slot: Row, mark: Mark) -> bool:
         return True
 
     def stretches(self, kept: Retained, slot: Row) -> list[tuple[int, int]]:
@@ -103,8 +103,8 @@ class NumberedSlots:
         """Return the row whose frame the result is over."""
         raise NotImplementedError
 
-    def complete(self, kept: Retained, slot: int, mark: Mark) -> bool:
-        return kept.complete(self.row(kept, slot), mark)
+    def is_complete(self, kept: Retained, slot: int, mark: Mark) -> bool:
+        return kept.is_complete(self.row(kept, slot), mark)
 
     def count(self, slot: int) -> int:
         self.revisions[slot] = self.revisions.get(slot, -1) + 1
@@ -141,13 +141,13 @@ class CountSlots(NumberedSlots):
     def due(self, kept: Retained, mark: Mark) -> list[int]:
         ready: list[int] = []
         while self._index(kept, self.next) < len(kept.rows):
-            if not kept.complete(self.row(kept, self.next), mark):
+            if not kept.is_complete(self.row(kept, self.next), mark):
                 break
             ready.append(self.next)
             self.next += 1
         return ready
 
-    def touched(self, kept: Retained, row: Row, index: int) -> list[int]:
+    def find_touched(self, kept: Retained, row: Row, index: int) -> list[int]:
         # Every later result is at another row now.
         first = min(kept.neighbours(row, index), default=index)
         return [j for j in self.revisions if self._index(kept, j) >= min(first, index)]
@@ -202,15 +202,15 @@ class BoundarySlots(NumberedSlots):
 
     def due(self, kept: Retained, mark: Mark) -> list[int]:
         ready: list[int] = []
-        while self.open and mark.reached(kept.plan.grid.at(self.open[0] + 1)):
+        while self.open and mark.has_reached(kept.plan.grid.at(self.open[0] + 1)):
             row = self.row(kept, self.open[0])
-            if not kept.complete(row, mark):
+            if not kept.is_complete(row, mark):
                 break
             enough = kept.base + kept.index(row) + 1 >= self.least
             (ready if enough else self.early).append(self.open.pop(0))
         return ready
 
-    def touched(self, kept: Retained, row: Row, index: int) -> list[int]:
+    def find_touched(self, kept: Retained, row: Row, index: int) -> list[int]:
         return sorted(self.revisions)  # one of a forgotten row is not among them, see forget()
 
     def stretches(self, kept: Retained, slot: int) -> list[tuple[int, int]]:
@@ -260,7 +260,7 @@ class HoppingSlots(NumberedSlots):
 
     def due(self, kept: Retained, mark: Mark) -> list[int]:
         ready, self.extra = self.extra, []
-        while self.next is not None and mark.reached(kept.plan.grid.end_of(self.next)):
+        while self.next is not None and mark.has_reached(kept.plan.grid.end_of(self.next)):
             lo, hi = self._bounds(kept, self.next)
             if lo < hi:
                 ready.append(self.next)
@@ -275,10 +275,10 @@ class HoppingSlots(NumberedSlots):
         start = kept.plan.grid.at(slot)
         return bisect_left(kept.times, start), bisect_left(kept.times, kept.plan.grid.end_of(slot))
 
-    def complete(self, kept: Retained, slot: int, mark: Mark) -> bool:
+    def is_complete(self, kept: Retained, slot: int, mark: Mark) -> bool:
         return True
 
-    def touched(self, kept: Retained, row: Row, index: int) -> list[int]:
+    def find_touched(self, kept: Retained, row: Row, index: int) -> list[int]:
         return [k for k in self._windows(kept, row.time) if k in self.revisions]
 
     def stretches(self, kept: Retained, slot: int) -> list[tuple[int, int]]:

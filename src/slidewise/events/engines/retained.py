@@ -54,7 +54,7 @@ class Retained(Engine):
     def revise(self, row: Row, mark: Mark, out: list[Due]) -> None:
         """Take a late row: results whose frames have changed are given again. O(log n) for each of them."""
         index = bisect_right(self.times, row.time)
-        before = {slot: self._signature(slot) for slot in self.slots.touched(self, row, index)}
+        before = {slot: self._signature(slot) for slot in self.slots.find_touched(self, row, index)}
         self._place(row)
         self.slots.arrive_late(self, row, mark)
         for slot, signature in before.items():
@@ -81,7 +81,7 @@ class Retained(Engine):
         """
         waiting = {}
         for slot, signature in self.again.items():
-            if not self.slots.complete(self, slot, mark):
+            if not self.slots.is_complete(self, slot, mark):
                 waiting[slot] = signature
             elif self._signature(slot) != signature:
                 self._emit(slot, out)
@@ -185,7 +185,7 @@ class Retained(Engine):
             pieces.insert(1, (index, index + 1))
         return [(a, b) for a, b in pieces if a < b]
 
-    def complete(self, row: Row, mark: Mark) -> bool:
+    def is_complete(self, row: Row, mark: Mark) -> bool:
         """Tell whether all rows of the row's frame are there, but for late ones."""
         if mark.ended:
             return True
@@ -198,10 +198,10 @@ class Retained(Engine):
             return bool(self.index(row) + end < len(self.rows))
         if frame.unit == "range":
             high = frame.clock.shift(row.time, end)
-            return mark.reached(high) if frame.open_end else mark.passed(high)
+            return mark.has_reached(high) if frame.open_end else mark.has_passed(high)
         group = bisect_left(self.groups, row.time) + end
         last = len(self.groups) - 1
-        return bool(group < last or (group == last and mark.passed(self.groups[last])))
+        return bool(group < last or (group == last and mark.has_passed(self.groups[last])))
 
     def completed_at(self, row: Row) -> Deadline:
         """Return when the row's frame will be complete; NEVER where only more rows can complete it."""
@@ -210,7 +210,7 @@ class Retained(Engine):
         end = self._offsets(row)[1]
         if end is not None and frame.unit == "range":
             return (frame.clock.shift(row.time, end), not frame.open_end)
-        if self.complete(row, BEGIN):
+        if self.is_complete(row, BEGIN):
             return ALREADY
         if end is not None and frame.unit == "groups":
             last = len(self.groups) - 1

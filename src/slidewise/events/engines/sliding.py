@@ -73,11 +73,11 @@ class Sliding(Engine):
         """Give the results whose frames are complete, in the order of their rows. O(1) amortised each."""
         plan, last = self.plan, self.last
         assert plan.frame is not None
-        if self.step is not None and mark.reached(boundary := plan.grid.at(self.step + 1)):
+        if self.step is not None and mark.has_reached(boundary := plan.grid.at(self.step + 1)):
             assert last is not None
             self.waiting.append((last, boundary))
             self.step = None
-        while self.waiting and plan.frame.complete(self.waiting[0][0], last, mark):  # type: ignore[arg-type]
+        while self.waiting and plan.frame.is_complete(self.waiting[0][0], last, mark):  # type: ignore[arg-type]
             row, boundary = self.waiting.popleft()
             self._move(row)
             values = self.holder.query()
