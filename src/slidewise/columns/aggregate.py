@@ -13,11 +13,11 @@ from slidewise.aggregations.over import Over
 from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.frames.slides import Slides, slides_of
-from slidewise.columns.sources import Origin, source
+from slidewise.columns.sources import Origin, source_of
 from slidewise.columns.threads import thread_count
 from slidewise.columns.with_columns import check_columns, names, ordering, origins
 from slidewise.errors import InvalidInput
-from slidewise.windows.definitions import Frames, WindowDefinition, window_of
+from slidewise.windows.definitions import FramesWindow, WindowDefinition, window_of
 
 
 def aggregate(
@@ -31,7 +31,7 @@ def aggregate(
     algorithm: str = "auto",
 ) -> Any:
     """Aggregate a frame in memory, one row per key and slide; slidewise.aggregate says the rules."""
-    incoming = source(data)
+    incoming = source_of(data)
     expressions = slide_expressions(window, given, algorithm)
     number = thread_count(threads)
     rows = ArrangedFrame(incoming, names(partition_by, "partition_by"), ordering(order_by), number)
@@ -73,7 +73,7 @@ def slide_labels(rows: ArrangedFrame, slides: Slides) -> dict[str, pa.Array]:
 
 
 def _check(window: WindowDefinition, columns: Mapping[str, Any]) -> None:
-    if isinstance(window, Frames):
+    if isinstance(window, FramesWindow):
         raise InvalidInput(
             f'aggregate: window= is a window with a slide such as sw.time("1h", every="1m"), got {window!r}'
         )

@@ -15,7 +15,7 @@ from slidewise.columns.encoding import Encoded, canonical, encode, encoding_for,
 from slidewise.columns.frames.bounds import Frames
 from slidewise.columns.frames.from_window import Arranged, frames_of
 from slidewise.columns.sorting import Arrangement, OrderColumn, arrange, sortable
-from slidewise.columns.sources import Source
+from slidewise.columns.sources import ColumnSource
 from slidewise.errors import InvalidInput
 from slidewise.suggest import suggest
 from slidewise.windows.definitions import Between, DeltaWindow, PunctuationWindow, RowsWindow, WindowDefinition
@@ -32,7 +32,7 @@ class ArrangedFrame:
 
     def __init__(
         self,
-        source: Source,
+        source: ColumnSource,
         partition_by: list[str],
         order_by: list[OrderColumn],
         threads: int = 1,
@@ -45,7 +45,7 @@ class ArrangedFrame:
         self._encoded: dict[Encoding, Encoded] = {}
         self._canonical: dict[Encoding, str] = {}
         self._frames: dict[WindowDefinition, Frames] = {}
-        self._views: dict[Any, View] = {}
+        self._views: dict[Any, RowView] = {}
         self._in_order: Arranged | None = None
         if arrangement is None:
             keys = [self.array(name) for name in partition_by]
@@ -193,7 +193,7 @@ class ArrangedFrame:
         return self.places >= window.min_rows - 1
 
     # ---- what an aggregation sees
-    def view(self, aggregation: Aggregation) -> View:
+    def view(self, aggregation: Aggregation) -> RowView:
         """Select the rows that an aggregation takes: without nulls where it skips them, and those of `where` alone."""
         needed: tuple[str, ...] = ()
         if aggregation.nulls == "skip":
@@ -203,7 +203,7 @@ class ArrangedFrame:
         with_nulls = frozenset(name for name in needed if self.mask(name) is not None)
         key = (with_nulls, aggregation.where)
         if key not in self._views:
-            self._views[key] = View(self, with_nulls, aggregation.where)
+            self._views[key] = RowView(self, with_nulls, aggregation.where)
         return self._views[key]
 
     def true(self, name: str, what: str = "where: the column") -> np.ndarray:
@@ -216,7 +216,7 @@ class ArrangedFrame:
         return self.arrangement.arrange(pc.fill_null(array, False).to_numpy(zero_copy_only=False))
 
 
-class View:
+class RowView:
     """Some of the arranged rows, one after the other, and frames over them."""
 
     def __init__(self, data: ArrangedFrame, with_nulls: frozenset[str], where: str | None) -> None:

@@ -23,7 +23,7 @@ from slidewise.aggregations.positions import Last, NthValue
 from slidewise.aggregations.ranks import Percentile
 from slidewise.aggregations.sums import Avg, Count, Sum
 from slidewise.columns import encoding, fused
-from slidewise.columns.arranged import ArrangedFrame, View
+from slidewise.columns.arranged import ArrangedFrame, RowView
 from slidewise.columns.buffers import every
 from slidewise.columns.frames.bounds import Frames, Pieces, Scattered
 from slidewise.columns.threads import compute_keys
@@ -87,12 +87,12 @@ class Evaluation:
         return self._finish(values, valid, due, self._decoder(aggregation, view))
 
     # ---- computing
-    def _compute_once(self, over: Over, view: View, frames: Frames) -> Result:
+    def _compute_once(self, over: Over, view: RowView, frames: Frames) -> Result:
         if over not in self._done:
             self._done[over] = self._compute(over, view, frames)
         return self._done[over]
 
-    def _compute(self, over: Over, view: View, frames: Frames) -> Result:
+    def _compute(self, over: Over, view: RowView, frames: Frames) -> Result:
         aggregation = over.aggregation
         derived = self._derive(over, view, frames)
         if derived is not None:
@@ -102,7 +102,7 @@ class Evaluation:
         return self._run(aggregation, columns, view, frames, over.algorithm)
 
     def _run(
-        self, aggregation: Aggregation, columns: tuple[np.ndarray, ...], view: View, frames: Frames, algorithm: str
+        self, aggregation: Aggregation, columns: tuple[np.ndarray, ...], view: RowView, frames: Frames, algorithm: str
     ) -> Result:
         if algorithm == "auto":
             algorithm = _choose_algorithm(aggregation, columns, frames)
@@ -110,7 +110,7 @@ class Evaluation:
         assert found is not None
         return _fill_empty(aggregation, frames, *found[0])
 
-    def _find_keys(self, view: View) -> tuple[np.ndarray, np.ndarray]:
+    def _find_keys(self, view: RowView) -> tuple[np.ndarray, np.ndarray]:
         """Return where each key begins among the frames and among the rows."""
         return (self.data.offsets if self.slides is None else self.slides), view.offsets
 
@@ -148,7 +148,7 @@ class Evaluation:
             self._done[over] = _fill_empty(over.aggregation, frames, *result)
 
     # ---- results that follow from others
-    def _derive(self, over: Over, view: View, frames: Frames) -> Result | None:
+    def _derive(self, over: Over, view: RowView, frames: Frames) -> Result | None:
         """Derive the result from another one of the call, which is then computed once for all that need it."""
         base = base_of(over, self.wanted)
         if base is None:
@@ -172,7 +172,7 @@ class Evaluation:
         kinds = (encoding.family(self.data.array(name).type) for name in aggregation.columns[:1])
         return aggregation.exact_in_units and next(kinds) in ("decimal", "duration")
 
-    def _compute_exactly(self, over: Over, view: View, frames: Frames, due: np.ndarray | None) -> pa.Array:
+    def _compute_exactly(self, over: Over, view: RowView, frames: Frames, due: np.ndarray | None) -> pa.Array:
         """Compute sums and means in the integers that decimals and durations are made of."""
         aggregation = over.aggregation
         name = aggregation.columns[0]
@@ -205,7 +205,7 @@ class Evaluation:
         return self._finish(total, valid, due, lambda out, ok: encoding.decimals(out, ok, result))
 
     def _compute_decimals(
-        self, over: Over, view: View, frames: Frames, due: np.ndarray | None, kind: pa.DataType
+        self, over: Over, view: RowView, frames: Frames, due: np.ndarray | None, kind: pa.DataType
     ) -> pa.Array:
         """Aggregate decimals that are too wide for 64 bits as Python's, with as many digits as it takes."""
         aggregation = over.aggregation
@@ -235,7 +235,7 @@ class Evaluation:
     def _row_decoder(self, aggregation: Aggregation) -> encoding.Decode:
         return self.data.encode((aggregation.columns[0], "row")).decode
 
-    def _decoder(self, aggregation: Aggregation, view: View) -> encoding.Decode:
+    def _decoder(self, aggregation: Aggregation, view: RowView) -> encoding.Decode:
         first = view.arguments(aggregation)[0]
         if aggregation.keeps_type:
             return first.decode
@@ -247,7 +247,9 @@ class Evaluation:
             values, valid, aggregation.result_fields, part, lambda: encoding.type_by_trial(aggregation, kinds)
         )
 
-    def _collect_lists(self, aggregation: Aggregation, view: View, frames: Frames, due: np.ndarray | None) -> pa.Array:
+    def _collect_lists(
+        self, aggregation: Aggregation, view: RowView, frames: Frames, due: np.ndarray | None
+    ) -> pa.Array:
         """Collect all values of every frame: one take along the frames, in the order of the input."""
         restore = self._restore_order
         pieces = [Frames(restore(p.start), restore(p.end)) for p in pieces_of(frames)]
@@ -299,7 +301,7 @@ def pieces_of(frames: Frames) -> list[Frames]:
 
 
 # ---- what the bounds alone tell
-def _read_off(aggregation: Aggregation, view: View, frames: Frames) -> Result:
+def _read_off(aggregation: Aggregation, view: RowView, frames: Frames) -> Result:
     """Compute what the bounds of frames tell: the number of rows, or the row of a position. O(1) per row."""
     if isinstance(aggregation, Count):
         return frames.count, np.ones(len(frames), bool)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from slidewise.columns.arrays import in_one_piece
 from slidewise.columns.encoding import whole_numbers
-from slidewise.columns.sources import Origin, Origins, Source
+from slidewise.columns.sources import ColumnSource, Origin, Origins
 from slidewise.errors import InvalidInput
 
 #: What a relation is called in a query over it.
@@ -26,7 +26,7 @@ _READ_AS = {"BIT": "VARCHAR", "HUGEINT": "DECIMAL(38, 0)", "UHUGEINT": "DECIMAL(
 _NOT_IN_ARROW = ("TIME WITH TIME ZONE", "VARIANT")
 
 
-class Relation(Source):
+class Relation(ColumnSource):
     """A relation is a query: run twice it may give its rows in another order, or other rows. So its rows are held.
 
     A relation does not tell its connection, but query() runs there. From 2.0 on DuckDB holds rows for us, and lets them

@@ -23,7 +23,7 @@ from slidewise.columns.sources import Arrays
 from slidewise.columns.with_columns import held_values
 from slidewise.errors import InvalidInput
 from slidewise.planner.choose import choose
-from slidewise.windows.definitions import Between, Frames, RowsWindow, WindowDefinition, window_of
+from slidewise.windows.definitions import Between, FramesWindow, RowsWindow, WindowDefinition, window_of
 from slidewise.windows.reach import OffsetColumn, Unbounded
 
 
@@ -164,7 +164,7 @@ def _frames(window: WindowDefinition, count: int) -> tuple[bounds.Frames, np.nda
     elif isinstance(window, Between) and window.unit == "rows" and window.exclude is None:
         first, last = (_offset(b) for b in (window.start, window.end))
         frames = bounds.rows_between(count, first, last)
-    elif isinstance(window, Frames):
+    elif isinstance(window, FramesWindow):
         frames = _explicit(window, count)
     else:
         raise InvalidInput(f"rolling takes rows(n), rows_between(a, b) or frames(start, end), got {window!r}")
@@ -181,7 +181,7 @@ def _offset(bound: Any) -> int | None:
     return None if isinstance(bound, Unbounded) else bound
 
 
-def _explicit(window: Frames, count: int) -> bounds.Frames:
+def _explicit(window: FramesWindow, count: int) -> bounds.Frames:
     start, end = (np.asarray(b, np.int64) for b in (window.start, window.end))
     if len(start) and not (start.min() >= 0 and end.max() <= count):
         raise InvalidInput(

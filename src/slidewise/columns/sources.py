@@ -41,7 +41,7 @@ class Origin(NamedTuple):
 Origins = Mapping[str, Origin]
 
 
-class Source(ABC):
+class ColumnSource(ABC):
     """Data of one kind."""
 
     @property
@@ -76,7 +76,7 @@ class Source(ABC):
             raise InvalidInput(f"columns that are read or replaced must have different names, got {name!r} twice")
 
 
-def source(data: Any) -> Source:
+def source_of(data: Any) -> ColumnSource:
     """Wrap data of any known kind; a clear error where its kind is not known."""
     module = type(data).__module__.partition(".")[0]
     name = type(data).__name__
@@ -108,7 +108,7 @@ def source(data: Any) -> Source:
     )
 
 
-class _Arrow(Source):
+class _Arrow(ColumnSource):
     def __init__(self, table: Any, made: Callable[[Any], Any], give_back: Callable[[Any], Any] = lambda t: t) -> None:
         """Take a Table or a RecordBatch, the function that makes one, and one that turns it into what came."""
         self._table, self._made, self._give_back = table, made, give_back
@@ -138,7 +138,7 @@ class _Arrow(Source):
         return self._give_back(self._made({**labels, **results}))
 
 
-class _Pandas(Source):
+class _Pandas(ColumnSource):
     """A DataFrame, or what is made from one by its rules for subclasses."""
 
     def __init__(self, frame: Any) -> None:
@@ -177,7 +177,7 @@ class _Pandas(Source):
         return found.pop() if len(found) == 1 else "numpy"
 
 
-class _Polars(Source):
+class _Polars(ColumnSource):
     def __init__(self, frame: Any) -> None:
         self._frame = frame
 
@@ -209,7 +209,7 @@ class _Polars(Source):
         return made
 
 
-class Arrays(Source):
+class Arrays(ColumnSource):
     """A dict of arrays of any kind. A result is of the kind of the array that it is made from."""
 
     def __init__(self, arrays: dict[str, Any]) -> None:

@@ -14,10 +14,10 @@ from slidewise.aggregations.sums import Count
 from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.sorting import OrderColumn
-from slidewise.columns.sources import Origin, source
+from slidewise.columns.sources import Origin, source_of
 from slidewise.columns.threads import thread_count
 from slidewise.errors import InvalidInput
-from slidewise.windows.definitions import Frames
+from slidewise.windows.definitions import FramesWindow
 
 
 def with_columns(
@@ -30,7 +30,7 @@ def with_columns(
     algorithm: str = "auto",
 ) -> Any:
     """Give a frame in memory the columns of some expressions; slidewise.with_columns says the rules."""
-    incoming = source(data)
+    incoming = source_of(data)
     if not given:
         raise InvalidInput('with_columns: name at least one new column, as in peak=sw.max("x").over(sw.rows(10))')
     expressions = {name: expression(name, over, algorithm) for name, over in given.items()}
@@ -113,7 +113,7 @@ def expression(name: str, over: Any, algorithm: str) -> Over:
             f"with_columns: {name} has the window {window!r}, which gives one result per slide and not per row. "
             "Use sw.aggregate, or leave out every="
         )
-    if isinstance(window, Frames):
+    if isinstance(window, FramesWindow):
         raise InvalidInput(
             f"with_columns: {name} has explicit frames, which number the rows of one array. Use sw.rolling, or columns "
             'as bounds: rows_between(col("back"), 0)'

@@ -15,11 +15,11 @@ from slidewise.errors import StateError
 from slidewise.events import partials, triggers
 from slidewise.events.deadlines import Deadlines
 from slidewise.events.engines import hopping, result_slots, retained, sliding, trailing
-from slidewise.events.plan import Plan
 from slidewise.events.result import Result
 from slidewise.events.row_reader import Row
 from slidewise.events.soundness import require_sound
 from slidewise.events.watermark import BEGIN, Mark
+from slidewise.events.window_plan import WindowPlan
 from slidewise.serialization import codec, envelope
 from slidewise.templates.canonical_form import canonical_text, define_swag
 from slidewise.templates.interpret import Swag
@@ -107,7 +107,7 @@ def _list_slots(cls: type) -> tuple[str, ...]:
     return tuple(slot for c in reversed(cls.__mro__) for slot in c.__dict__.get("__slots__", ()))
 
 
-def _list_clocks(plan: Plan) -> dict[str, Clock]:
+def _list_clocks(plan: WindowPlan) -> dict[str, Clock]:
     """Return the clocks of a window, which learn from the first time that they read."""
     found = {"order": plan.clock, "size": plan.reader.size_clock, "slide": plan.reader.slide_clock}
     return {name: clock for name, clock in found.items() if clock is not None}
@@ -116,7 +116,7 @@ def _list_clocks(plan: Plan) -> dict[str, Clock]:
 class Objects:
     """The objects of one window on their way to plain values, or back."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: WindowPlan) -> None:
         self.measures = plan.measures
         self.anchors: dict[str, Any] = {
             "plan": plan,

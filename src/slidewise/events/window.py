@@ -11,12 +11,12 @@ from slidewise.events.clock_guard import Now, guard_of
 from slidewise.events.deadlines import Deadlines
 from slidewise.events.engines.engine import Engine
 from slidewise.events.ordering import Late, Ordering, check_length, require_results_that_stay
-from slidewise.events.plan import Due, Plan, engine_class, plan_for
 from slidewise.events.result import Failed, Result, are_alike
 from slidewise.events.row_reader import Row
 from slidewise.events.watermark import BEGIN, END, Mark
+from slidewise.events.window_plan import Due, WindowPlan, engine_class, plan_for
 from slidewise.windows.clock import Clock
-from slidewise.windows.definitions import Frames, WindowDefinition, window_of
+from slidewise.windows.definitions import FramesWindow, WindowDefinition, window_of
 
 __all__ = ["Result", "Window"]
 
@@ -70,7 +70,7 @@ class Window:
         self.window = window
         self.emit = emit
         self._algorithm = algorithm
-        self._plan: Plan = plan_for(
+        self._plan: WindowPlan = plan_for(
             aggregation, window, times, partition_by, revises=late == "revise", keep=kept, algorithm=algorithm
         )
         self._engine: type[Engine] = engine_class(window, self._plan.frame, self._plan.revises)
@@ -329,7 +329,7 @@ def _needs_time(window: WindowDefinition) -> bool:
 
 def _check(window: WindowDefinition, emit: Any, late: Any, keep: Any) -> None:
     """Refuse what cannot be meant."""
-    if isinstance(window, Frames):
+    if isinstance(window, FramesWindow):
         raise InvalidInput("Window: frames(start, end) are row numbers of a column. Use slidewise.rolling")
     if emit not in ("every", "changes"):
         raise InvalidInput(f'Window: emit is "every" or "changes", got {emit!r}')

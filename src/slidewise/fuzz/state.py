@@ -229,7 +229,7 @@ def bucket(chance: random.Random) -> Subject:
     """The state of a stream's bucket: its meta value, or one of its pieces, beside the others as they were."""
     from slidewise.columns.arranged import ArrangedFrame
     from slidewise.columns.evaluate import Evaluation
-    from slidewise.columns.sources import source
+    from slidewise.columns.sources import source_of
     from slidewise.columns.with_columns import names, ordering
     from slidewise.spark.streams.pipeline import Pipeline
     from slidewise.spark.streams.stream_task import StreamTask
@@ -238,7 +238,7 @@ def bucket(chance: random.Random) -> Subject:
     keys, order = names("k", "partition_by"), ordering("ts")
     frame = chance.choice([sw.rows(3), sw.time("9s"), sw.range_between("-4s", "3s"), sw.rows_between(-1, 1)])
     expressions = {"total": sw.sum("x").over(frame), "n": sw.count().over(frame)}
-    rows = ArrangedFrame(source(schema.empty_table()), keys, order)
+    rows = ArrangedFrame(source_of(schema.empty_table()), keys, order)
     made = Evaluation(rows, expressions.values(), 1).columns(expressions)
     kinds = tuple(made[name].type for name in expressions)
     task = StreamTask(schema, tuple(keys), tuple(order), expressions, kinds, tuple(schema.names))

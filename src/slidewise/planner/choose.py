@@ -14,7 +14,7 @@ from typing import Literal
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.distinct import OfDistinct
 from slidewise.registry import algorithm, missing
-from slidewise.windows.definitions import Between, Frames, RowsWindow, WindowDefinition
+from slidewise.windows.definitions import Between, FramesWindow, RowsWindow, WindowDefinition
 from slidewise.windows.reach import Unbounded
 
 #: Up to this many rows, folding them again beats keeping anything.
@@ -188,7 +188,7 @@ def situation_of(
             and monotone
         ):
             rows = window.end - window.start + 1  # type: ignore[operator,assignment]
-    elif isinstance(window, Frames):
+    elif isinstance(window, FramesWindow):
         trailing = False
         monotone = all(a <= b for bound in (window.start, window.end) for a, b in pairwise(bound))
     else:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from slidewise.aggregations.base import Aggregation
 from slidewise.columns.aggregate import compute_slides, slide_expressions
 from slidewise.columns.arranged import ArrangedFrame
-from slidewise.columns.sources import source
+from slidewise.columns.sources import source_of
 from slidewise.columns.with_columns import names, ordering
 from slidewise.errors import CompileFallback
 from slidewise.spark.column_names import require_distinct
@@ -93,7 +93,7 @@ def slides_output(schema: Schema, reads: pa.Schema, group: Group) -> Any:
     """The columns that go out: those that the slides of no rows have."""
     from pyspark.sql.types import StructField, StructType
 
-    rows = ArrangedFrame(source(reads.empty_table()), list(group.partition_by), list(group.order_by))
+    rows = ArrangedFrame(source_of(reads.empty_table()), list(group.partition_by), list(group.order_by))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CompileFallback)  # the executors say so, where it matters
         made = compute_slides(rows, group.expressions, 1)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from slidewise.aggregations.over import Over
 from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.evaluate import Evaluation
-from slidewise.columns.sources import source
+from slidewise.columns.sources import source_of
 from slidewise.errors import CompileFallback, InvalidInput
 from slidewise.spark.spark_operator import ANSI
 from slidewise.suggest import suggest
@@ -78,7 +78,7 @@ class Schema:
 
 def result_types(schema: pa.Schema, group: Group) -> list[pa.DataType]:
     """The types of results, by computing those of no rows."""
-    rows = ArrangedFrame(source(schema.empty_table()), list(group.partition_by), list(group.order_by))
+    rows = ArrangedFrame(source_of(schema.empty_table()), list(group.partition_by), list(group.order_by))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CompileFallback)  # the executors say so, where it matters
         made = Evaluation(rows, group.expressions.values(), 1).columns(group.expressions)

@@ -201,7 +201,7 @@ class Between(WindowDefinition):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Frames(WindowDefinition):
+class FramesWindow(WindowDefinition):
     """Explicit frames: row i sees rows start[i] to end[i] - 1."""
 
     start: Sequence[int] | np.ndarray
@@ -370,7 +370,7 @@ def col(name: str) -> OffsetColumn:
     return OffsetColumn(name)
 
 
-def frames(start: Sequence[int] | np.ndarray, end: Sequence[int] | np.ndarray) -> Frames:
+def frames(start: Sequence[int] | np.ndarray, end: Sequence[int] | np.ndarray) -> FramesWindow:
     """Define explicit frames, for `rolling`: row i sees rows start[i] to end[i] - 1.
 
     >>> frames([0, 0, 1], [1, 2, 3])
@@ -378,7 +378,7 @@ def frames(start: Sequence[int] | np.ndarray, end: Sequence[int] | np.ndarray) -
     """
     if len(start) != len(end):
         raise InvalidInput(f"frames: start and end have one entry per row each, got {len(start)} and {len(end)}")
-    return Frames(start, end)
+    return FramesWindow(start, end)
 
 
 # ---- checks

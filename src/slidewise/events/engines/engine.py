@@ -8,7 +8,7 @@ from slidewise.events.row_reader import Row
 from slidewise.events.watermark import Deadline, Mark
 
 if TYPE_CHECKING:
-    from slidewise.events.plan import Due, Plan
+    from slidewise.events.window_plan import Due, WindowPlan
 
 
 class Engine:
@@ -16,7 +16,7 @@ class Engine:
 
     __slots__ = ()
 
-    def __init__(self, plan: Plan, key: Any) -> None:
+    def __init__(self, plan: WindowPlan, key: Any) -> None:
         raise NotImplementedError
 
     def insert(self, row: Row, mark: Mark, out: list[Due]) -> None:

@@ -16,7 +16,7 @@ from slidewise.events.watermark import Deadline, Mark
 from slidewise.windows.definitions import RowsWindow
 
 if TYPE_CHECKING:
-    from slidewise.events.plan import Due, Plan
+    from slidewise.events.window_plan import Due, WindowPlan
 
 
 class SlicedRows(Engine):
@@ -24,7 +24,7 @@ class SlicedRows(Engine):
 
     __slots__ = ("first", "holder", "k", "key", "last", "plan", "seen", "waiting")
 
-    def __init__(self, plan: Plan, key: Any) -> None:
+    def __init__(self, plan: WindowPlan, key: Any) -> None:
         self.plan = plan
         self.key = key
         self.seen = 0
@@ -72,7 +72,7 @@ class Hopping(Engine):
 
     __slots__ = ("holder", "key", "next", "plan")
 
-    def __init__(self, plan: Plan, key: Any) -> None:
+    def __init__(self, plan: WindowPlan, key: Any) -> None:
         self.plan = plan
         self.key = key
         self.holder = SliceHolder(plan.measures)

@@ -17,7 +17,7 @@ from slidewise.windows.definitions import RowsWindow
 
 if TYPE_CHECKING:
     from slidewise.events.engines.retained import Retained
-    from slidewise.events.plan import Plan
+    from slidewise.events.window_plan import WindowPlan
 
 Where = tuple[Any, dict[str, Any]]
 
@@ -31,7 +31,7 @@ class RowSlots:
 
     __slots__ = ("early", "least", "pending", "slide")
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: WindowPlan) -> None:
         self.slide = row_slide(plan.definition, plan.reader.slide_clock)
         self.least = plan.least
         #: rows whose results are not due yet, and rows before which there were too few
@@ -120,7 +120,7 @@ class CountSlots(NumberedSlots):
 
     __slots__ = ("k", "least", "next")
 
-    def __init__(self, plan: Plan, k: int) -> None:
+    def __init__(self, plan: WindowPlan, k: int) -> None:
         super().__init__()
         self.k = k
         self.least = plan.least
@@ -176,7 +176,7 @@ class BoundarySlots(NumberedSlots):
 
     __slots__ = ("early", "least", "open")
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: WindowPlan) -> None:
         super().__init__()
         self.least = plan.least
         #: steps that have rows and no result yet, in order; and steps at which there were too few rows
@@ -306,7 +306,7 @@ class HoppingSlots(NumberedSlots):
 Slots = RowSlots | CountSlots | BoundarySlots | HoppingSlots
 
 
-def slots_for(plan: Plan) -> Slots:
+def slots_for(plan: WindowPlan) -> Slots:
     """Build new slots for one key."""
     definition, every = plan.definition, plan.definition.every
     if definition.hopping:

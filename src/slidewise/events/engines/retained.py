@@ -17,7 +17,7 @@ from slidewise.events.watermark import ALREADY, BEGIN, NEVER, Deadline, Mark
 from slidewise.windows.reach import UNBOUNDED, OffsetColumn
 
 if TYPE_CHECKING:
-    from slidewise.events.plan import Due, Plan
+    from slidewise.events.window_plan import Due, WindowPlan
 
 #: Rows are looked through for ones to forget when there are so many, and again when they have doubled.
 FEWEST = 64
@@ -28,7 +28,7 @@ class Retained(Engine):
 
     __slots__ = ("again", "base", "groups", "holder", "key", "look_at", "plan", "rows", "seen", "slots", "times")
 
-    def __init__(self, plan: Plan, key: Any) -> None:
+    def __init__(self, plan: WindowPlan, key: Any) -> None:
         self.plan = plan
         self.key = key
         self.seen = 0

@@ -12,7 +12,7 @@ from slidewise.events.triggers import row_slide
 from slidewise.events.watermark import Deadline, Mark
 
 if TYPE_CHECKING:
-    from slidewise.events.plan import Due, Plan
+    from slidewise.events.window_plan import Due, WindowPlan
 
 
 class Sliding(Engine):
@@ -32,7 +32,7 @@ class Sliding(Engine):
         "waiting",
     )
 
-    def __init__(self, plan: Plan, key: Any) -> None:
+    def __init__(self, plan: WindowPlan, key: Any) -> None:
         self.plan = plan
         self.key = key
         self.seen = 0

@@ -15,7 +15,7 @@ from slidewise.events.watermark import Deadline, Mark
 from slidewise.windows.definitions import DeltaWindow, PunctuationWindow, RowsWindow
 
 if TYPE_CHECKING:
-    from slidewise.events.plan import Due, Plan
+    from slidewise.events.window_plan import Due, WindowPlan
 
 
 class LastRows:
@@ -79,7 +79,7 @@ class Trailing(Engine):
 
     __slots__ = ("holder", "key", "plan", "seen", "size", "slide", "step")
 
-    def __init__(self, plan: Plan, key: Any) -> None:
+    def __init__(self, plan: WindowPlan, key: Any) -> None:
         self.plan = plan
         self.key = key
         self.seen = 0

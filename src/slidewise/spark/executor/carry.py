@@ -21,7 +21,7 @@ from slidewise.aggregations.positions import First, Last
 from slidewise.aggregations.sums import Count
 from slidewise.aggregations.trial import partial_dtype, result_dtype
 from slidewise.columns import encoding
-from slidewise.columns.arranged import View
+from slidewise.columns.arranged import RowView
 from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.execute import compute
 from slidewise.columns.frames.bounds import Frames
@@ -119,11 +119,11 @@ class RunningEvaluation(Evaluation):
         rows, _ = compute(pick, (np.arange(len(codes)), codes), frame, "recalculate")
         return int(view.row(rows)[0])
 
-    def _first(self, view: View) -> int:
+    def _first(self, view: RowView) -> int:
         return _before(view, self.kept)
 
 
-def _before(view: View, row: int) -> int:
+def _before(view: RowView, row: int) -> int:
     """How many rows of a view come before a row of the chunk."""
     return row if view.left_out is None else int(np.count_nonzero(~view.left_out[:row]))
 
@@ -131,7 +131,7 @@ def _before(view: View, row: int) -> int:
 class _Scan:
     """Folding rows of a view into a partial: compiled where numba can, interpreted where not."""
 
-    def __init__(self, aggregation: Aggregation, view: View, gone: int) -> None:
+    def __init__(self, aggregation: Aggregation, view: RowView, gone: int) -> None:
         self.aggregation, self.view = aggregation, view
         self.columns = tuple(encoded.values for encoded in view.arguments(aggregation))
         numeric = all(c.dtype.kind in "biuf" for c in self.columns)

@@ -15,7 +15,7 @@ from slidewise.columns.encoding import words
 from slidewise.columns.frames.bounds import Frames
 from slidewise.columns.frames.from_window import Arranged
 from slidewise.columns.sorting import Arrangement, OrderColumn, doubles, sortable_floats
-from slidewise.columns.sources import source
+from slidewise.columns.sources import source_of
 from slidewise.windows.definitions import WindowDefinition
 
 
@@ -31,7 +31,7 @@ class Chunk(ArrangedFrame):
         before: int,
         ends: bool,
     ) -> None:
-        super().__init__(source(_roomy(table)), partition_by, order_by, 1, Arrangement(None, offsets))
+        super().__init__(source_of(_roomy(table)), partition_by, order_by, 1, Arrangement(None, offsets))
         #: how many rows of the first key came before this chunk
         self.before = before
         #: whether the last key has all of its rows, too

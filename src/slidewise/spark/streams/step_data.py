@@ -15,7 +15,7 @@ import pyarrow as pa
 from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.frames.from_window import targets_of
 from slidewise.columns.sorting import Arrangement, OrderColumn
-from slidewise.columns.sources import source
+from slidewise.columns.sources import source_of
 from slidewise.spark.streams.stream_task import NEVER
 from slidewise.windows.grid import Grid
 
@@ -59,7 +59,7 @@ class ArrangedRows(ArrangedFrame):
         dropped: np.ndarray | None = None,
     ) -> None:
         """`dropped` is how many earlier rows of each key are no longer in the state; None: nobody counts rows."""
-        super().__init__(source(table), list(partition_by), list(order_by), 1, Arrangement(None, offsets))
+        super().__init__(source_of(table), list(partition_by), list(order_by), 1, Arrangement(None, offsets))
         if dropped is not None:
             self.__dict__["places"] = super().places + np.repeat(dropped, np.diff(offsets))
 

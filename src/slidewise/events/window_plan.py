@@ -1,4 +1,4 @@
-"""Plan: what all keys of a window share, which engine holds their rows, and which algorithm each aggregation."""
+"""WindowPlan: what all keys of a window share, which engine holds their rows, and which algorithm each aggregation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from slidewise.windows.grid import Grid
 Due = tuple[Any, Result | Failed]
 
 
-class Plan:
+class WindowPlan:
     """The definition of a window, ready for use."""
 
     __slots__ = (
@@ -144,7 +144,7 @@ def plan_for(
     revises: bool,
     keep: Length | None,
     algorithm: str,
-) -> Plan:
+) -> WindowPlan:
     """Plan a window."""
     named, single = name_aggregations(aggregation)
     engine = engine_class(window, frame_of(window, clock), revises)
@@ -155,7 +155,7 @@ def plan_for(
         entry = choose_entry(op, algorithm, situation)
         measures.append(Measure(name, op, entry, _options(entry, op, window, engine)))
     reader = RowReader(measures, window, _key_columns(partition_by))
-    return Plan(window, measures, single, reader, clock, revises, keep)
+    return WindowPlan(window, measures, single, reader, clock, revises, keep)
 
 
 def _options(
