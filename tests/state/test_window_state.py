@@ -275,7 +275,7 @@ NOT_STATE = {
     "Measure",
     "NumberedSlots",
     "Ordering",
-    "Plan",
+    "WindowPlan",
     "RowReader",
     "Result",
 }

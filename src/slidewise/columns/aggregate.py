@@ -17,7 +17,7 @@ from slidewise.columns.sources import Origin, source_of
 from slidewise.columns.threads import thread_count
 from slidewise.columns.with_columns import check_columns, names, ordering, origins
 from slidewise.errors import InvalidInput
-from slidewise.windows.definitions import FramesWindow, WindowDefinition, window_of
+from slidewise.windows.definitions import WindowDefinition, window_of
 
 
 def aggregate(
@@ -73,7 +73,7 @@ def slide_labels(rows: ArrangedFrame, slides: Slides) -> dict[str, pa.Array]:
 
 
 def _check(window: WindowDefinition, columns: Mapping[str, Any]) -> None:
-    if isinstance(window, FramesWindow):
+    if window.is_explicit:
         raise InvalidInput(
             f'aggregate: window= is a window with a slide such as sw.time("1h", every="1m"), got {window!r}'
         )

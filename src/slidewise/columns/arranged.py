@@ -18,7 +18,7 @@ from slidewise.columns.sorting import Arrangement, OrderColumn, arrange, sortabl
 from slidewise.columns.sources import ColumnSource
 from slidewise.errors import InvalidInput
 from slidewise.suggest import suggest
-from slidewise.windows.definitions import Between, DeltaWindow, PunctuationWindow, RowsWindow, WindowDefinition
+from slidewise.windows.definitions import DeltaWindow, PunctuationWindow, WindowDefinition
 
 #: what tells a column as numbers from all others: its name and its encoding. Never where it lies: memory is used again.
 Encoding = tuple[str, str]
@@ -122,13 +122,6 @@ class ArrangedFrame:
     def _sortable(self, by: OrderColumn) -> list[np.ndarray]:
         return sortable(self.array(by.name), by)
 
-    @staticmethod
-    def looks_at_order(window: WindowDefinition) -> bool:
-        """Tell whether frames depend on the values of the order, and not on the places of rows alone."""
-        return not isinstance(window, RowsWindow | DeltaWindow | PunctuationWindow) and not (
-            isinstance(window, Between) and window.unit == "rows" and window.exclude is None
-        )
-
     def forget(self, window: WindowDefinition | None = None) -> None:
         """Let the frames of a window go; without one, what frames are made from."""
         if window is None:
@@ -159,7 +152,7 @@ class ArrangedFrame:
             start, end = np.empty(len(self.source), np.int64), np.empty(len(self.source), np.int64)
             since_marks(self.offsets, self.marks(window), start, end)
             return Frames(start, end)
-        if not self.looks_at_order(window):
+        if not window.looks_at_order:
             return frames_of(window, Arranged(self.offsets, self.order_by, [], None, self.arrange))
         return frames_of(window, self._arrange_order())
 
@@ -188,7 +181,7 @@ class ArrangedFrame:
 
     def due(self, window: WindowDefinition) -> np.ndarray | None:
         """Tell which arranged rows have seen enough rows of their key for a result; None where all have."""
-        if not isinstance(window, RowsWindow) or window.min_rows == 1:
+        if window.min_rows == 1:
             return None
         return self.places >= window.min_rows - 1
 

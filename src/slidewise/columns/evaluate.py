@@ -49,11 +49,11 @@ class Evaluation:
     def columns(self, expressions: Mapping[str, Over]) -> dict[str, pa.Array]:
         """Compute the new columns, window by window, so that what is made for one of them can go before the next."""
         windows = list(dict.fromkeys(over.window for over in expressions.values()))
-        windows.sort(key=self.data.looks_at_order, reverse=True)
+        windows.sort(key=lambda window: window.looks_at_order, reverse=True)
         done: dict[str, pa.Array] = {}
         for window, following in zip(windows, [*windows[1:], None], strict=True):
             self.data.frames(window)
-            if following is None or not self.data.looks_at_order(following):
+            if following is None or not following.looks_at_order:
                 self.data.forget()
             here = {name: over for name, over in expressions.items() if over.window == window}
             if len(self.data.source) * len(expressions) >= fused.MANY:

@@ -146,8 +146,8 @@ def _as_column(
 
 def _rows(window: WindowDefinition, count: int, results: int) -> np.ndarray | None:
     """Return the rows that results belong to; None: each to its own."""
-    if window.every is not None:
-        step = window.every.n  # type: ignore[attr-defined]
+    step = window.slide_rows
+    if step is not None:
         return np.arange(step - 1, count, step)
     return None if results == count else np.zeros(0, np.int64)
 
@@ -157,8 +157,8 @@ def _frames(window: WindowDefinition, count: int) -> tuple[bounds.Frames, np.nda
     if window.slide_kind not in ("row", "count"):
         raise InvalidInput(f"rolling slides by row or by a count of rows, got {window!r}. Use slidewise.Window")
     due: np.ndarray | bool = True
-    if isinstance(window, RowsWindow):
-        frames: bounds.Frames = bounds.TrailingRows(count, window.n)
+    if window.trailing_rows is not None:
+        frames: bounds.Frames = bounds.TrailingRows(count, window.trailing_rows)
         if window.min_rows > 1:
             due = np.arange(1, count + 1) >= window.min_rows
     elif isinstance(window, Between) and window.unit == "rows" and window.exclude is None:
@@ -168,8 +168,8 @@ def _frames(window: WindowDefinition, count: int) -> tuple[bounds.Frames, np.nda
         frames = _explicit(window, count)
     else:
         raise InvalidInput(f"rolling takes rows(n), rows_between(a, b) or frames(start, end), got {window!r}")
-    if window.every is not None:
-        step = window.every.n  # type: ignore[attr-defined]
+    step = window.slide_rows
+    if step is not None:
         frames = frames.every(step)
         due = due if due is True else due[step - 1 :: step]  # type: ignore[index]
     return frames, due

@@ -17,7 +17,6 @@ from slidewise.columns.sorting import OrderColumn
 from slidewise.columns.sources import Origin, source_of
 from slidewise.columns.threads import thread_count
 from slidewise.errors import InvalidInput
-from slidewise.windows.definitions import FramesWindow
 
 
 def with_columns(
@@ -113,7 +112,7 @@ def expression(name: str, over: Any, algorithm: str) -> Over:
             f"with_columns: {name} has the window {window!r}, which gives one result per slide and not per row. "
             "Use sw.aggregate, or leave out every="
         )
-    if isinstance(window, FramesWindow):
+    if window.is_explicit:
         raise InvalidInput(
             f"with_columns: {name} has explicit frames, which number the rows of one array. Use sw.rolling, or columns "
             'as bounds: rows_between(col("back"), 0)'

@@ -16,7 +16,7 @@ from slidewise.events.row_reader import Row
 from slidewise.events.watermark import BEGIN, END, Mark
 from slidewise.events.window_plan import Due, WindowPlan, engine_class, plan_for
 from slidewise.windows.clock import Clock
-from slidewise.windows.definitions import FramesWindow, WindowDefinition, window_of
+from slidewise.windows.definitions import WindowDefinition, window_of
 
 __all__ = ["Result", "Window"]
 
@@ -329,7 +329,7 @@ def _needs_time(window: WindowDefinition) -> bool:
 
 def _check(window: WindowDefinition, emit: Any, late: Any, keep: Any) -> None:
     """Refuse what cannot be meant."""
-    if isinstance(window, FramesWindow):
+    if window.is_explicit:
         raise InvalidInput("Window: frames(start, end) are row numbers of a column. Use slidewise.rolling")
     if emit not in ("every", "changes"):
         raise InvalidInput(f'Window: emit is "every" or "changes", got {emit!r}')

@@ -19,7 +19,7 @@ from slidewise.events.row_reader import Row, RowReader
 from slidewise.planner.choose import Situation
 from slidewise.registry.entries import AlgorithmEntry
 from slidewise.windows.clock import ENDS, Clock
-from slidewise.windows.definitions import RowsWindow, TimeWindow, WindowDefinition
+from slidewise.windows.definitions import WindowDefinition
 from slidewise.windows.durations import Length
 from slidewise.windows.grid import Grid
 
@@ -72,17 +72,18 @@ class WindowPlan:
         self.slides_by_time = definition.slide_kind == "time"
         self._grid: Grid | None = None
         #: rows that a window must have seen before its first result
-        self.least = definition.min_rows if isinstance(definition, RowsWindow) else 1
+        self.least = definition.min_rows
 
     @property
     def grid(self) -> Grid:
         """The boundaries of a slide by time, once a row has told what times are."""
         if self._grid is None:
             definition, measure = self.definition, self.clock.measure
-            assert isinstance(definition.every, TimeWindow)
-            offset = 0 if definition.offset is None else measure(definition.offset)
-            size = measure(definition.size) if isinstance(definition, TimeWindow) else None
-            self._grid = Grid(measure(definition.every.size), offset, size)
+            every, offset, size = definition.slide_size, definition.offset, definition.hop_size
+            assert every is not None
+            self._grid = Grid(
+                measure(every), 0 if offset is None else measure(offset), None if size is None else measure(size)
+            )
         return self._grid
 
     def require_within(self, row: Row) -> None:
@@ -130,7 +131,7 @@ def engine_class(window: WindowDefinition, frame: Frame | None, revises: bool) -
     if frame is not None and frame.unit == "rows" and window.slide_kind == "count":
         if isinstance(frame.end, int) and frame.end >= 0:
             return SlicedRows
-    elif frame is None or isinstance(window, RowsWindow):
+    elif frame is None or window.trailing_rows is not None:
         return Trailing
     return Sliding
 
@@ -148,7 +149,7 @@ def plan_for(
     """Plan a window."""
     named, single = name_aggregations(aggregation)
     engine = engine_class(window, frame_of(window, clock), revises)
-    rows = window.n if isinstance(window, RowsWindow) and engine is Trailing else None
+    rows = window.trailing_rows if engine is Trailing else None
     situation = Situation("events", rows=rows, monotone=engine is not Retained, out_of_order=engine is Retained)
     measures = []
     for name, op in named.items():
@@ -164,12 +165,13 @@ def _options(
     """Return what a structure must know at its start: the most entries that the window holds."""
     if "capacity" not in entry.options:
         return {}
-    if isinstance(window, RowsWindow) and engine is Trailing:
-        return {"capacity": window.n}
-    if isinstance(window, RowsWindow) and engine is SlicedRows and aggregation.associative:
-        return {"capacity": window.n // window.every.n + 2}  # type: ignore[union-attr]
-    if isinstance(window, TimeWindow) and engine is Hopping and aggregation.associative:
-        lengths: Any = (window.size, window.every.size)  # type: ignore[union-attr]
+    rows = window.trailing_rows
+    if rows is not None and engine is Trailing:
+        return {"capacity": rows}
+    if rows is not None and window.slide_rows is not None and engine is SlicedRows and aggregation.associative:
+        return {"capacity": rows // window.slide_rows + 2}
+    if engine is Hopping and aggregation.associative:
+        lengths: Any = (window.hop_size, window.slide_size)
         size, every = (getattr(x, "nanoseconds", x) for x in lengths)
         return {"capacity": int(size // every) + 2}
     raise IllegalPair(

@@ -14,8 +14,7 @@ from typing import Literal
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.distinct import OfDistinct
 from slidewise.registry import algorithm, missing
-from slidewise.windows.definitions import Between, FramesWindow, RowsWindow, WindowDefinition
-from slidewise.windows.reach import Unbounded
+from slidewise.windows.definitions import Between, FramesWindow, WindowDefinition
 
 #: Up to this many rows, folding them again beats keeping anything.
 TINY = 2
@@ -174,20 +173,13 @@ def situation_of(
     """Describe what a window means for the choice."""
     rows = None
     trailing = monotone = True
-    if isinstance(window, RowsWindow):
+    if window.trailing_rows is not None:
         alone = window.slide_kind == "row" or (where == "events" and window.slide_kind != "count")
-        rows = window.n if alone else None  # a slide by count holds slices, not rows
+        rows = window.trailing_rows if alone else None  # a slide by count holds slices, not rows
     elif isinstance(window, Between):
-        bounds = (window.start, window.end)
         trailing = False
         monotone = not window.columns and window.exclude is None
-        if (
-            where == "columns"
-            and window.unit == "rows"
-            and not any(isinstance(b, Unbounded) for b in bounds)
-            and monotone
-        ):
-            rows = window.end - window.start + 1  # type: ignore[operator,assignment]
+        rows = window.reach.width if where == "columns" and monotone else None
     elif isinstance(window, FramesWindow):
         trailing = False
         monotone = all(a <= b for bound in (window.start, window.end) for a, b in pairwise(bound))

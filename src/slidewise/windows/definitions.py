@@ -29,6 +29,10 @@ class WindowDefinition:
     size_kind: ClassVar[str]
     every: WindowDefinition | None
     offset: Length | None
+    #: how many rows a key must have had before its first result
+    min_rows: int = 1
+    #: whether the values of rows decide which of them belong together, and not their order
+    looks_at_values: ClassVar[bool] = False
 
     @property
     def slide_kind(self) -> str:
@@ -38,7 +42,32 @@ class WindowDefinition:
     @property
     def hopping(self) -> bool:
         """Whether this is Spark's hopping window: size and slide both by time, one result per slide."""
-        return self.size_kind == "time" and self.slide_kind == "time"
+        return self.hop_size is not None
+
+    @property
+    def hop_size(self) -> Length | None:
+        """The length of a hopping window; None for others."""
+        return None
+
+    @property
+    def slide_size(self) -> Length | None:
+        """The length of a slide by time; None where it is measured otherwise."""
+        return self.every.size if isinstance(self.every, TimeWindow) else None
+
+    @property
+    def slide_rows(self) -> int | None:
+        """The number of rows of a slide by count; None where it is measured otherwise."""
+        return self.every.trailing_rows if self.every is not None else None
+
+    @property
+    def trailing_rows(self) -> int | None:
+        """The n of `rows(n)`, whose frames are the row and the n - 1 before it; None for other kinds."""
+        return None
+
+    @property
+    def is_explicit(self) -> bool:
+        """Whether frames are given as row numbers of one array."""
+        return self.size_kind == "bounds"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -54,6 +83,12 @@ class WindowDefinition:
     def counts_rows(self) -> bool:
         """Whether rows in order are all that frames ask for, and not by what they are ordered."""
         return self.every is None and self.reach is not None and self.reach.counts_rows
+
+    @property
+    def looks_at_order(self) -> bool:
+        """Whether frames depend on the values of the order, and not on the places of rows alone."""
+        reach = self.reach
+        return reach is not None and not (reach.unit == "rows" and reach.exclude is None)
 
     @property
     def waits(self) -> bool:
@@ -73,8 +108,7 @@ class WindowDefinition:
     @property
     def lengths(self) -> list[Length]:
         """Every length that is measured along the order, as the user gave it: of frames by range, of slides by time."""
-        every = [self.every.size] if isinstance(self.every, TimeWindow) else []
-        return [*self._sizes, *every, *([] if self.offset is None else [self.offset])]
+        return [*self._sizes, *(length for length in (self.slide_size, self.offset) if length is not None)]
 
     @property
     def _sizes(self) -> list[Length]:
@@ -105,6 +139,10 @@ class RowsWindow(WindowDefinition):
     def reach(self) -> Reach:
         return Reach("rows", 1 - self.n, 0)
 
+    @property
+    def trailing_rows(self) -> int:
+        return self.n
+
     def __repr__(self) -> str:
         least = [f"min_rows={self.min_rows}"] if self.min_rows != 1 else []
         return f"rows({', '.join([str(self.n), *self._slide(), *least])})"
@@ -125,6 +163,10 @@ class TimeWindow(WindowDefinition):
         return Reach("range", -self.size, 0, self.closed in ("right", "neither"), self.closed in ("left", "neither"))
 
     @property
+    def hop_size(self) -> Length | None:
+        return None if self.slide_size is None else self.size
+
+    @property
     def _sizes(self) -> list[Length]:
         return [self.size]
 
@@ -142,6 +184,7 @@ class DeltaWindow(WindowDefinition):
     every: WindowDefinition | None = None
     offset: Length | None = None
     size_kind: ClassVar[str] = "delta"
+    looks_at_values: ClassVar[bool] = True
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -160,6 +203,7 @@ class PunctuationWindow(WindowDefinition):
     every: WindowDefinition | None = None
     offset: Length | None = None
     size_kind: ClassVar[str] = "punctuation"
+    looks_at_values: ClassVar[bool] = True
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -20,9 +20,9 @@ from slidewise.columns.frames.bounds import FAR, Frames, KeyedTrailingRows, Piec
 from slidewise.columns.sorting import OrderColumn, doubles, plain, sortable_floats, unscale
 from slidewise.errors import InvalidInput
 from slidewise.windows.clock import offset_after_months
-from slidewise.windows.definitions import Between, PunctuationWindow, RowsWindow, TimeWindow, WindowDefinition
+from slidewise.windows.definitions import PunctuationWindow, WindowDefinition
 from slidewise.windows.durations import CalendarDuration, Duration, sign
-from slidewise.windows.reach import Bound, OffsetColumn, Unbounded
+from slidewise.windows.reach import Bound, OffsetColumn, Reach, Unbounded
 
 _NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 _DAY = 86_400 * 1_000_000_000
@@ -59,21 +59,15 @@ class Arranged:
 
 def frames_of(window: WindowDefinition, rows: Arranged) -> Frames:
     """Build the frame of every row."""
-    if isinstance(window, RowsWindow):
-        if len(rows.offsets) == 2:
-            return TrailingRows(rows.count, window.n)
-        return KeyedTrailingRows(rows.offsets, window.n)
-    if isinstance(window, TimeWindow):
-        return _range(rows, -window.size, 0, window.closed)
+    n, reach = window.trailing_rows, window.reach
+    if n is not None:
+        return TrailingRows(rows.count, n) if len(rows.offsets) == 2 else KeyedTrailingRows(rows.offsets, n)
     if isinstance(window, PunctuationWindow) and isinstance(window.predicate, str):
         return _punctuation(rows, window.predicate)
-    if isinstance(window, Between):
-        if window.unit == "range":
-            frames = _range(rows, window.start, window.end, "both")
-        else:
-            frames = _rows(window, rows) if window.unit == "rows" else _groups(window, rows)
-        return frames if window.exclude is None else _exclude(frames, window.exclude, rows)
-    raise InvalidInput(f"{window!r} has no frame per row here")
+    if reach is None:
+        raise InvalidInput(f"{window!r} has no frame per row here")
+    frames = {"rows": _rows, "range": _range, "groups": _groups}[reach.unit](reach, rows)
+    return frames if reach.exclude is None else _exclude(frames, reach.exclude, rows)
 
 
 def _new(rows: Arranged) -> tuple[np.ndarray, np.ndarray]:
@@ -94,11 +88,11 @@ def _punctuation(rows: Arranged, name: str) -> Frames:
 
 
 # ---- ROWS and GROUPS
-def _rows(window: Between, rows: Arranged) -> Frames:
+def _rows(reach: Reach, rows: Arranged) -> Frames:
     from slidewise.columns.frames import bounds_kernels as kernels
 
     start, end = _new(rows)
-    first, last = (_steps(b, rows) for b in (window.start, window.end))
+    first, last = (_steps(bound, rows) for bound in reach.bounds)
     if isinstance(first, int) and isinstance(last, int):
         kernels.rows(rows.offsets, first, last, start, end)
     else:
@@ -106,13 +100,13 @@ def _rows(window: Between, rows: Arranged) -> Frames:
     return Frames(start, end)
 
 
-def _groups(window: Between, rows: Arranged) -> Frames:
+def _groups(reach: Reach, rows: Arranged) -> Frames:
     from slidewise.columns.frames import bounds_kernels as kernels
 
     if not rows.order:
         raise InvalidInput("groups_between counts groups of rows of equal order, and there is no order_by")
     start, end = _new(rows)
-    first, last = (_each(_steps(b, rows), rows) for b in (window.start, window.end))
+    first, last = (_each(_steps(bound, rows), rows) for bound in reach.bounds)
     group, begin = np.empty(rows.count, np.int64), np.empty(rows.count + 1, np.int64)
     kernels.group_numbers(rows.offsets, rows.changes(), group, begin)
     kernels.groups_by_row(rows.offsets, group, begin, first, last, start, end)
@@ -145,12 +139,12 @@ def _bound_column(name: str, rows: Arranged) -> pa.Array:
 
 
 # ---- RANGE
-def _range(rows: Arranged, first: Any, last: Any, closed: str) -> Frames:
-    """Find the rows whose order lies between the row's own plus first and plus last; null rows see their null peers."""
-    if len(rows.order) != 1 and not all(_needs_no_search(bound) for bound in (first, last)):
+def _range(reach: Reach, rows: Arranged) -> Frames:
+    """Find the rows whose order lies between the row's own plus both bounds; null rows see their null peers."""
+    if len(rows.order) != 1 and not all(_needs_no_search(bound) for bound in reach.bounds):
         raise InvalidInput(f"a frame by range needs exactly one order column, got {[o.name for o in rows.order]}")
-    start = _range_bound(first, rows, is_end=False, is_open=closed in ("right", "neither"))
-    end = _range_bound(last, rows, is_end=True, is_open=closed in ("left", "neither"))
+    start = _range_bound(reach.start, rows, is_end=False, is_open=reach.open_start)
+    end = _range_bound(reach.end, rows, is_end=True, is_open=reach.open_end)
     return Frames(start, np.maximum(start, end, out=end))
 
 

@@ -14,7 +14,7 @@ from slidewise.columns.frames.bounds import Frames
 from slidewise.columns.frames.deltas import axis, measure_delta, units
 from slidewise.columns.sorting import plain
 from slidewise.errors import InvalidInput
-from slidewise.windows.definitions import DeltaWindow, PunctuationWindow, RowsWindow, TimeWindow, WindowDefinition
+from slidewise.windows.definitions import DeltaWindow, PunctuationWindow, WindowDefinition
 from slidewise.windows.grid import Grid
 
 
@@ -40,19 +40,19 @@ class Slides:
 
 def slides_of(window: WindowDefinition, data: ArrangedFrame, fires: np.ndarray | None = None) -> Slides:
     """Find all slides of a window; `fires` says which rows trigger, where that is known already."""
-    if isinstance(window, TimeWindow) and window.hopping:
+    if window.hopping:
         return _hopping(window, data)
-    every = window.every
-    if isinstance(every, TimeWindow):
-        return _at_boundaries(window, every, data)
-    return _at_rows(window, data, _triggers(every, data) if fires is None else fires)
+    if window.slide_size is not None:
+        return _at_boundaries(window, data)
+    return _at_rows(window, data, _triggers(window, data) if fires is None else fires)
 
 
 # ---- slides by rows: the frame of the row that triggers
-def _triggers(every: WindowDefinition | None, data: ArrangedFrame) -> np.ndarray:
+def _triggers(window: WindowDefinition, data: ArrangedFrame) -> np.ndarray:
     """Tell which arranged rows trigger."""
-    if isinstance(every, RowsWindow):
-        return data.places % every.n == every.n - 1
+    if window.slide_rows is not None:
+        return data.places % window.slide_rows == window.slide_rows - 1
+    every = window.every
     if isinstance(every, DeltaWindow):
         from slidewise.columns.frames import slide_kernels as kernels
 
@@ -75,11 +75,11 @@ def _at_rows(window: WindowDefinition, data: ArrangedFrame, fires: np.ndarray) -
 
 
 # ---- slides by time
-def _at_boundaries(window: WindowDefinition, every: TimeWindow, data: ArrangedFrame) -> Slides:
+def _at_boundaries(window: WindowDefinition, data: ArrangedFrame) -> Slides:
     """Find a slide at every boundary with rows since the one before: the frame of the last row before it."""
     from slidewise.columns.frames import slide_kernels as kernels
 
-    clock = _Clock(data, every, window)
+    clock = _Clock(data, window)
     step = np.zeros(clock.rows, np.int64)
     kernels.boundaries(clock.low, clock.high, clock.times, clock.grid.every, clock.grid.offset, step)
     fires = np.ones(clock.rows, bool)
@@ -94,12 +94,11 @@ def _at_boundaries(window: WindowDefinition, every: TimeWindow, data: ArrangedFr
     return Slides(data.frames(window).take(rows), np.searchsorted(rows, data.offsets), labels, rows)
 
 
-def _hopping(window: TimeWindow, data: ArrangedFrame) -> Slides:
+def _hopping(window: WindowDefinition, data: ArrangedFrame) -> Slides:
     """Find Spark's windows that have rows: [start, end), starts on multiples of every, moved by offset."""
     from slidewise.columns.frames import slide_kernels as kernels
 
-    assert isinstance(window.every, TimeWindow)
-    clock = _Clock(data, window.every, window)
+    clock = _Clock(data, window)
     size = clock.grid.size
     grid = (clock.low, clock.high, clock.times, size, clock.grid.every, clock.grid.offset)
     counts = np.zeros(len(clock.low), np.int64)
@@ -115,7 +114,7 @@ def _hopping(window: TimeWindow, data: ArrangedFrame) -> Slides:
 class _Clock:
     """The order column as times; rows without a time are outside of low[k] to high[k] - 1, and in no window."""
 
-    def __init__(self, data: ArrangedFrame, every: TimeWindow, window: WindowDefinition) -> None:
+    def __init__(self, data: ArrangedFrame, window: WindowDefinition) -> None:
         if len(data.order_by) != 1 or data.order_by[0].descending:
             raise InvalidInput(
                 f"aggregate: {window!r} slides by time: order_by names the one column of times, ascending, "
@@ -138,8 +137,8 @@ class _Clock:
         ):
             raise InvalidInput(f"aggregate: the order column {by.name!r} has NaN or infinity, which are in no window")
         offset = self._units(window.offset) if window.offset is not None else 0.0 if self.times.dtype.kind == "f" else 0
-        size = self._units(window.size) if isinstance(window, TimeWindow) and window.hopping else None
-        self.grid = Grid(self._units(every.size), offset, size)
+        size = self._units(window.hop_size) if window.hopping else None
+        self.grid = Grid(self._units(window.slide_size), offset, size)
         if self.times.dtype.kind == "i":
             self._require_room()
 

@@ -13,7 +13,6 @@ from slidewise.events.engines.engine import Engine
 from slidewise.events.partials import SliceHolder
 from slidewise.events.row_reader import Row
 from slidewise.events.watermark import Deadline, Mark
-from slidewise.windows.definitions import RowsWindow
 
 if TYPE_CHECKING:
     from slidewise.events.window_plan import Due, WindowPlan
@@ -31,9 +30,9 @@ class SlicedRows(Engine):
         self.holder = SliceHolder(plan.measures)
         #: rows at which results are due, and whose frames are not complete yet
         self.waiting: deque[Row] = deque()
-        every, frame = plan.definition.every, plan.frame
-        assert isinstance(every, RowsWindow) and frame is not None
-        self.k = every.n
+        every, frame = plan.definition.slide_rows, plan.frame
+        assert every is not None and frame is not None
+        self.k = every
         #: where frames start and end, from their own rows; None: at the first row
         self.first: int | None = None if frame.reach.from_first_row else frame.start
         self.last: int = frame.end

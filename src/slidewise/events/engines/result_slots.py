@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from slidewise.events.row_reader import Row
 from slidewise.events.triggers import row_slide
 from slidewise.events.watermark import Deadline, Mark
-from slidewise.windows.definitions import RowsWindow
 
 if TYPE_CHECKING:
     from slidewise.events.engines.retained import Retained
@@ -308,9 +307,9 @@ Slots = RowSlots | CountSlots | BoundarySlots | HoppingSlots
 
 def slots_for(plan: WindowPlan) -> Slots:
     """Build new slots for one key."""
-    definition, every = plan.definition, plan.definition.every
+    definition, every = plan.definition, plan.definition.slide_rows
     if definition.hopping:
         return HoppingSlots()
     if plan.slides_by_time:
         return BoundarySlots(plan)
-    return CountSlots(plan, every.n) if isinstance(every, RowsWindow) else RowSlots(plan)
+    return RowSlots(plan) if every is None else CountSlots(plan, every)

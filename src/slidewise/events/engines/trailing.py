@@ -12,7 +12,7 @@ from slidewise.events.partials import RowHolder, RunningHolder
 from slidewise.events.row_reader import Row
 from slidewise.events.triggers import row_slide
 from slidewise.events.watermark import Deadline, Mark
-from slidewise.windows.definitions import DeltaWindow, PunctuationWindow, RowsWindow
+from slidewise.windows.definitions import DeltaWindow, PunctuationWindow
 
 if TYPE_CHECKING:
     from slidewise.events.window_plan import Due, WindowPlan
@@ -89,8 +89,8 @@ class Trailing(Engine):
         self.slide = row_slide(definition, plan.reader.slide_clock)
         self.size: Any
         self.holder: Any = RowHolder(plan.measures)
-        if isinstance(definition, RowsWindow):
-            self.size = LastRows(definition.n)
+        if definition.trailing_rows is not None:
+            self.size = LastRows(definition.trailing_rows)
         elif isinstance(definition, DeltaWindow):
             assert plan.reader.size_clock is not None
             self.size = WithinDelta(plan.reader.size_clock.measure(definition.size))
