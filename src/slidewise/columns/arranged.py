@@ -236,7 +236,7 @@ class RowView:
 
     @cached_property
     def offsets(self) -> np.ndarray:
-        """Where each key begins among the rows that are left."""
+        """Where each key begins among the selected rows."""
         offsets = self.data.offsets
         return offsets if self.left_out is None else np.searchsorted(self._kept, offsets)
 

@@ -28,7 +28,7 @@ def _allocate_bytes(size: int) -> Any:
 
 
 class OutputBuffers:
-    """Where the results of some frames go, by name; `part` is a stretch of them."""
+    """Where the results of some frames go, by name; `part` is a slice of them."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -53,7 +53,7 @@ class OutputBuffers:
 
 
 class BufferSlice(OutputBuffers):
-    """A stretch of a room."""
+    """A slice of output buffers."""
 
     def __init__(self, whole: OutputBuffers, first: int, last: int) -> None:
         super().__init__(last - first)

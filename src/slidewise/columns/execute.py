@@ -36,9 +36,9 @@ Results = tuple[np.ndarray, np.ndarray]
 
 
 def compute(
-    aggregation: Aggregation, columns: Columns, frames: Frames, algorithm: str, room: OutputBuffers | None = None
+    aggregation: Aggregation, columns: Columns, frames: Frames, algorithm: str, buffers: OutputBuffers | None = None
 ) -> Results:
-    """Compute the results of all frames, and which of them are not null; `room` has buffers to write them to."""
+    """Compute the results of all frames, and which of them are not null; written to `buffers`, if given."""
     entry = algorithm_entry(algorithm)
     require_legal(entry, aggregation)
     _require_frames(entry, frames)
@@ -55,15 +55,15 @@ def compute(
         return _run_holistic(entry, aggregation, columns[0], frames)
     if numeric and entry.compiled and (other := aggregation.by_columns(columns)) is not None:
         base, made, finish = other
-        out, valid = compute(base, made, frames, algorithm, room)
+        out, valid = compute(base, made, frames, algorithm, buffers)
         return finish(out), valid
     op = aggregation.compiled(columns, frames.longest) if numeric and entry.compiled else None
-    result = _run_compiled(entry, op, columns, frames, room) if op is not None else None
+    result = _run_compiled(entry, op, columns, frames, buffers) if op is not None else None
     return result if result is not None else _run_interpreted(entry, aggregation, columns, frames)
 
 
 def compute_jointly(
-    aggregations: Sequence[Aggregation], columns: Columns, frames: Frames, algorithm: str, room: OutputBuffers
+    aggregations: Sequence[Aggregation], columns: Columns, frames: Frames, algorithm: str, buffers: OutputBuffers
 ) -> list[Results] | None:
     """Compute several aggregations in one pass; None where that cannot be compiled."""
     entry = algorithm_entry(algorithm)
@@ -72,11 +72,11 @@ def compute_jointly(
         return None
     made = [op for op in ops if op is not None]
     outs = tuple(
-        room.take(f"result {k}", result_dtype(op, columns, partial_dtype(op, columns))) for k, op in enumerate(made)
+        buffers.take(f"result {k}", result_dtype(op, columns, partial_dtype(op, columns))) for k, op in enumerate(made)
     )
     if frames.trailing is not None and entry.name == "sba" and len(frames):
-        return _run_fused_counted(made, columns, frames, outs, room)
-    valid = room.take("valid", np.dtype(bool))
+        return _run_fused_counted(made, columns, frames, outs, buffers)
+    valid = buffers.take("valid", np.dtype(bool))
     for array in () if _writes_every(entry, frames) else (*outs, valid):
         array.fill(0)
     op = joint(made, columns, counted=False)
@@ -87,7 +87,7 @@ def compute_jointly(
 
 
 def _run_fused_counted(
-    ops: list[Aggregation], columns: Columns, frames: Frames, outs: tuple[np.ndarray, ...], room: OutputBuffers
+    ops: list[Aggregation], columns: Columns, frames: Frames, outs: tuple[np.ndarray, ...], buffers: OutputBuffers
 ) -> list[Results] | None:
     """Compute over trailing rows, whose number is known but for the first ones. Results in doubt are computed alone."""
     from slidewise.columns.buffers import allocate
@@ -104,7 +104,7 @@ def _run_fused_counted(
     sba = algorithm_entry("sba").module
     few = next(count for count in range(n) if op.defined(count + 1))  # frames too short for a result of all
     for k in op.later:
-        results[k] = outs[k], room.take(f"valid {k}", np.dtype(bool))
+        results[k] = outs[k], buffers.take(f"valid {k}", np.dtype(bool))
         results[k][1].fill(True)
         alone = _Compiler(sba, ops[k], partial_dtype(ops[k], columns))
         for first, end in ((0, few), (int(doubtful[0]), int(doubtful[1]))):
@@ -182,19 +182,19 @@ def _as_64_bits(entry: AlgorithmEntry, aggregation: Aggregation, column: np.ndar
 
 # ---- compiled
 def _run_compiled(
-    entry: AlgorithmEntry, op: Aggregation, columns: Columns, frames: Frames, room: OutputBuffers | None
+    entry: AlgorithmEntry, op: Aggregation, columns: Columns, frames: Frames, buffers: OutputBuffers | None
 ) -> Results | None:
     partial = partial_dtype(op, columns)
     dtype = result_dtype(op, columns, partial)
     every = _writes_every(entry, frames)
-    out = np.empty(len(frames), dtype) if room is None else room.take("result", dtype)
+    out = np.empty(len(frames), dtype) if buffers is None else buffers.take("result", dtype)
     # Where all frames have a result, drivers of trailing rows fill what there is of `valid`, and here that is nothing.
     forms = (op,) if op.counted is None else (op, op.counted)
     sure = every and all(form.defined is Aggregation.defined for form in forms) and entry.name not in _BY_BOUNDS
     if sure:
         valid = np.empty(0, bool)
     else:
-        valid = np.empty(len(frames), bool) if room is None else room.take("valid", np.dtype(bool))
+        valid = np.empty(len(frames), bool) if buffers is None else buffers.take("valid", np.dtype(bool))
     if not every:
         out.fill(0)
         valid.fill(False)

@@ -50,10 +50,10 @@ def compute_keys(
     listed = isinstance(frames, Scattered) and not isinstance(frames, Pieces)
     whole = OutputBuffers(len(frames))
 
-    def run(columns: Columns, frames: Frames, room: OutputBuffers) -> list[Results] | None:
+    def run(columns: Columns, frames: Frames, buffers: OutputBuffers) -> list[Results] | None:
         if len(aggregations) > 1:
-            return compute_jointly(aggregations, columns, frames, algorithm, room)
-        return [compute(aggregations[0], columns, frames, algorithm, room)]
+            return compute_jointly(aggregations, columns, frames, algorithm, buffers)
+        return [compute(aggregations[0], columns, frames, algorithm, buffers)]
 
     if len(cuts) < 3 or not compiled or listed:
         return run(columns, frames, whole)

@@ -102,7 +102,7 @@ class WindowDefinition:
 
     @property
     def needs_whole_key(self) -> bool:
-        """Whether no row can be let go before its key has ended: bounds by column, or without an end."""
+        """Whether no row can be evicted before its key has ended: bounds by column, or without an end."""
         return self.reach is not None and self.reach.needs_whole_key
 
     @property

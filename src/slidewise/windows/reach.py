@@ -174,7 +174,7 @@ class Reach:
 
     @property
     def needs_whole_key(self) -> bool:
-        """Whether no row can be let go before its key has ended: bounds by column, or without an end."""
+        """Whether no row can be evicted before its key has ended: bounds by column, or without an end."""
         return bool(self.offset_columns) or self.to_last_row or (self.from_first_row and self.exclude is not None)
 
     @property

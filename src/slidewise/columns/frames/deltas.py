@@ -1,7 +1,7 @@
 """Windows by delta over columns.
 
 A row enters a delta window after every row that is more than the size below it has left. Where the column never falls
-within a key, rows leave from the front, and a frame is a stretch of rows. Where it falls, they leave from the middle
+within a key, rows leave from the front, and a frame is a range of rows. Where it falls, they leave from the middle
 too: then frames are lists of rows, made a batch at a time.
 """
 

@@ -1,4 +1,4 @@
-"""The mode of any frames, ties to the lowest value: a table of the modes of all stretches of whole pieces,
+"""The mode of any frames, ties to the lowest value: a table of the modes of all ranges of whole pieces,
 about sqrt(w) rows each, up to the longest frame; the rows at a frame's edges, before its first whole
 piece and after its last, may each beat the table's answer, which their values' lists of rows tell without
 counting. O(sqrt w) a frame.

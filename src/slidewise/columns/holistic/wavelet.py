@@ -1,4 +1,4 @@
-"""The wavelet matrix: the k-th smallest of any stretch of numbers, in one step per bit.
+"""The wavelet matrix: the k-th smallest of any range of numbers, in one step per bit.
 
 Level h splits the numbers by one bit, from the highest: those with a zero come first, in their order. A
 level is kept as words of 64 bits, each beside the count of ones before it, so that a rank is one memory

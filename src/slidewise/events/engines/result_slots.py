@@ -69,8 +69,8 @@ class RowSlots:
     def is_complete(self, kept: Retained, slot: Row, mark: Mark) -> bool:
         return True
 
-    def stretches(self, kept: Retained, slot: Row) -> list[tuple[int, int]]:
-        return kept.stretches(slot)
+    def find_ranges(self, kept: Retained, slot: Row) -> list[tuple[int, int]]:
+        return kept.find_ranges(slot)
 
     def where(self, kept: Retained, slot: Row) -> Where:
         return slot.time, {"time": slot.stamp, "row": slot.number}
@@ -151,8 +151,8 @@ class CountSlots(NumberedSlots):
         first = min(kept.neighbours(row, index), default=index)
         return [j for j in self.revisions if self._index(kept, j) >= min(first, index)]
 
-    def stretches(self, kept: Retained, slot: int) -> list[tuple[int, int]]:
-        return kept.stretches(self.row(kept, slot))
+    def find_ranges(self, kept: Retained, slot: int) -> list[tuple[int, int]]:
+        return kept.find_ranges(self.row(kept, slot))
 
     def where(self, kept: Retained, slot: int) -> Where:
         row = self.row(kept, slot)
@@ -212,8 +212,8 @@ class BoundarySlots(NumberedSlots):
     def find_touched(self, kept: Retained, row: Row, index: int) -> list[int]:
         return sorted(self.revisions)  # one of a forgotten row is not among them, see forget()
 
-    def stretches(self, kept: Retained, slot: int) -> list[tuple[int, int]]:
-        return kept.stretches(self.row(kept, slot))
+    def find_ranges(self, kept: Retained, slot: int) -> list[tuple[int, int]]:
+        return kept.find_ranges(self.row(kept, slot))
 
     def where(self, kept: Retained, slot: int) -> Where:
         boundary = kept.plan.grid.at(slot + 1)
@@ -280,7 +280,7 @@ class HoppingSlots(NumberedSlots):
     def find_touched(self, kept: Retained, row: Row, index: int) -> list[int]:
         return [k for k in self._windows(kept, row.time) if k in self.revisions]
 
-    def stretches(self, kept: Retained, slot: int) -> list[tuple[int, int]]:
+    def find_ranges(self, kept: Retained, slot: int) -> list[tuple[int, int]]:
         lo, hi = self._bounds(kept, slot)
         return [(lo, hi)] if lo < hi else []
 

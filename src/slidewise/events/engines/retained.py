@@ -119,17 +119,17 @@ class Retained(Engine):
 
     # ---- results
     def _emit(self, slot: Any, out: list[Due]) -> None:
-        stretches = [self.rows[lo:hi] for lo, hi in self.slots.stretches(self, slot)]
-        values = self.holder.query(stretches)
+        ranges = [self.rows[lo:hi] for lo, hi in self.slots.find_ranges(self, slot)]
+        values = self.holder.query(ranges)
         due, where = self.slots.where(self, slot)
         out.append((due, self.plan.result(values, self.key, revision=self.slots.count(slot), **where)))
 
     def _signature(self, slot: Any) -> tuple[Any, list[tuple[int, int, int]]]:
         """Identify a result by its time and rows. A slice with the same ends and the same length has the same rows."""
         rows = self.rows
-        stretches = self.slots.stretches(self, slot)
+        ranges = self.slots.find_ranges(self, slot)
         time, _ = self.slots.where(self, slot)
-        return time, [(rows[lo].number, rows[hi - 1].number, hi - lo) for lo, hi in stretches]
+        return time, [(rows[lo].number, rows[hi - 1].number, hi - lo) for lo, hi in ranges]
 
     # ---- frames of rows
     def bounds(self, row: Row, index: int) -> tuple[int, int]:
@@ -169,7 +169,7 @@ class Retained(Engine):
             return len(self.rows)
         return 0 if group < 0 else bisect_left(self.times, self.groups[group])
 
-    def stretches(self, row: Row) -> list[tuple[int, int]]:
+    def find_ranges(self, row: Row) -> list[tuple[int, int]]:
         """Find the row's frame without what is excluded, as slices of rows lo to hi - 1. O(log n)."""
         index = self.index(row)
         lo, hi = self.bounds(row, index)
