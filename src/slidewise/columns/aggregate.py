@@ -15,7 +15,7 @@ from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.frames.slides import Slides, slides_of
 from slidewise.columns.sources import Origin, source_of
 from slidewise.columns.threads import thread_count
-from slidewise.columns.with_columns import check_columns, names, ordering, origins
+from slidewise.columns.with_columns import check_columns, find_origins, list_names, list_order
 from slidewise.errors import InvalidInput
 from slidewise.windows.definitions import WindowDefinition, window_of
 
@@ -34,11 +34,11 @@ def aggregate(
     incoming = source_of(data)
     expressions = slide_expressions(window, given, algorithm)
     number = thread_count(threads)
-    rows = ArrangedFrame(incoming, names(partition_by, "partition_by"), ordering(order_by), number)
+    rows = ArrangedFrame(incoming, list_names(partition_by, "partition_by"), list_order(order_by), number)
     found = compute_slides(rows, expressions, number)
     labels = {name: found[name] for name in found if name not in expressions}
     values_of = {*rows.partition_by, *(by.name for by in rows.order_by)}
-    made_from = {name: Origin(name, "values") for name in labels if name in values_of} | origins(expressions)
+    made_from = {name: Origin(name, "values") for name in labels if name in values_of} | find_origins(expressions)
     return incoming.table(labels, {name: found[name] for name in expressions}, made_from)
 
 

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slidewise.aggregations.base import Aggregation
-from slidewise.columns.encoding import Encoded, canonical, encode, encoding_for, mask_of, whole_numbers
+from slidewise.columns.encoding import Encoded, canonical, encode, encoding_for, integers_as_arrow, mask_of
 from slidewise.columns.frames.bounds import Frames
 from slidewise.columns.frames.from_window import Arranged, frames_of
-from slidewise.columns.sorting import Arrangement, OrderColumn, arrange, sortable
+from slidewise.columns.sorting import Arrangement, OrderColumn, arrange, as_sortable
 from slidewise.columns.sources import ColumnSource
 from slidewise.errors import InvalidInput
 from slidewise.suggest import suggest
@@ -74,7 +74,7 @@ class ArrangedFrame:
     def arrange(self, name: str) -> pa.Array:
         """Return a column in the arranged order, as Arrow."""
         array, permutation = self.array(name), self.arrangement.permutation
-        return array if permutation is None else array.take(whole_numbers(permutation))
+        return array if permutation is None else array.take(integers_as_arrow(permutation))
 
     def mask(self, name: str) -> np.ndarray | None:
         """Return which arranged rows of a column are null; None where none is."""
@@ -120,7 +120,7 @@ class ArrangedFrame:
         return self._in_order
 
     def _sortable(self, by: OrderColumn) -> list[np.ndarray]:
-        return sortable(self.array(by.name), by)
+        return as_sortable(self.array(by.name), by)
 
     def forget(self, window: WindowDefinition | None = None) -> None:
         """Let the frames of a window go; without one, what frames are made from."""

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slidewise.columns.encoding import arrow, words
+from slidewise.columns.encoding import read_words, words_as_arrow
 from slidewise.errors import InvalidInput
 
 _ARROW_ERRORS = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError)
@@ -118,7 +118,7 @@ def numpy_as_arrow(array: Any, name: str) -> pa.Array:
     values = _readable(np.asarray(array), name)
     if values.dtype.kind in "biuf":
         valid = np.ones(len(values), bool) if mask is None else ~mask
-        return arrow(values, valid, pa.from_numpy_dtype(values.dtype))  # pa.array() would load pandas
+        return words_as_arrow(values, valid, pa.from_numpy_dtype(values.dtype))  # pa.array() would load pandas
     try:
         return pa.array(values, mask=mask, from_pandas=False)
     except _ARROW_ERRORS as error:
@@ -167,14 +167,14 @@ def arrow_to_numpy(values: pa.Array) -> np.ndarray:
     """Convert Arrow to an array of NumPy, to a masked one where there are nulls."""
     plain_words = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
     if not values.null_count and plain_words:
-        return words(values, values.type.to_pandas_dtype())  # to_numpy() would load pandas
+        return read_words(values, values.type.to_pandas_dtype())  # to_numpy() would load pandas
     if not values.null_count:
         return values.to_numpy(zero_copy_only=False)
     if plain_words:
         bits = np.frombuffer(values.buffers()[0], np.uint8)
         valid = np.unpackbits(bits, count=values.offset + len(values), bitorder="little")[values.offset :]
         # What stands under nulls is as computed: to fill it in is a copy. 0.3 ns a row, and 2 by Arrow's own way.
-        return np.ma.masked_array(words(values, values.type.to_pandas_dtype()), valid == 0)
+        return np.ma.masked_array(read_words(values, values.type.to_pandas_dtype()), valid == 0)
     null = values.is_null().to_numpy(zero_copy_only=False)
     if pa.types.is_primitive(values.type):
         filled = (

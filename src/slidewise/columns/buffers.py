@@ -76,6 +76,6 @@ def all_valid(count: int) -> np.ndarray:
     return np.broadcast_to(True, count)
 
 
-def every(valid: np.ndarray) -> bool:
+def are_all_valid(valid: np.ndarray) -> bool:
     """Tell whether no result is null: at once where one value stands for all."""
     return valid.strides == (0,) or bool(valid.all())

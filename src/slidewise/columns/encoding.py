@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.collecting import CollectList, CollectSet
 from slidewise.aggregations.values import hashable
-from slidewise.columns.buffers import all_valid, every
+from slidewise.columns.buffers import all_valid, are_all_valid
 from slidewise.errors import InvalidInput
 
 #: results of an encoding, and which of them are not null, as Arrow
@@ -147,7 +147,7 @@ def canonical(array: pa.Array, how: str) -> str:
     if how == "equal" and of != "other" and (pa.types.is_dictionary(kind) or of not in ("string", "binary")):
         how = "order"
     if how == "order" and of in ("integer", "float", "boolean") and not pa.types.is_dictionary(kind):
-        beyond = pa.types.is_uint64(kind) and words(array, np.uint64).max(initial=0) >= 2**63
+        beyond = pa.types.is_uint64(kind) and read_words(array, np.uint64).max(initial=0) >= 2**63
         return "order" if beyond else "number"
     return how
 
@@ -158,9 +158,11 @@ def _number(array: pa.Array) -> Encoded:
         return _number(array.cast(kind.value_type))
     if pa.types.is_boolean(kind):
         return Encoded(array.fill_null(False).to_numpy(zero_copy_only=False), _to(kind))
-    values = words(array, kind.to_pandas_dtype())
+    values = read_words(array, kind.to_pandas_dtype())
     if pa.types.is_float16(kind):  # numba has no half floats
-        return Encoded(values.astype(np.float32), lambda out, valid: arrow(out.astype(np.float16), valid, kind))
+        return Encoded(
+            values.astype(np.float32), lambda out, valid: words_as_arrow(out.astype(np.float16), valid, kind)
+        )
     if pa.types.is_uint64(kind) and values.max(initial=0) < 2**63:
         return Encoded(values.view(np.int64), _to(kind))
     return Encoded(values, _to(kind))
@@ -178,7 +180,7 @@ def _encode_decimals(array: pa.Array) -> Encoded:
     digits = unscaled_digits(array)
     if digits is None:
         return _object(array)
-    return Encoded(digits, lambda values, valid: decimals(values, valid, kind))
+    return Encoded(digits, lambda values, valid: decimals_as_arrow(values, valid, kind))
 
 
 def _order(array: pa.Array) -> Encoded:
@@ -191,15 +193,17 @@ def _order(array: pa.Array) -> Encoded:
         return Encoded(values, lambda out, valid: back(out, valid).dictionary_encode().cast(kind))
     if pa.types.is_uint64(kind):  # with values from 2**63 on
         top = np.uint64(1 << 63)
-        flipped = (words(array, np.uint64) ^ top).view(np.int64)
-        return Encoded(flipped, lambda out, valid: arrow(out.astype(np.int64).view(np.uint64) ^ top, valid, kind))
+        flipped = (read_words(array, np.uint64) ^ top).view(np.int64)
+        return Encoded(
+            flipped, lambda out, valid: words_as_arrow(out.astype(np.int64).view(np.uint64) ^ top, valid, kind)
+        )
     if of == "decimal":
         digits = unscaled_digits(array)
         if digits is not None:
-            return Encoded(digits, lambda values, valid: decimals(values, valid, kind))
+            return Encoded(digits, lambda values, valid: decimals_as_arrow(values, valid, kind))
     if of in ("string", "binary", "decimal"):
         return _rank_dictionary(array.dictionary_encode(), kind)
-    return Encoded(words(array, f"i{kind.bit_width // 8}"), _to(kind))
+    return Encoded(read_words(array, f"i{kind.bit_width // 8}"), _to(kind))
 
 
 def _equal(array: pa.Array) -> Encoded:
@@ -220,7 +224,7 @@ def _first(array: pa.Array) -> Encoded:
     _, first, codes = np.unique(encode(array, "equal").values[known], return_index=True, return_inverse=True)
     rows = np.zeros(len(array), np.int64)
     rows[known] = known[first[codes]]
-    return Encoded(rows, lambda rows, valid: array.take(whole_numbers(rows, valid)))
+    return Encoded(rows, lambda rows, valid: array.take(integers_as_arrow(rows, valid)))
 
 
 def _codes_of_nested(array: pa.Array) -> pa.Array:
@@ -267,7 +271,7 @@ def _rank_dictionary(array: pa.Array, kind: pa.DataType | None = None) -> Encode
     ranks[known] = rank_of[distinct.indices.drop_null().to_numpy()]
     entry_of[ranks[known]] = known
     index_type = array.indices.type
-    codes = words(array.indices, index_type.to_pandas_dtype())
+    codes = read_words(array.indices, index_type.to_pandas_dtype())
     null = mask_of(array)
     if null is not None:
         codes = np.where(null, 0, codes)
@@ -276,8 +280,8 @@ def _rank_dictionary(array: pa.Array, kind: pa.DataType | None = None) -> Encode
     def decode(out: np.ndarray, valid: np.ndarray) -> pa.Array:
         found = entry_of[np.where(valid, out, 0)] if count else np.zeros(len(out), np.int64)
         if kind is not None:
-            return entries.take(whole_numbers(found, valid)).cast(kind)
-        indices = arrow(found.astype(index_type.to_pandas_dtype()), valid, index_type)
+            return entries.take(integers_as_arrow(found, valid)).cast(kind)
+        indices = words_as_arrow(found.astype(index_type.to_pandas_dtype()), valid, index_type)
         return pa.DictionaryArray.from_arrays(indices, entries, ordered=array.type.ordered)
 
     return Encoded(values, decode)
@@ -287,7 +291,7 @@ def _object(array: pa.Array) -> Encoded:
     values = np.empty(len(array), object)
     for i, value in enumerate(array.to_pylist()):  # a slice would take lists apart
         values[i] = value
-    return Encoded(values, lambda out, valid: objects(out, valid, array.type))
+    return Encoded(values, lambda out, valid: objects_as_arrow(out, valid, array.type))
 
 
 _ENCODINGS: dict[str, Callable[[pa.Array], Encoded]] = {
@@ -302,11 +306,11 @@ _ENCODINGS: dict[str, Callable[[pa.Array], Encoded]] = {
 
 
 def _to(kind: pa.DataType) -> Decode:
-    return lambda values, valid: arrow(values, valid, kind)
+    return lambda values, valid: words_as_arrow(values, valid, kind)
 
 
 # ---- Arrow's memory as NumPy arrays and back
-def words(array: pa.Array, dtype: Any) -> np.ndarray:
+def read_words(array: pa.Array, dtype: Any) -> np.ndarray:
     """Return the values of a fixed-width column without a copy; undefined where they are null."""
     buffer = array.buffers()[1]
     if buffer is None or len(array) == 0:
@@ -321,9 +325,9 @@ def mask_of(array: pa.Array) -> np.ndarray | None:
     return array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
 
 
-def arrow(values: np.ndarray, valid: np.ndarray, kind: pa.DataType) -> pa.Array:
+def words_as_arrow(values: np.ndarray, valid: np.ndarray, kind: pa.DataType) -> pa.Array:
     """Convert numbers to Arrow values of a type that has them as its words; without a copy where the width fits."""
-    bits = None if every(valid) else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    bits = None if are_all_valid(valid) else pa.py_buffer(np.packbits(valid, bitorder="little"))
     if pa.types.is_boolean(kind):
         data = np.packbits(values.astype(bool, copy=False), bitorder="little")
     else:
@@ -333,12 +337,12 @@ def arrow(values: np.ndarray, valid: np.ndarray, kind: pa.DataType) -> pa.Array:
     return pa.Array.from_buffers(kind, len(values), [bits, pa.py_buffer(data)])
 
 
-def whole_numbers(values: np.ndarray, valid: np.ndarray | None = None) -> pa.Array:
+def integers_as_arrow(values: np.ndarray, valid: np.ndarray | None = None) -> pa.Array:
     """Convert int64 to Arrow; pa.array() would load pandas, if there is one, which takes longer than all the rest."""
-    return arrow(values, all_valid(len(values)) if valid is None else valid, pa.int64())
+    return words_as_arrow(values, all_valid(len(values)) if valid is None else valid, pa.int64())
 
 
-def objects(values: np.ndarray, valid: np.ndarray, kind: pa.DataType | None) -> pa.Array:
+def objects_as_arrow(values: np.ndarray, valid: np.ndarray, kind: pa.DataType | None) -> pa.Array:
     """Convert Python objects to Arrow."""
     if kind is not None and pa.types.is_dictionary(kind) and pa.types.is_null(kind.value_type):  # pandas: no categories
         return pa.DictionaryArray.from_arrays(pa.nulls(len(values), kind.index_type), pa.nulls(0))
@@ -351,31 +355,33 @@ def objects(values: np.ndarray, valid: np.ndarray, kind: pa.DataType | None) -> 
         raise
 
 
-def lists(values: np.ndarray, valid: np.ndarray, of: Encoded) -> pa.Array:
+def lists_as_arrow(values: np.ndarray, valid: np.ndarray, of: Encoded) -> pa.Array:
     """Convert lists of encoded values to Arrow lists of the column's values."""
     found = [v if ok else [] for v, ok in zip(values, valid, strict=True)]
     flat = np.array([part for parts in found for part in parts], of.values.dtype)
     offsets = np.concatenate(([0], np.cumsum([len(parts) for parts in found], dtype=np.int64)))
     parts = of.decode(flat, all_valid(len(flat)))
-    return list_array(offsets, parts, None if every(valid) else arrow(~valid, all_valid(len(valid)), pa.bool_()))
+    return build_lists(
+        offsets, parts, None if are_all_valid(valid) else words_as_arrow(~valid, all_valid(len(valid)), pa.bool_())
+    )
 
 
-def list_array(offsets: np.ndarray, parts: pa.Array, null: pa.Array | None) -> pa.Array:
+def build_lists(offsets: np.ndarray, parts: pa.Array, null: pa.Array | None) -> pa.Array:
     """Build lists from their parts; large lists where it takes 64 bits to count these."""
     if offsets[-1] < 2**31:
-        return pa.ListArray.from_arrays(arrow(offsets, all_valid(len(offsets)), pa.int32()), parts, mask=null)
-    return pa.LargeListArray.from_arrays(whole_numbers(offsets), parts, mask=null)
+        return pa.ListArray.from_arrays(words_as_arrow(offsets, all_valid(len(offsets)), pa.int32()), parts, mask=null)
+    return pa.LargeListArray.from_arrays(integers_as_arrow(offsets), parts, mask=null)
 
 
-def side_by_side(columns: list[pa.Array]) -> pa.Array:
+def zip_lists(columns: list[pa.Array]) -> pa.Array:
     """Build one column of lists from several columns; null where they are, which is in the same rows."""
     count, width = len(columns[0]), len(columns)
     rows = (np.arange(count)[:, None] + np.arange(width) * count).ravel()
-    values = pa.concat_arrays(columns).take(whole_numbers(rows))
-    return list_array(np.arange(count + 1) * width, values, columns[0].is_null())
+    values = pa.concat_arrays(columns).take(integers_as_arrow(rows))
+    return build_lists(np.arange(count + 1) * width, values, columns[0].is_null())
 
 
-def results(
+def results_as_arrow(
     values: np.ndarray,
     valid: np.ndarray,
     names: tuple[str, ...] = (),
@@ -389,16 +395,18 @@ def results(
     if values.dtype.names:
         fields = names or values.dtype.names
         parts = [np.ascontiguousarray(values[f]) for f in values.dtype.names]
-        arrays = [part(p, valid) if part else results(p, valid) for p in parts]
-        return pa.StructArray.from_arrays(arrays, fields, mask=arrow(~valid, all_valid(len(valid)), pa.bool_()))
+        arrays = [part(p, valid) if part else results_as_arrow(p, valid) for p in parts]
+        return pa.StructArray.from_arrays(
+            arrays, fields, mask=words_as_arrow(~valid, all_valid(len(valid)), pa.bool_())
+        )
     if values.dtype.kind in "biuf":
-        return arrow(values, valid, pa.from_numpy_dtype(values.dtype))
+        return words_as_arrow(values, valid, pa.from_numpy_dtype(values.dtype))
     if not valid.any():
         return pa.nulls(len(values), of_none())
     if names:
         return pa.array([dict(zip(names, v, strict=True)) if ok else None for v, ok in zip(values, valid, strict=True)])
     try:
-        return objects(values, valid, None)
+        return objects_as_arrow(values, valid, None)
     except OverflowError:
         raise OverflowError("a result is an integer of more than 64 bits: give floats, or Decimals") from None
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
@@ -448,11 +456,11 @@ def unscaled_digits(array: pa.Array) -> np.ndarray | None:
     return np.ascontiguousarray(low)
 
 
-def decimals(digits: np.ndarray, valid: np.ndarray, kind: pa.DataType) -> pa.Array:
+def decimals_as_arrow(digits: np.ndarray, valid: np.ndarray, kind: pa.DataType) -> pa.Array:
     """Convert integers to decimals of that type."""
     wide = pa.decimal128(max(19, min(38, kind.precision)), kind.scale)
     pairs = np.stack([digits, digits >> 63], axis=1)
-    bits = None if every(valid) else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    bits = None if are_all_valid(valid) else pa.py_buffer(np.packbits(valid, bitorder="little"))
     array = pa.Array.from_buffers(wide, len(digits), [bits, pa.py_buffer(np.ascontiguousarray(pairs))])
     return array if wide == kind else array.cast(kind)
 

@@ -24,7 +24,7 @@ from slidewise.aggregations.ranks import Percentile
 from slidewise.aggregations.sums import Avg, Count, Sum
 from slidewise.columns import encoding, fused
 from slidewise.columns.arranged import ArrangedFrame, RowView
-from slidewise.columns.buffers import every
+from slidewise.columns.buffers import are_all_valid
 from slidewise.columns.frames.bounds import Frames, Pieces, Scattered
 from slidewise.columns.threads import compute_keys
 from slidewise.planner.choose import Situation, choose
@@ -67,9 +67,7 @@ class Evaluation:
         """Compute one new column, in the order of the input."""
         aggregation, window = over.aggregation, over.window
         if isinstance(aggregation, Percentile) and aggregation.parts:
-            return encoding.side_by_side(
-                [self.column(Over(part, window, over.algorithm)) for part in aggregation.parts]
-            )
+            return encoding.zip_lists([self.column(Over(part, window, over.algorithm)) for part in aggregation.parts])
         view = self.data.view(aggregation)
         frames = view.frames(window)
         due = self.data.due(window) if self.slides is None else None
@@ -79,7 +77,7 @@ class Evaluation:
             if isinstance(aggregation, CollectList):
                 return self._collect_lists(aggregation, view, frames, due)
             values, valid = _read_off(aggregation, view, frames)
-            decode = encoding.results if isinstance(aggregation, Count) else self._row_decoder(aggregation)
+            decode = encoding.results_as_arrow if isinstance(aggregation, Count) else self._row_decoder(aggregation)
             return self._finish(values, valid, due, decode)
         if self._is_exact(aggregation):
             return self._compute_exactly(over, view, frames, due)
@@ -200,9 +198,9 @@ class Evaluation:
             else:
                 return self._compute_decimals(over, view, frames, due, kind)
         if not decimals:
-            return self._finish(total, valid, due, lambda out, ok: encoding.arrow(out, ok, kind))
+            return self._finish(total, valid, due, lambda out, ok: encoding.words_as_arrow(out, ok, kind))
         result = encoding.decimal_avg_type(kind) if mean else encoding.decimal_sum_type(kind)
-        return self._finish(total, valid, due, lambda out, ok: encoding.decimals(out, ok, result))
+        return self._finish(total, valid, due, lambda out, ok: encoding.decimals_as_arrow(out, ok, result))
 
     def _compute_decimals(
         self, over: Over, view: RowView, frames: Frames, due: np.ndarray | None, kind: pa.DataType
@@ -219,7 +217,7 @@ class Evaluation:
                     [encoding.exact_decimal(v, result) if ok else None for v, ok in zip(out, valid, strict=True)],
                     object,
                 )
-            return self._finish(out, valid, due, lambda values, ok: encoding.objects(values, ok, result))
+            return self._finish(out, valid, due, lambda values, ok: encoding.objects_as_arrow(values, ok, result))
 
     # ---- results as columns
     def _finish(
@@ -227,7 +225,7 @@ class Evaluation:
     ) -> pa.Array:
         if due is not None:
             valid = valid & due
-        return decode(self._restore_order(values), valid if every(valid) else self._restore_order(valid))
+        return decode(self._restore_order(values), valid if are_all_valid(valid) else self._restore_order(valid))
 
     def _restore_order(self, values: np.ndarray) -> np.ndarray:
         return values if self.slides is not None else self.data.arrangement.restore(values)
@@ -240,10 +238,10 @@ class Evaluation:
         if aggregation.keeps_type:
             return first.decode
         if isinstance(aggregation, CollectSet | CollectList):
-            return lambda values, valid: encoding.lists(values, valid, first)
+            return lambda values, valid: encoding.lists_as_arrow(values, valid, first)
         part = first.decode if aggregation.parts_keep_type else None
         kinds = [self.data.array(name).type for name in aggregation.columns]
-        return lambda values, valid: encoding.results(
+        return lambda values, valid: encoding.results_as_arrow(
             values, valid, aggregation.result_fields, part, lambda: encoding.type_by_trial(aggregation, kinds)
         )
 
@@ -258,8 +256,8 @@ class Evaluation:
             pieces = [Frames(p.start, np.where(late, p.start, p.end)) for p in pieces]
         rows, offsets = Pieces(pieces).rows_of_all()
         values = self.data.take(aggregation.columns[0], view.row(rows), np.ones(len(rows), bool))
-        mask = None if late is None else encoding.results(late, np.ones(len(late), bool))
-        return encoding.list_array(offsets, values, mask)
+        mask = None if late is None else encoding.results_as_arrow(late, np.ones(len(late), bool))
+        return encoding.build_lists(offsets, values, mask)
 
 
 def _fill_empty(aggregation: Aggregation, frames: Frames, out: np.ndarray, valid: np.ndarray) -> Result:

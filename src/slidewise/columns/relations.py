@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from slidewise.columns.arrays import in_one_piece
-from slidewise.columns.encoding import whole_numbers
+from slidewise.columns.encoding import integers_as_arrow
 from slidewise.columns.sources import ColumnSource, Origin, Origins
 from slidewise.errors import InvalidInput
 
@@ -87,7 +87,7 @@ class Relation(ColumnSource):
         arrays = {f"c{k}": values for k, values in enumerate(new.values())}
         join = f"POSITIONAL JOIN {_RESULTS}"
         if self._number:
-            arrays["number"] = whole_numbers(np.arange(1, len(self) + 1))
+            arrays["number"] = integers_as_arrow(np.arange(1, len(self) + 1))
             join = f"JOIN {_RESULTS} ON {_ROWS}.{_quote(self._number)} = {_RESULTS}.number"
         return _hold(self._held, f"SELECT {', '.join(columns.values())} FROM {_ROWS} {join}", pa.table(arrays))[0]
 

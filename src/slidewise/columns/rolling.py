@@ -14,8 +14,8 @@ from slidewise.aggregations.over import Over
 from slidewise.aggregations.sums import Count
 from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.arrays import arrow_to_numpy, as_array, in_kind
-from slidewise.columns.buffers import every
-from slidewise.columns.encoding import encoding_for, results, type_by_trial, whole_numbers
+from slidewise.columns.buffers import are_all_valid
+from slidewise.columns.encoding import encoding_for, integers_as_arrow, results_as_arrow, type_by_trial
 from slidewise.columns.evaluate import Evaluation, describe_situation
 from slidewise.columns.execute import Columns, compute
 from slidewise.columns.frames import bounds
@@ -124,8 +124,8 @@ def _of_numbers(
     if aggregation.keeps_type:  # what is interpreted gives Python's numbers
         out = out.astype(columns[0].dtype, copy=False)
     if out.dtype.kind not in "biuf":
-        return arrow_to_numpy(results(out, valid, of_none=lambda: type_by_trial(aggregation, kinds)))
-    return out if every(valid) else np.ma.masked_array(out, mask=~valid)
+        return arrow_to_numpy(results_as_arrow(out, valid, of_none=lambda: type_by_trial(aggregation, kinds)))
+    return out if are_all_valid(valid) else np.ma.masked_array(out, mask=~valid)
 
 
 # ---- all else, as columns
@@ -141,7 +141,7 @@ def _as_column(
     over = Over(aggregation, RowsWindow(1), algorithm)
     data.set_frames(over.window, frames)
     out = Evaluation(data, [over], 1, np.array([0, len(frames)])).columns({"x": over})["x"]
-    return out if due is True else out.take(whole_numbers(np.arange(len(out)), np.asarray(due)))
+    return out if due is True else out.take(integers_as_arrow(np.arange(len(out)), np.asarray(due)))
 
 
 def _rows(window: WindowDefinition, count: int, results: int) -> np.ndarray | None:

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slidewise.columns.encoding import words
+from slidewise.columns.encoding import read_words
 from slidewise.errors import InvalidInput
 
 #: Keys of at most so many rows are sorted one by one. 10 million rows of unsorted order: 57 ns a row for keys of 10
@@ -171,7 +171,7 @@ def _few_integers(keys: list[pa.Array]) -> tuple[np.ndarray, int, int] | None:
     if len(keys) > 1 or not pa.types.is_integer(column.type) or column.null_count or not len(column):
         return None
     low, high = pc.min_max(column).as_py().values()
-    return (words(column, column.type.to_pandas_dtype()), low, high - low + 1) if high - low < FEW_KEYS else None
+    return (read_words(column, column.type.to_pandas_dtype()), low, high - low + 1) if high - low < FEW_KEYS else None
 
 
 def _by_codes(values: np.ndarray, low: int, number: int, threads: int) -> Arrangement:
@@ -243,23 +243,23 @@ def key_codes(columns: list[pa.Array]) -> tuple[np.ndarray, int]:
     codes, number = _codes_of(columns[0])
     for column in columns[1:]:
         more, by = _codes_of(column)
-        codes, number = _dense(codes * by + more, number * by)
+        codes, number = _renumber(codes * by + more, number * by)
     return codes, number
 
 
 def _codes_of(column: pa.Array) -> tuple[np.ndarray, int]:
     if pa.types.is_dictionary(column.type) and not column.null_count and not column.dictionary.null_count:
         codes, number = _codes_of(column.dictionary)  # two entries of a dictionary may be equal, and some not in use
-        return _dense(codes[column.indices.to_numpy()], number)
-    column = plain(column)
+        return _renumber(codes[column.indices.to_numpy()], number)
+    column = as_plain(column)
     if pa.types.is_floating(column.type):
-        column = _canonical_floats(column)
+        column = _as_canonical_floats(column)
     if pa.types.is_integer(column.type) and column.null_count == 0 and len(column):
         low, high = pc.min_max(column).as_py().values()
         if high - low < 2 * len(column) + 1024:
-            values = words(column, column.type.to_pandas_dtype())
+            values = read_words(column, column.type.to_pandas_dtype())
             codes = values - np.uint64(low) if pa.types.is_uint64(column.type) else values.astype(np.int64) - low
-            return _dense(codes.astype(np.int64, copy=False), high - low + 1)
+            return _renumber(codes.astype(np.int64, copy=False), high - low + 1)
     try:
         encoded = pc.dictionary_encode(column, null_encoding="encode")
     except pa.ArrowNotImplementedError:
@@ -269,7 +269,7 @@ def _codes_of(column: pa.Array) -> tuple[np.ndarray, int]:
     return encoded.indices.to_numpy().astype(np.int64), len(encoded.dictionary)
 
 
-def _dense(codes: np.ndarray, number: int) -> tuple[np.ndarray, int]:
+def _renumber(codes: np.ndarray, number: int) -> tuple[np.ndarray, int]:
     """Renumber codes without gaps, so that no key is without rows."""
     if number > 4 * len(codes) + 1024:
         encoded = pc.dictionary_encode(pa.array(codes))
@@ -282,15 +282,15 @@ def _dense(codes: np.ndarray, number: int) -> tuple[np.ndarray, int]:
 
 
 # ---- order
-def sortable(column: pa.Array, by: OrderColumn) -> list[np.ndarray]:
+def as_sortable(column: pa.Array, by: OrderColumn) -> list[np.ndarray]:
     """Convert a column to integers that sort like it: NaN above all numbers, -0.0 with 0.0, nulls first or last.
 
     Nulls, where there are any, are told by a column of 0 and 1 that goes first. Integers, decimals and times keep their
     distances, so that frames by range can count in them; a descending column is turned around.
     """
     if not pa.types.is_dictionary(column.type) or column.dictionary.null_count:
-        column = plain(column)
-    values = _sortable_values(column, by.name)
+        column = as_plain(column)
+    values = _as_sortable_values(column, by.name)
     if by.descending:
         values = ~values
     if column.null_count == 0:
@@ -299,20 +299,20 @@ def sortable(column: pa.Array, by: OrderColumn) -> list[np.ndarray]:
     return [(~null if by.nulls_lead else null).astype(np.int64), np.where(null, 0, values)]
 
 
-def _sortable_values(column: pa.Array, name: str) -> np.ndarray:
+def _as_sortable_values(column: pa.Array, name: str) -> np.ndarray:
     """Convert values to integers that sort like them, ascending; undefined where null."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         if not len(column.dictionary):
             return np.zeros(len(column), np.int64)
         # An ordered dictionary (pandas' and polars' ordered categories) says how its entries are ordered.
-        entries = plain(column.dictionary)
-        entries = _encode_by_appearance(entries) if kind.ordered else _sortable_values(entries, name)
+        entries = as_plain(column.dictionary)
+        entries = _encode_by_appearance(entries) if kind.ordered else _as_sortable_values(entries, name)
         return entries[column.indices.fill_null(0).to_numpy()]
     if pa.types.is_null(kind):
         return np.zeros(len(column), np.int64)
     if pa.types.is_floating(kind):
-        return sortable_floats(doubles(column))
+        return as_sortable_floats(as_doubles(column))
     if pa.types.is_uint64(kind):
         return (column.fill_null(0).to_numpy() ^ np.uint64(1 << 63)).view(np.int64)
     if pa.types.is_decimal128(kind) and kind.precision <= 18:
@@ -323,7 +323,7 @@ def _sortable_values(column: pa.Array, name: str) -> np.ndarray:
         if not pa.types.is_interval(kind):
             return column.cast(pa.int64()).fill_null(0).to_numpy()
     elif _is_text(kind) or pa.types.is_decimal(kind):
-        return _ranks(column)
+        return _rank(column)
     raise InvalidInput(f"order_by: column {name!r} of type {kind} has no order. Order by a number, a time or a string")
 
 
@@ -332,7 +332,7 @@ def _is_text(kind: pa.DataType) -> bool:
     return any(getattr(pa.types, f"is_{test}")(kind) for test in tests)
 
 
-def _ranks(column: pa.Array) -> np.ndarray:
+def _rank(column: pa.Array) -> np.ndarray:
     encoded = pc.dictionary_encode(column)
     order = pc.sort_indices(encoded.dictionary).to_numpy()
     ranks = np.zeros(len(order) + 1, np.int64)
@@ -351,16 +351,16 @@ def unscale(column: pa.Array) -> np.ndarray:
     return words[column.offset : column.offset + len(column)].copy()
 
 
-def plain(column: pa.Array) -> pa.Array:
+def as_plain(column: pa.Array) -> pa.Array:
     """Convert a column to a type that Arrow can sort and hash, without dictionary or view.
 
     Decimals become those of 128 bits where their digits fit.
     """
     kind = column.type
     if pa.types.is_dictionary(kind):
-        return plain(column.dictionary).take(column.indices)
+        return as_plain(column.dictionary).take(column.indices)
     if pa.types.is_run_end_encoded(kind):
-        return plain(pc.run_end_decode(column))
+        return as_plain(pc.run_end_decode(column))
     if pa.types.is_decimal(kind) and not pa.types.is_decimal128(kind) and kind.precision <= 38:
         return column.cast(pa.decimal128(kind.precision, kind.scale))
     if pa.types.is_string_view(kind):
@@ -368,12 +368,12 @@ def plain(column: pa.Array) -> pa.Array:
     return column.cast(pa.large_binary()) if pa.types.is_binary_view(kind) else column
 
 
-def doubles(column: pa.Array) -> np.ndarray:
+def as_doubles(column: pa.Array) -> np.ndarray:
     """Convert floats of any width to doubles, nulls to 0."""
     return column.cast(pa.float64()).fill_null(0.0).to_numpy()
 
 
-def sortable_floats(values: np.ndarray) -> np.ndarray:
+def as_sortable_floats(values: np.ndarray) -> np.ndarray:
     """Convert doubles to integers in the same order: NaN, in one bit pattern, above infinity, and -0.0 as 0.0."""
     clean = values + 0.0  # -0.0 becomes 0.0
     clean[np.isnan(clean)] = np.nan
@@ -381,7 +381,7 @@ def sortable_floats(values: np.ndarray) -> np.ndarray:
     return bits ^ ((bits >> 63) & np.int64(0x7FFFFFFFFFFFFFFF))
 
 
-def _canonical_floats(column: pa.Array) -> pa.Array:
+def _as_canonical_floats(column: pa.Array) -> pa.Array:
     """Convert floats to the integers that sort like them, so that equal values have equal bits."""
     null: Any = pc.is_null(column).to_numpy(zero_copy_only=False) if column.null_count else None
-    return pa.array(sortable_floats(doubles(column)), mask=null)
+    return pa.array(as_sortable_floats(as_doubles(column)), mask=null)

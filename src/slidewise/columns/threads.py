@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from slidewise.aggregations.base import Aggregation
-from slidewise.columns.buffers import BufferSlice, OutputBuffers, all_valid, every
+from slidewise.columns.buffers import BufferSlice, OutputBuffers, all_valid, are_all_valid
 from slidewise.columns.execute import Columns, Results, compute, compute_jointly
 from slidewise.columns.frames.bounds import Frames, Pieces, Scattered
 from slidewise.errors import InvalidInput
@@ -75,7 +75,7 @@ def compute_keys(
     joined = []
     for k in range(len(aggregations)):
         outs, valids = zip(*(results[k] for results in found), strict=True)
-        valid = all_valid(len(frames)) if all(map(every, valids)) else _join(parts, valids)
+        valid = all_valid(len(frames)) if all(map(are_all_valid, valids)) else _join(parts, valids)
         joined.append((_join(parts, outs), valid))
     return joined
 

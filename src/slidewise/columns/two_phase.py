@@ -40,7 +40,7 @@ class Division:
     whole: Aggregation
 
 
-def division(aggregation: Aggregation, kinds: Sequence[pa.DataType]) -> Division | None:
+def divide(aggregation: Aggregation, kinds: Sequence[pa.DataType]) -> Division | None:
     """Divide an aggregation of columns of these types into two phases; None: it needs the rows."""
     if not aggregation.commutative:
         return None

@@ -32,9 +32,9 @@ def with_columns(
     incoming = source_of(data)
     if not given:
         raise InvalidInput('with_columns: name at least one new column, as in peak=sw.max("x").over(sw.rows(10))')
-    expressions = {name: expression(name, over, algorithm) for name, over in given.items()}
+    expressions = {name: check_expression(name, over, algorithm) for name, over in given.items()}
     number = thread_count(threads)
-    rows = ArrangedFrame(incoming, names(partition_by, "partition_by"), ordering(order_by), number)
+    rows = ArrangedFrame(incoming, list_names(partition_by, "partition_by"), list_order(order_by), number)
     for over in expressions.values():
         for column in (*over.aggregation.columns, *over.window.columns, over.aggregation.where):
             if column is not None:
@@ -42,7 +42,7 @@ def with_columns(
     for name in expressions:
         incoming.require_one(name)
     evaluation = Evaluation(rows, expressions.values(), number)
-    return incoming.with_columns(evaluation.columns(expressions), origins(expressions))
+    return incoming.with_columns(evaluation.columns(expressions), find_origins(expressions))
 
 
 def asc(column: str, nulls: str | None = None) -> OrderColumn:
@@ -72,7 +72,7 @@ def _order(column: Any, descending: bool, nulls: str | None, what: str) -> Order
 
 
 # ---- what was given
-def names(given: Any, what: str) -> list[str]:
+def list_names(given: Any, what: str) -> list[str]:
     """Return one or more names of columns as a list."""
     if given is None:
         return []
@@ -82,7 +82,7 @@ def names(given: Any, what: str) -> list[str]:
     return list(dict.fromkeys(listed))
 
 
-def ordering(given: Any) -> list[OrderColumn]:
+def list_order(given: Any) -> list[OrderColumn]:
     """Return the columns to order by."""
     if given is None:
         return []
@@ -95,7 +95,7 @@ def ordering(given: Any) -> list[OrderColumn]:
     return [OrderColumn(by) if isinstance(by, str) else by for by in listed]
 
 
-def expression(name: str, over: Any, algorithm: str) -> Over:
+def check_expression(name: str, over: Any, algorithm: str) -> Over:
     """Check what was given for a new column."""
     if isinstance(over, Aggregation):
         raise InvalidInput(
@@ -120,7 +120,7 @@ def expression(name: str, over: Any, algorithm: str) -> Over:
     return replace(over, algorithm=algorithm) if over.algorithm == "auto" else over
 
 
-def origins(expressions: Mapping[str, Over]) -> dict[str, Origin]:
+def find_origins(expressions: Mapping[str, Over]) -> dict[str, Origin]:
     """Return the first column that each result is made from; count() is made from none."""
     aggregations = {name: over.aggregation for name, over in expressions.items() if over.aggregation.columns}
     return {name: Origin(made.columns[0], held_values(made)) for name, made in aggregations.items()}

@@ -230,12 +230,12 @@ def bucket(chance: random.Random) -> Subject:
     from slidewise.columns.arranged import ArrangedFrame
     from slidewise.columns.evaluate import Evaluation
     from slidewise.columns.sources import source_of
-    from slidewise.columns.with_columns import names, ordering
+    from slidewise.columns.with_columns import list_names, list_order
     from slidewise.spark.streams.pipeline import Pipeline
     from slidewise.spark.streams.stream_task import StreamTask
 
     schema = pa.schema([("k", pa.string()), ("ts", pa.timestamp("us", "UTC")), ("x", pa.float64())])
-    keys, order = names("k", "partition_by"), ordering("ts")
+    keys, order = list_names("k", "partition_by"), list_order("ts")
     frame = chance.choice([sw.rows(3), sw.time("9s"), sw.range_between("-4s", "3s"), sw.rows_between(-1, 1)])
     expressions = {"total": sw.sum("x").over(frame), "n": sw.count().over(frame)}
     rows = ArrangedFrame(source_of(schema.empty_table()), keys, order)

@@ -12,7 +12,7 @@ from slidewise.aggregations.base import Aggregation
 from slidewise.columns.aggregate import compute_slides, slide_expressions
 from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.sources import source_of
-from slidewise.columns.with_columns import names, ordering
+from slidewise.columns.with_columns import list_names, list_order
 from slidewise.errors import CompileFallback
 from slidewise.spark.column_names import require_distinct
 from slidewise.spark.executor.slide_task import SlidesTask
@@ -75,7 +75,7 @@ def aggregate(
     if is_stream(df):
         return stream_aggregate(df, expressions, partition_by, order_by, **streams)
     require_batch(df, "aggregate", streams)
-    group = Group(tuple(names(partition_by, "partition_by")), tuple(ordering(order_by)), expressions)
+    group = Group(tuple(list_names(partition_by, "partition_by")), tuple(list_order(order_by)), expressions)
     schema = Schema(df)
     reads = schema.arrow(schema.reads(group))
     output = slides_output(schema, reads, group)

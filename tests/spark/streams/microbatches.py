@@ -15,7 +15,7 @@ from slidewise.columns.aggregate import compute_slides, slide_expressions
 from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.sources import source_of
-from slidewise.columns.with_columns import names, ordering
+from slidewise.columns.with_columns import list_names, list_order
 from slidewise.spark.streams.pipeline import Pipeline
 from slidewise.spark.streams.stream_task import StreamTask, check_windows
 
@@ -51,7 +51,7 @@ class Memory:
 
 def task_of(expressions, *, window=None, schema=SCHEMA, partition_by="k", order_by="ts", **options):
     """With a window, expressions are aggregations over its slides."""
-    keys, order = names(partition_by, "partition_by"), ordering(order_by)
+    keys, order = list_names(partition_by, "partition_by"), list_order(order_by)
     if window is not None:
         expressions, options["slides"] = slide_expressions(window, expressions, "auto"), True
     reads = [*keys, *(by.name for by in order)]

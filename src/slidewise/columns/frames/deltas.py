@@ -15,17 +15,17 @@ import pyarrow as pa
 
 from slidewise.columns.frames.bounds import Frames, Scattered
 from slidewise.columns.frames.from_window import float_step, how_to_parse, step_in_units
-from slidewise.columns.sorting import OrderColumn, doubles, plain, sortable, unscale
+from slidewise.columns.sorting import OrderColumn, as_doubles, as_plain, as_sortable, unscale
 from slidewise.errors import InvalidInput
 from slidewise.windows.definitions import DeltaWindow
 
 
-def axis(column: pa.Array, name: str) -> np.ndarray:
+def as_axis(column: pa.Array, name: str) -> np.ndarray:
     """Convert a column of numbers or times to numbers with the same distances; undefined where null."""
-    column = plain(column)
+    column = as_plain(column)
     kind = column.type
     if pa.types.is_floating(kind):
-        return doubles(column)
+        return as_doubles(column)
     if pa.types.is_decimal(kind):
         return unscale(column)
     if pa.types.is_uint64(kind):
@@ -34,12 +34,12 @@ def axis(column: pa.Array, name: str) -> np.ndarray:
             raise InvalidInput(f"the column {name!r} has values above int64: cast it to float64 or decimal")
         return values.astype(np.int64)
     if pa.types.is_integer(kind) or pa.types.is_temporal(kind):
-        return sortable(column, OrderColumn(name))[-1]
+        return as_sortable(column, OrderColumn(name))[-1]
     needed = f"the column {name!r} is of {kind}, and distances need numbers or times"
     raise InvalidInput(". ".join(filter(None, (needed, how_to_parse(kind, name)))))
 
 
-def units(length: Any, kind: pa.DataType, name: str) -> Any:
+def measure_length(length: Any, kind: pa.DataType, name: str) -> Any:
     """Convert a length to the unit of a column."""
     return float_step(length, kind, name) if pa.types.is_floating(kind) else step_in_units(length, kind, name)
 
@@ -50,7 +50,7 @@ def measure_delta(column: pa.Array, size: Any, name: str) -> tuple[np.ndarray, A
         raise InvalidInput(
             f"delta: the column {name!r} has {column.null_count} nulls, which have no distance: fill them"
         )
-    values = axis(column, name)
+    values = as_axis(column, name)
     if values.dtype.kind == "f":
         if not np.isfinite(values).all():
             raise InvalidInput(
@@ -60,7 +60,7 @@ def measure_delta(column: pa.Array, size: Any, name: str) -> tuple[np.ndarray, A
         raise InvalidInput(
             f"delta: the values of the column {name!r} are further apart than int64 reaches. Cast to float64"
         )
-    return values, units(size, plain(column).type, name)
+    return values, measure_length(size, as_plain(column).type, name)
 
 
 def delta_frames(window: DeltaWindow, column: pa.Array, offsets: np.ndarray) -> Frames:

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slidewise.columns.frames.bounds import FAR, Frames, KeyedTrailingRows, Pieces, TrailingRows, within_reach
-from slidewise.columns.sorting import OrderColumn, doubles, plain, sortable_floats, unscale
+from slidewise.columns.sorting import OrderColumn, as_doubles, as_plain, as_sortable_floats, unscale
 from slidewise.errors import InvalidInput
 from slidewise.windows.clock import offset_after_months
 from slidewise.windows.definitions import PunctuationWindow, WindowDefinition
@@ -132,7 +132,7 @@ def _each(steps: int | np.ndarray, rows: Arranged) -> np.ndarray:
 
 
 def _bound_column(name: str, rows: Arranged) -> pa.Array:
-    column = plain(rows.column(name))
+    column = as_plain(rows.column(name))
     if column.null_count:
         raise InvalidInput(f"the bound col({name!r}) has {column.null_count} nulls: fill them first")
     return column
@@ -205,12 +205,12 @@ def targets_of(bound: Any, rows: Arranged) -> _Targets:
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     offset = _bound_column(bound.name, rows) if isinstance(bound, OffsetColumn) else bound
     if isinstance(offset, CalendarDuration):
-        values = plain(rows.column(by.name))
+        values = as_plain(rows.column(by.name))
         moved, below, above = _by_months(values, -offset.months if by.descending else offset.months, by.name)
     elif pa.types.is_floating(kind):
         step = float_step(offset, kind, by.name)
-        values = plain(rows.column(by.name))
-        moved, below, above = sortable_floats(_floats_plus(values, -step if by.descending else step)), _NEVER, _NEVER
+        values = as_plain(rows.column(by.name))
+        moved, below, above = as_sortable_floats(_floats_plus(values, -step if by.descending else step)), _NEVER, _NEVER
     else:
         step = (
             _column_step(offset, kind, by.name)
@@ -228,7 +228,7 @@ def _floats_plus(values: pa.Array, step: Any) -> np.ndarray:
     """
     own = values.type.to_pandas_dtype()
     with np.errstate(over="ignore"):  # infinity is where it belongs
-        return (doubles(values).astype(own) + np.asarray(step, own)).astype(np.float64)
+        return (as_doubles(values).astype(own) + np.asarray(step, own)).astype(np.float64)
 
 
 def _saturating_add(values: np.ndarray, step: int | np.ndarray) -> _Targets:

@@ -11,8 +11,8 @@ import pyarrow as pa
 from slidewise.columns import encoding
 from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.frames.bounds import Frames
-from slidewise.columns.frames.deltas import axis, measure_delta, units
-from slidewise.columns.sorting import plain
+from slidewise.columns.frames.deltas import as_axis, measure_delta, measure_length
+from slidewise.columns.sorting import as_plain
 from slidewise.errors import InvalidInput
 from slidewise.windows.definitions import DeltaWindow, PunctuationWindow, WindowDefinition
 from slidewise.windows.grid import Grid
@@ -123,9 +123,9 @@ class _Clock:
         by = data.order_by[0]
         self.name = by.name
         column = data.arrange(by.name)
-        self.kind = plain(column).type
+        self.kind = as_plain(column).type
         self.rows = len(column)
-        self.times = axis(column, by.name)
+        self.times = as_axis(column, by.name)
         self.null = data.mask(by.name)
         self.low, self.high = data.offsets[:-1], data.offsets[1:]
         if self.null is not None:
@@ -157,14 +157,14 @@ class _Clock:
 
     def _units(self, length: Any) -> Any:
         """Convert a length to the unit of the times."""
-        return units(length, self.kind, self.name)
+        return measure_length(length, self.kind, self.name)
 
     def write_times(self, times: np.ndarray) -> pa.Array:
         """Convert times to the type of the order column; integers to 64 bits, as a boundary may lie beyond its type."""
         valid = np.ones(len(times), bool)
         if pa.types.is_decimal(self.kind):
             try:
-                return encoding.decimals(times, valid, self.kind)
+                return encoding.decimals_as_arrow(times, valid, self.kind)
             except pa.ArrowInvalid:
                 raise self._beyond(str(self.kind)) from None
         if pa.types.is_temporal(self.kind):
@@ -174,5 +174,5 @@ class _Clock:
                 first, last = 0, 86_400 * 10 ** {"s": 0, "ms": 3, "us": 6, "ns": 9}[self.kind.unit]
             if len(times) and not (first <= times.min() and times.max() < last):
                 raise self._beyond(str(self.kind))
-            return encoding.arrow(times, valid, self.kind)
+            return encoding.words_as_arrow(times, valid, self.kind)
         return pa.array(times)

@@ -93,7 +93,9 @@ class RunningEvaluation(Evaluation):
         if over.aggregation.empty is not None:
             values[~valid] = over.aggregation.empty
             valid = np.ones(len(valid), bool)
-        decode = encoding.results if isinstance(over.aggregation, Count) else self._decoder(over.aggregation, view)
+        decode = (
+            encoding.results_as_arrow if isinstance(over.aggregation, Count) else self._decoder(over.aggregation, view)
+        )
         return self._finish(values, valid, self.data.due(over.window), decode)
 
     def carry(self, over: Over, last: int) -> Carried:

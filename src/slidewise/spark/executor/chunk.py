@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slidewise.columns.arranged import ArrangedFrame
-from slidewise.columns.encoding import words
+from slidewise.columns.encoding import read_words
 from slidewise.columns.frames.bounds import Frames
 from slidewise.columns.frames.from_window import Arranged
-from slidewise.columns.sorting import Arrangement, OrderColumn, doubles, sortable_floats
+from slidewise.columns.sorting import Arrangement, OrderColumn, as_doubles, as_sortable_floats
 from slidewise.columns.sources import source_of
 from slidewise.windows.definitions import WindowDefinition
 
@@ -86,10 +86,10 @@ def differ(column: pa.Array) -> np.ndarray:
     if pa.types.is_null(kind):
         return np.zeros(count, bool)
     if pa.types.is_integer(kind) or pa.types.is_temporal(kind):  # 1 ns a row, against 15 by Arrow's not_equal
-        values = words(column, f"i{kind.bit_width // 8}")
+        values = read_words(column, f"i{kind.bit_width // 8}")
         return changes | (both & (values[1:] != values[:-1])) if column.null_count else values[1:] != values[:-1]
     if pa.types.is_floating(kind):
-        values = sortable_floats(doubles(column))
+        values = as_sortable_floats(as_doubles(column))
         return changes | (both & (values[1:] != values[:-1]))
     if pa.types.is_struct(kind):
         for part in column.flatten():
