@@ -61,19 +61,21 @@ def rolling(
             f"rolling has arrays and no column {aggregation.where!r}: mask the rows, or use with_columns"
         )
     window = window_of(window, "rolling")
-    arrays = _arrays(x, aggregation)
-    frames, due = _frames(window, len(arrays[0]))
+    arrays = _check_arrays(x, aggregation)
+    frames, due = _build_frames(window, len(arrays[0]))
     if (
         _are_plain_numbers(arrays)
         and not aggregation.result_fields
         and not isinstance(aggregation, CollectSet | CollectList)
     ):
-        return _of_numbers(arrays, aggregation, frames, due, algorithm)
-    values = _as_column(arrays, aggregation, frames, due, algorithm)
-    return in_kind(values, arrays[0], _rows(window, len(arrays[0]), len(frames)), held_values(aggregation) == "values")
+        return _compute_numbers(arrays, aggregation, frames, due, algorithm)
+    values = _compute_column(arrays, aggregation, frames, due, algorithm)
+    return in_kind(
+        values, arrays[0], _find_rows(window, len(arrays[0]), len(frames)), held_values(aggregation) == "values"
+    )
 
 
-def _arrays(x: Any, aggregation: Aggregation) -> tuple[Any, ...]:
+def _check_arrays(x: Any, aggregation: Aggregation) -> tuple[Any, ...]:
     """Check what was given, and return it as arrays."""
     arrays = tuple(map(as_array, x if isinstance(x, tuple) else (x,)))
     if len(arrays) != aggregation.arity:
@@ -89,7 +91,7 @@ def _arrays(x: Any, aggregation: Aggregation) -> tuple[Any, ...]:
     return arrays
 
 
-def _names(arrays: tuple[Any, ...]) -> tuple[str, ...]:
+def _name_arrays(arrays: tuple[Any, ...]) -> tuple[str, ...]:
     """Name the arrays, for errors."""
     return ("x",) if len(arrays) == 1 else tuple(f"x[{k}]" for k in range(len(arrays)))
 
@@ -106,12 +108,12 @@ def _are_plain_numbers(arrays: tuple[Any, ...]) -> bool:
 _TAKE_NUMBERS = frozenset(("number", "amount", "ordered", "carried", "any"))
 
 
-def _of_numbers(
+def _compute_numbers(
     columns: Columns, aggregation: Aggregation, frames: bounds.Frames, due: np.ndarray | bool, algorithm: str
 ) -> np.ndarray:
     kinds = [pa.from_numpy_dtype(c.dtype) for c in columns]
     if not _TAKE_NUMBERS.issuperset(aggregation.accepts):
-        for k, (name, kind) in enumerate(zip(_names(columns), kinds, strict=True)):
+        for k, (name, kind) in enumerate(zip(_name_arrays(columns), kinds, strict=True)):
             encoding_for(aggregation, k, name, kind)
     if algorithm == "auto":
         algorithm = choose(aggregation, describe_situation(columns, frames)).algorithm
@@ -129,10 +131,10 @@ def _of_numbers(
 
 
 # ---- all else, as columns
-def _as_column(
+def _compute_column(
     arrays: tuple[Any, ...], aggregation: Aggregation, frames: bounds.Frames, due: np.ndarray | bool, algorithm: str
 ) -> pa.Array:
-    names = _names(arrays)
+    names = _name_arrays(arrays)
     if aggregation.columns or not isinstance(aggregation, Count):
         aggregation = copy(aggregation)
         aggregation.columns = names
@@ -144,7 +146,7 @@ def _as_column(
     return out if due is True else out.take(integers_as_arrow(np.arange(len(out)), np.asarray(due)))
 
 
-def _rows(window: WindowDefinition, count: int, results: int) -> np.ndarray | None:
+def _find_rows(window: WindowDefinition, count: int, results: int) -> np.ndarray | None:
     """Return the rows that results belong to; None: each to its own."""
     step = window.slide_rows
     if step is not None:
@@ -152,7 +154,7 @@ def _rows(window: WindowDefinition, count: int, results: int) -> np.ndarray | No
     return None if results == count else np.zeros(0, np.int64)
 
 
-def _frames(window: WindowDefinition, count: int) -> tuple[bounds.Frames, np.ndarray | bool]:
+def _build_frames(window: WindowDefinition, count: int) -> tuple[bounds.Frames, np.ndarray | bool]:
     """Build the frames of a window over rows, and tell which of them have enough rows to be due."""
     if window.slide_kind not in ("row", "count"):
         raise InvalidInput(f"rolling slides by row or by a count of rows, got {window!r}. Use slidewise.Window")
@@ -162,10 +164,10 @@ def _frames(window: WindowDefinition, count: int) -> tuple[bounds.Frames, np.nda
         if window.min_rows > 1:
             due = np.arange(1, count + 1) >= window.min_rows
     elif isinstance(window, Between) and window.unit == "rows" and window.exclude is None:
-        first, last = (_offset(b) for b in (window.start, window.end))
+        first, last = (_read_offset(b) for b in (window.start, window.end))
         frames = bounds.rows_between(count, first, last)
     elif isinstance(window, FramesWindow):
-        frames = _explicit(window, count)
+        frames = _check_frames(window, count)
     else:
         raise InvalidInput(f"rolling takes rows(n), rows_between(a, b) or frames(start, end), got {window!r}")
     step = window.slide_rows
@@ -175,13 +177,13 @@ def _frames(window: WindowDefinition, count: int) -> tuple[bounds.Frames, np.nda
     return frames, due
 
 
-def _offset(bound: Any) -> int | None:
+def _read_offset(bound: Any) -> int | None:
     if isinstance(bound, OffsetColumn):
         raise InvalidInput(f"rolling has one array and no column {bound.name!r}. Give the bounds as frames(start, end)")
     return None if isinstance(bound, Unbounded) else bound
 
 
-def _explicit(window: FramesWindow, count: int) -> bounds.Frames:
+def _check_frames(window: FramesWindow, count: int) -> bounds.Frames:
     start, end = (np.asarray(b, np.int64) for b in (window.start, window.end))
     if len(start) and not (start.min() >= 0 and end.max() <= count):
         raise InvalidInput(

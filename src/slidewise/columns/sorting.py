@@ -75,7 +75,7 @@ class Arrangement:
         """Input row i is arranged row _inverse[i]; None where the permutation serves better."""
         if self._given is not None or self._permutation is None or len(self.offsets) > FEW_KEYS:
             return self._given
-        out = _row_numbers(len(self._permutation))
+        out = _number_rows(len(self._permutation))
         self._move("invert", self._permutation, out)
         return out
 
@@ -125,7 +125,7 @@ def in_slices(count: int, threads: int, run: Callable[[int, int, int], Any]) -> 
         return list(pool.map(lambda one: run(*one), slices))
 
 
-def _row_numbers(count: int) -> np.ndarray:
+def _number_rows(count: int) -> np.ndarray:
     return np.empty(count, np.int32 if count < 2**31 else np.int64)
 
 
@@ -139,30 +139,30 @@ def arrange(count: int, keys: list[pa.Array], order: list[np.ndarray], threads: 
     from slidewise.columns import sort_kernels as kernels
 
     if not keys:
-        stands = _in_order(np.ones(count, bool), order)
+        stands = _is_in_order(np.ones(count, bool), order)
         return Arrangement(None if stands else _sort_by(order), np.array([0, count], np.int64), threads)
-    if not order and (few := _few_integers(keys)) is not None:
-        return _by_codes(*few, threads)
+    if not order and (few := _find_few_integers(keys)) is not None:
+        return _arrange_by_codes(*few, threads)
     codes, number = key_codes(keys)
     if not order and number <= FEW_KEYS:
-        return _by_codes(codes, 0, number, threads)
-    if kernels.ascending(codes) and _in_order(np.append(False, codes[1:] == codes[:-1]), order):
+        return _arrange_by_codes(codes, 0, number, threads)
+    if kernels.ascending(codes) and _is_in_order(np.append(False, codes[1:] == codes[:-1]), order):
         return Arrangement(None, kernels.offsets(codes, number), threads)
     offsets = kernels.offsets(codes, number)
     if np.diff(offsets).max() <= SHORT_KEY:
         permutation, _ = kernels.counting_sort(codes, number)
-        if not _in_order(np.ones(count, bool), order):
+        if not _is_in_order(np.ones(count, bool), order):
             for column in reversed(order):
                 kernels.sort_within(offsets, column[permutation], permutation)
         return Arrangement(permutation, offsets, threads)
     permutation = _sort_by(order)
     if permutation is None and number <= FEW_KEYS:
-        return _by_codes(codes, 0, number, threads)
+        return _arrange_by_codes(codes, 0, number, threads)
     step, offsets = kernels.counting_sort(codes if permutation is None else codes[permutation], number)
     return Arrangement(step if permutation is None else permutation[step], offsets, threads)
 
 
-def _few_integers(keys: list[pa.Array]) -> tuple[np.ndarray, int, int] | None:
+def _find_few_integers(keys: list[pa.Array]) -> tuple[np.ndarray, int, int] | None:
     """Return the values of a key that is one integer column, the lowest, and the size of their range.
 
     None where that is too large. Codes would be a copy, and there are four passes over those.
@@ -174,7 +174,7 @@ def _few_integers(keys: list[pa.Array]) -> tuple[np.ndarray, int, int] | None:
     return (read_words(column, column.type.to_pandas_dtype()), low, high - low + 1) if high - low < FEW_KEYS else None
 
 
-def _by_codes(values: np.ndarray, low: int, number: int, threads: int) -> Arrangement:
+def _arrange_by_codes(values: np.ndarray, low: int, number: int, threads: int) -> Arrangement:
     """Arrange rows by their code, a value less the lowest, as they stand within it.
 
     A counting sort that ends one step early, at where every row comes to stand: 1,000 keys and 10 million rows take 4
@@ -191,12 +191,12 @@ def _by_codes(values: np.ndarray, low: int, number: int, threads: int) -> Arrang
     if kernels.ascending(values):
         return Arrangement(None, offsets, threads)
     begin = ends - total + np.cumsum(counts, axis=0) - counts
-    out = _row_numbers(len(values))
+    out = _number_rows(len(values))
     in_slices(len(values), threads, lambda k, a, b: kernels.places(values, first, begin[k], out, a, b))
     return Arrangement(None, offsets, threads, out)
 
 
-def _in_order(tied: np.ndarray, order: list[np.ndarray]) -> bool:
+def _is_in_order(tied: np.ndarray, order: list[np.ndarray]) -> bool:
     """Tell whether rows stand in the order of several columns, where they are of the same key as the row before."""
     from slidewise.columns import sort_kernels as kernels
 
@@ -240,16 +240,16 @@ def radix_sort(values: np.ndarray) -> np.ndarray:
 # ---- keys
 def key_codes(columns: list[pa.Array]) -> tuple[np.ndarray, int]:
     """Encode keys: one small integer per row and distinct key, nulls being a key too; and how many there are."""
-    codes, number = _codes_of(columns[0])
+    codes, number = _encode_key(columns[0])
     for column in columns[1:]:
-        more, by = _codes_of(column)
+        more, by = _encode_key(column)
         codes, number = _renumber(codes * by + more, number * by)
     return codes, number
 
 
-def _codes_of(column: pa.Array) -> tuple[np.ndarray, int]:
+def _encode_key(column: pa.Array) -> tuple[np.ndarray, int]:
     if pa.types.is_dictionary(column.type) and not column.null_count and not column.dictionary.null_count:
-        codes, number = _codes_of(column.dictionary)  # two entries of a dictionary may be equal, and some not in use
+        codes, number = _encode_key(column.dictionary)  # two entries of a dictionary may be equal, and some not in use
         return _renumber(codes[column.indices.to_numpy()], number)
     column = as_plain(column)
     if pa.types.is_floating(column.type):

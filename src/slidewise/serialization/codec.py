@@ -228,7 +228,7 @@ class _Writer:
             (self.items if tag in _SEQUENCES else self.value)(simpler(value), deeper(depth))
         elif kind.__module__ == "numpy" and hasattr(value, "dtype"):
             out += b"a" if kind.__name__ == "ndarray" else b"v"
-            self.value(_array_parts(value), deeper(depth))
+            self.value(_split_array(value), deeper(depth))
         elif self.reduce is not None:
             out += b"o"
             self.value(self.reduce(value), deeper(depth))
@@ -251,7 +251,7 @@ class _Writer:
         self.size(len(items))
         if len(items) >= BULK:
             kinds = set(map(type, items))
-            code = "d" if kinds == {float} else _narrowest(items) if kinds == {int} else ""
+            code = "d" if kinds == {float} else _choose_width(items) if kinds == {int} else ""
             if code:
                 self.out += code.encode() + struct.pack(f"<{len(items)}{code}", *items)
                 return
@@ -276,13 +276,13 @@ def cannot_save(value: Any) -> StateError:
     )
 
 
-def _narrowest(integers: Sequence[int]) -> str:
+def _choose_width(integers: Sequence[int]) -> str:
     """Return the narrowest of struct's signed types that holds them all; none beyond 64 bits."""
     bits = 1 + max((x if x >= 0 else ~x).bit_length() for x in (min(integers), max(integers)))
     return next((code for code, width in _WIDTHS.items() if bits <= 8 * width), "")
 
 
-def _array_parts(value: Any) -> tuple[Any, tuple[int, ...], bytes]:
+def _split_array(value: Any) -> tuple[Any, tuple[int, ...], bytes]:
     from numpy.lib.format import dtype_to_descr
 
     if value.dtype.hasobject or value.dtype.kind not in "biufcmMSUV":
@@ -295,7 +295,7 @@ def _array_parts(value: Any) -> tuple[Any, tuple[int, ...], bytes]:
     return dtype_to_descr(value.dtype), value.shape, value.tobytes()[: value.nbytes]  # of "" NumPy gives 4 bytes
 
 
-def _array(parts: tuple[Any, tuple[int, ...], bytes]) -> np.ndarray:
+def _build_array(parts: tuple[Any, tuple[int, ...], bytes]) -> np.ndarray:
     import numpy as np
     from numpy.lib.format import descr_to_dtype
 
@@ -375,7 +375,7 @@ class _Reader:
         if tag in _FROM_SIMPLER:
             return _FROM_SIMPLER[tag]((self.items if tag in _SEQUENCES else self.value)(deeper(depth)))
         if tag in (b"a", b"v"):
-            array = _array(self.value(deeper(depth)))
+            array = _build_array(self.value(deeper(depth)))
             return array if tag == b"a" else array[()]
         if tag == b"o" and self.revive is not None:
             return self.revive(self.value(deeper(depth)))

@@ -55,7 +55,7 @@ class Clock:
         if kind == "date":
             return time.toordinal() - _EPOCH_DAY
         if kind == "datetime64":
-            return _nanoseconds(time, self.what)
+            return _to_nanoseconds(time, self.what)
         past = time - (_EPOCH if kind == "datetime" else _EPOCH_UTC)
         return (past // _MICROSECOND) * 1000 + getattr(past, "nanoseconds", 0)
 
@@ -66,7 +66,7 @@ class Clock:
         if self.kind == "date":
             return date.fromordinal(x + _EPOCH_DAY)
         if self.kind == "datetime64":
-            return _datetime64(x)
+            return _to_datetime64(x)
         if self.kind == "datetime":
             return _EPOCH + timedelta(microseconds=x // 1000)
         first, last = ENDS["aware datetime"]
@@ -97,16 +97,16 @@ class Clock:
         if not isinstance(length, CalendarDuration):
             return x + self.measure(length)
         if self.kind == "date":
-            return _days_after_months(x, length.months)
+            return _add_months(x, length.months)
         if self.kind != "aware datetime":
             day, rest = divmod(x, UNITS["d"])
-            return _days_after_months(day, length.months) * UNITS["d"] + rest
+            return _add_months(day, length.months) * UNITS["d"] + rest
         before = self._offset(self.write(x))
         day, rest = divmod(x + before, UNITS["d"])
-        local = _days_after_months(day, length.months) * UNITS["d"] + rest
+        local = _add_months(day, length.months) * UNITS["d"] + rest
         if not _FIRST <= local <= _LAST:  # where no clocks change
             return local - before
-        there = (_EPOCH + timedelta(microseconds=local // 1000)).replace(tzinfo=_with_folds(self.zone))
+        there = (_EPOCH + timedelta(microseconds=local // 1000)).replace(tzinfo=_add_folds(self.zone))
         return local - offset_after_months(before, self._offset(there), self._offset(there.replace(fold=1)))
 
     @staticmethod
@@ -178,7 +178,7 @@ def offset_after_months(before: Any, first: Any, second: Any) -> Any:
     return first + (second - first) * (twice & (before == second))
 
 
-def _days_after_months(day: int, months: int) -> int:
+def _add_months(day: int, months: int) -> int:
     """Move a day since the epoch by months, at most to the last of the month."""
     # Every 400 years the calendar begins again: so years before 1 and after 9999 have days, too.
     before, place = divmod(day + _EPOCH_DAY - 1, _DAYS_IN_400_YEARS)
@@ -191,7 +191,7 @@ def _days_after_months(day: int, months: int) -> int:
 
 
 # ---- NumPy's times
-def _nanoseconds(time: Any, what: str) -> int:
+def _to_nanoseconds(time: Any, what: str) -> int:
     """Convert a datetime64 to nanoseconds, of any size: NumPy's own cast wraps around before 1678 and after 2261."""
     import numpy as np
 
@@ -203,7 +203,7 @@ def _nanoseconds(time: Any, what: str) -> int:
     return int(time.astype(np.int64)) * many * UNITS[unit.lower()]
 
 
-def _datetime64(nanoseconds: int) -> Any:
+def _to_datetime64(nanoseconds: int) -> Any:
     """Build the datetime64 in the finest unit that reaches so far."""
     import numpy as np
 
@@ -214,7 +214,7 @@ def _datetime64(nanoseconds: int) -> Any:
     raise OverflowError(f"{nanoseconds} ns since 1970 are beyond datetime64")
 
 
-def _with_folds(zone: tzinfo | None) -> tzinfo | None:
+def _add_folds(zone: tzinfo | None) -> tzinfo | None:
     """Return the zone as one that tells the two times apart that come twice; those of pytz do not."""
     if hasattr(zone, "localize") and getattr(zone, "zone", None):
         return ZoneInfo(zone.zone)  # type: ignore[union-attr]

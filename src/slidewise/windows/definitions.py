@@ -116,11 +116,11 @@ class WindowDefinition:
         bounds = self.reach.bounds if self.reach is not None and self.reach.unit == "range" else ()
         return [bound for bound in bounds if not isinstance(bound, Unbounded | OffsetColumn) and sign(bound)]
 
-    def _slide(self) -> list[str]:
+    def _list_slide_arguments(self) -> list[str]:
         """List the arguments of the slide, for repr; a slide of the window's own kind is written plainly."""
         if self.every is None:
             return []
-        plain = _plain_slide(self, self.every)
+        plain = _write_plain_slide(self, self.every)
         offset = [] if self.offset is None else [f"offset={self.offset!r}"]
         return [f"every={self.every!r}" if plain is None else f"every={plain!r}", *offset]
 
@@ -145,7 +145,7 @@ class RowsWindow(WindowDefinition):
 
     def __repr__(self) -> str:
         least = [f"min_rows={self.min_rows}"] if self.min_rows != 1 else []
-        return f"rows({', '.join([str(self.n), *self._slide(), *least])})"
+        return f"rows({', '.join([str(self.n), *self._list_slide_arguments(), *least])})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -172,7 +172,7 @@ class TimeWindow(WindowDefinition):
 
     def __repr__(self) -> str:
         closed = [f'closed="{self.closed}"'] if self.closed != "both" else []
-        return f"time({', '.join([repr(self.size), *self._slide(), *closed])})"
+        return f"time({', '.join([repr(self.size), *self._list_slide_arguments(), *closed])})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -192,7 +192,7 @@ class DeltaWindow(WindowDefinition):
 
     def __repr__(self) -> str:
         column = "None" if self.column is None else f'"{self.column}"'
-        return f"delta({', '.join([column, repr(self.size), *self._slide()])})"
+        return f"delta({', '.join([column, repr(self.size), *self._list_slide_arguments()])})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -212,7 +212,7 @@ class PunctuationWindow(WindowDefinition):
     def __repr__(self) -> str:
         predicate = self.predicate
         shown = f'"{predicate}"' if isinstance(predicate, str) else getattr(predicate, "__name__", repr(predicate))
-        return f"punctuation({', '.join([shown, *self._slide()])})"
+        return f"punctuation({', '.join([shown, *self._list_slide_arguments()])})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -240,7 +240,7 @@ class Between(WindowDefinition):
 
     def __repr__(self) -> str:
         exclude = [f'exclude="{self.exclude}"'] if self.exclude is not None else []
-        arguments = [repr(self.start), repr(self.end), *self._slide(), *exclude]
+        arguments = [repr(self.start), repr(self.end), *self._list_slide_arguments(), *exclude]
         return f"{self.unit}_between({', '.join(arguments)})"
 
 
@@ -280,14 +280,14 @@ def rows(n: int, every: Any = None, min_rows: int = 1, offset: Any = None) -> Ro
     >>> rows(100, min_rows=100)       # nothing until the window is full
     rows(100, min_rows=100)
     """
-    n = _count(n, "rows: the size")
-    least = _count(min_rows, "rows: min_rows")
+    n = _check_count(n, "rows: the size")
+    least = _check_count(min_rows, "rows: min_rows")
     if least > n:
         raise InvalidInput(
             f"rows: min_rows is at most the size, got min_rows={least} with {n} rows: no window is ever due"
         )
     slide = _slide_of(every, "rows", own="count")
-    return RowsWindow(n, slide, least, _offset(offset, slide, "rows"))
+    return RowsWindow(n, slide, least, _check_offset(offset, slide, "rows"))
 
 
 def time(size: Any, every: Any = None, offset: Any = None, closed: Closed = "both") -> TimeWindow:
@@ -329,7 +329,7 @@ def time(size: Any, every: Any = None, offset: Any = None, closed: Closed = "bot
             raise InvalidInput(
                 f"time: a window with every= by time is [start, end); closed={closed!r} has no place there"
             )
-    return TimeWindow(size, slide, _offset(offset, slide, "time"), closed)
+    return TimeWindow(size, slide, _check_offset(offset, slide, "time"), closed)
 
 
 def delta(column: str | None, size: Any, every: Any = None, offset: Any = None) -> DeltaWindow:
@@ -340,14 +340,14 @@ def delta(column: str | None, size: Any, every: Any = None, offset: Any = None) 
     >>> delta("odometer", 100, every=10)
     delta("odometer", 100, every=10)
     """
-    column = _column_name(column, "delta")
+    column = _check_column(column, "delta")
     size = length(size, "delta: the size")
     if isinstance(size, CalendarDuration):
         raise InvalidInput(f"delta: the size must be a fixed length, got {size!r}: months differ. Use days")
     if sign(size) < 0:
         raise InvalidInput(f"delta: the size must not be negative, got {size!r}")
     slide = _slide_of(every, "delta", own="delta", column=column)
-    return DeltaWindow(column, size, slide, _offset(offset, slide, "delta"))
+    return DeltaWindow(column, size, slide, _check_offset(offset, slide, "delta"))
 
 
 def punctuation(predicate: Callable[[Any], bool] | str, every: Any = None, offset: Any = None) -> PunctuationWindow:
@@ -362,7 +362,7 @@ def punctuation(predicate: Callable[[Any], bool] | str, every: Any = None, offse
     if not (callable(predicate) or (isinstance(predicate, str) and predicate)):
         raise InvalidInput(f"punctuation takes a function of the row or the name of a column, got {predicate!r}")
     slide = _slide_of(every, "punctuation", own="count")
-    return PunctuationWindow(predicate, slide, _offset(offset, slide, "punctuation"))
+    return PunctuationWindow(predicate, slide, _check_offset(offset, slide, "punctuation"))
 
 
 def rows_between(
@@ -378,7 +378,7 @@ def rows_between(
     rows_between(col("back"), 0)
     """
     slide = _slide_of(every, "rows_between", own="count")
-    return _between("rows", start, end, exclude, slide, offset)
+    return _build_between("rows", start, end, exclude, slide, offset)
 
 
 def range_between(
@@ -392,7 +392,7 @@ def range_between(
     range_between(-5, 5)
     """
     slide = _slide_of(every, "range_between", own="time")
-    return _between("range", start, end, exclude, slide, offset)
+    return _build_between("range", start, end, exclude, slide, offset)
 
 
 def groups_between(
@@ -404,7 +404,7 @@ def groups_between(
     groups_between(-2, 0)
     """
     slide = _slide_of(every, "groups_between", own="count")
-    return _between("groups", start, end, exclude, slide, offset)
+    return _build_between("groups", start, end, exclude, slide, offset)
 
 
 def col(name: str) -> OffsetColumn:
@@ -436,13 +436,13 @@ def window_of(given: Any, what: str) -> WindowDefinition:
         return given
     number = given.item() if hasattr(given, "item") else given
     if isinstance(number, int) and not isinstance(number, bool):
-        return RowsWindow(_count(number, f"{what}: a window of rows"))
+        return RowsWindow(_check_count(number, f"{what}: a window of rows"))
     raise InvalidInput(
         f'{what} takes a window such as sw.rows(100) or sw.time("1h"), or a number of rows, got {given!r}'
     )
 
 
-def _count(value: Any, what: str) -> int:
+def _check_count(value: Any, what: str) -> int:
     if hasattr(value, "item") and not isinstance(value, int):
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, int):
@@ -452,7 +452,7 @@ def _count(value: Any, what: str) -> int:
     return value
 
 
-def _column_name(column: Any, what: str) -> str | None:
+def _check_column(column: Any, what: str) -> str | None:
     if column is not None and (not isinstance(column, str) or not column):
         raise InvalidInput(f"{what}: the column is a name, or None for the value itself, got {column!r}")
     return column
@@ -471,7 +471,7 @@ def _slide_of(every: Any, what: str, own: str, column: str | None = None) -> Win
         slide: WindowDefinition = every
     else:
         try:
-            slide = _plain_every(every, own, column)
+            slide = _read_plain_slide(every, own, column)
         except InvalidInput as error:
             raise InvalidInput(f"{what}: every={every!r} is no slide. {error}") from None
     if isinstance(slide, TimeWindow) and isinstance(slide.size, CalendarDuration):
@@ -479,14 +479,14 @@ def _slide_of(every: Any, what: str, own: str, column: str | None = None) -> Win
     return slide
 
 
-def _plain_every(every: Any, own: str, column: str | None) -> WindowDefinition:
+def _read_plain_slide(every: Any, own: str, column: str | None) -> WindowDefinition:
     step = length(every, "every")
     if isinstance(step, Duration | CalendarDuration) or own == "time":
         return time(step)
     return delta(column, step) if own == "delta" else rows(step)  # type: ignore[arg-type]
 
 
-def _plain_slide(window: WindowDefinition, every: WindowDefinition) -> Any:
+def _write_plain_slide(window: WindowDefinition, every: WindowDefinition) -> Any:
     """Return what `every=` may be written as without a constructor; None where it needs one."""
     own = {"delta": "delta", "time": "time", "range": "time"}.get(window.size_kind, "count")
     if isinstance(every, RowsWindow) and own == "count" and every.min_rows == 1:
@@ -498,7 +498,7 @@ def _plain_slide(window: WindowDefinition, every: WindowDefinition) -> Any:
     return None
 
 
-def _offset(offset: Any, slide: WindowDefinition | None, what: str) -> Length | None:
+def _check_offset(offset: Any, slide: WindowDefinition | None, what: str) -> Length | None:
     if offset is None:
         return None
     if not isinstance(slide, TimeWindow):
@@ -509,7 +509,7 @@ def _offset(offset: Any, slide: WindowDefinition | None, what: str) -> Length | 
     return value
 
 
-def _between(
+def _build_between(
     unit: Unit,
     start: Any,
     end: Any,
@@ -518,7 +518,7 @@ def _between(
     offset: Any,
 ) -> Between:
     what = f"{unit}_between"
-    first, last = _bound(start, unit, f"{what}: start"), _bound(end, unit, f"{what}: end")
+    first, last = _check_bound(start, unit, f"{what}: start"), _check_bound(end, unit, f"{what}: end")
     if first is UNBOUNDED or last == -UNBOUNDED:
         raise InvalidInput(
             f"{what}: no row is in a frame from {first!r} to {last!r}. Write -UNBOUNDED before UNBOUNDED"
@@ -527,7 +527,7 @@ def _between(
         _check_order(first, last, what)
     if exclude not in (None, "current row", "group", "ties"):
         raise InvalidInput(f'{what}: exclude is "current row", "group", "ties" or None, got {exclude!r}')
-    return Between(unit, first, last, exclude, every, _offset(offset, every, what))
+    return Between(unit, first, last, exclude, every, _check_offset(offset, every, what))
 
 
 def _check_order(first: Length, last: Length, what: str) -> None:
@@ -541,7 +541,7 @@ def _check_order(first: Length, last: Length, what: str) -> None:
         )
 
 
-def _bound(value: Any, unit: str, what: str) -> Bound:
+def _check_bound(value: Any, unit: str, what: str) -> Bound:
     if isinstance(value, Unbounded | OffsetColumn):
         return value
     if isinstance(value, float) and value in (float("inf"), float("-inf")):

@@ -116,19 +116,19 @@ def duration(text: str) -> Duration | CalendarDuration:
     stripped = text.strip()
     negative = stripped.startswith("-")
     body = stripped[1:] if negative else stripped
-    parts = _parts(body)
+    parts = _split(body)
     if parts is None:
         raise InvalidInput(
             f"{text!r} is not a duration. Write a number and a unit, one or more times: "
             '"90s", "1h30m", "500ms", "2d", "1w", "3 months"'
         )
     if any(unit in _MONTHS for _, unit in parts):
-        return _months(stripped, parts, negative)
-    total = sum(_exact(text, number, UNITS[unit]) for number, unit in parts)
+        return _to_months(stripped, parts, negative)
+    total = sum(_to_nanoseconds(text, number, UNITS[unit]) for number, unit in parts)
     return Duration(-total if negative else total, stripped)
 
 
-def _parts(body: str) -> list[tuple[str, str]] | None:
+def _split(body: str) -> list[tuple[str, str]] | None:
     """Split a text into numbers and units; None where something else stands in it."""
     parts, position = [], 0
     while position < len(body):
@@ -150,7 +150,7 @@ def _refuse_capitals(number: str, given: str, unit: str) -> NoReturn:
     )
 
 
-def _exact(text: str, number: str, unit: int) -> int:
+def _to_nanoseconds(text: str, number: str, unit: int) -> int:
     """Convert a decimal number of units to whole nanoseconds."""
     whole, _, fraction = number.partition(".")
     scale: int = 10 ** len(fraction)
@@ -160,7 +160,7 @@ def _exact(text: str, number: str, unit: int) -> int:
     return total
 
 
-def _months(text: str, parts: list[tuple[str, str]], negative: bool) -> CalendarDuration:
+def _to_months(text: str, parts: list[tuple[str, str]], negative: bool) -> CalendarDuration:
     if any(unit not in _MONTHS or "." in number for number, unit in parts):
         raise InvalidInput(
             f"the duration {text!r} mixes months with fixed lengths, or has a fraction of a month. "
@@ -179,7 +179,7 @@ def length(value: Any, what: str) -> Length:
     if isinstance(value, timedelta):
         return Duration((value // timedelta(microseconds=1)) * 1000 + getattr(value, "nanoseconds", 0))
     if type(value).__name__ == "timedelta64":
-        return _numpy_duration(value, what)
+        return _read_timedelta64(value, what)
     if hasattr(value, "item") and not isinstance(value, int | float):
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
@@ -191,7 +191,7 @@ def length(value: Any, what: str) -> Length:
     return value
 
 
-def _numpy_duration(value: Any, what: str) -> Duration | CalendarDuration:
+def _read_timedelta64(value: Any, what: str) -> Duration | CalendarDuration:
     import numpy as np
 
     if np.isnat(value):

@@ -149,12 +149,12 @@ class Reach:
     @property
     def back(self) -> Any:
         """How far frames reach back at most, at least 0; None where that is not fixed."""
-        return _distance(self.start, -1)
+        return _measure_distance(self.start, -1)
 
     @property
     def ahead(self) -> Any:
         """How far frames reach ahead at most, at least 0; None where that is not fixed."""
-        return _distance(self.end, 1)
+        return _measure_distance(self.end, 1)
 
     @property
     def width(self) -> int | None:
@@ -186,7 +186,7 @@ class Reach:
         return self.exclude is None and not self.offset_columns and not self.by_calendar
 
 
-def _distance(bound: Bound, direction: int) -> Any:
+def _measure_distance(bound: Bound, direction: int) -> Any:
     """Return how far a bound lies in a direction; 0 where it lies in the other, None where that is not fixed."""
     if isinstance(bound, Unbounded | OffsetColumn):
         return None

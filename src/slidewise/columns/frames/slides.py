@@ -41,14 +41,14 @@ class Slides:
 def slides_of(window: WindowDefinition, data: ArrangedFrame, fires: np.ndarray | None = None) -> Slides:
     """Find all slides of a window; `fires` says which rows trigger, where that is known already."""
     if window.hopping:
-        return _hopping(window, data)
+        return _slide_windows(window, data)
     if window.slide_size is not None:
-        return _at_boundaries(window, data)
-    return _at_rows(window, data, _triggers(window, data) if fires is None else fires)
+        return _slide_at_boundaries(window, data)
+    return _slide_at_rows(window, data, _find_triggers(window, data) if fires is None else fires)
 
 
 # ---- slides by rows: the frame of the row that triggers
-def _triggers(window: WindowDefinition, data: ArrangedFrame) -> np.ndarray:
+def _find_triggers(window: WindowDefinition, data: ArrangedFrame) -> np.ndarray:
     """Tell which arranged rows trigger."""
     if window.slide_rows is not None:
         return data.places % window.slide_rows == window.slide_rows - 1
@@ -64,7 +64,7 @@ def _triggers(window: WindowDefinition, data: ArrangedFrame) -> np.ndarray:
     return data.marks(every)
 
 
-def _at_rows(window: WindowDefinition, data: ArrangedFrame, fires: np.ndarray) -> Slides:
+def _slide_at_rows(window: WindowDefinition, data: ArrangedFrame, fires: np.ndarray) -> Slides:
     due = data.due(window)
     rows = np.flatnonzero(fires if due is None else fires & due)
     everywhere = np.ones(len(rows), bool)
@@ -75,7 +75,7 @@ def _at_rows(window: WindowDefinition, data: ArrangedFrame, fires: np.ndarray) -
 
 
 # ---- slides by time
-def _at_boundaries(window: WindowDefinition, data: ArrangedFrame) -> Slides:
+def _slide_at_boundaries(window: WindowDefinition, data: ArrangedFrame) -> Slides:
     """Find a slide at every boundary with rows since the one before: the frame of the last row before it."""
     from slidewise.columns.frames import slide_kernels as kernels
 
@@ -94,7 +94,7 @@ def _at_boundaries(window: WindowDefinition, data: ArrangedFrame) -> Slides:
     return Slides(data.frames(window).take(rows), np.searchsorted(rows, data.offsets), labels, rows)
 
 
-def _hopping(window: WindowDefinition, data: ArrangedFrame) -> Slides:
+def _slide_windows(window: WindowDefinition, data: ArrangedFrame) -> Slides:
     """Find Spark's windows that have rows: [start, end), starts on multiples of every, moved by offset."""
     from slidewise.columns.frames import slide_kernels as kernels
 
@@ -136,9 +136,11 @@ class _Clock:
             and not np.isfinite(self.times[~self.null if self.null is not None else ...]).all()
         ):
             raise InvalidInput(f"aggregate: the order column {by.name!r} has NaN or infinity, which are in no window")
-        offset = self._units(window.offset) if window.offset is not None else 0.0 if self.times.dtype.kind == "f" else 0
-        size = self._units(window.hop_size) if window.hopping else None
-        self.grid = Grid(self._units(window.slide_size), offset, size)
+        offset = (
+            self._measure(window.offset) if window.offset is not None else 0.0 if self.times.dtype.kind == "f" else 0
+        )
+        size = self._measure(window.hop_size) if window.hopping else None
+        self.grid = Grid(self._measure(window.slide_size), offset, size)
         if self.times.dtype.kind == "i":
             self._require_room()
 
@@ -147,15 +149,15 @@ class _Clock:
         times = self.times if self.null is None else self.times[~self.null]
         far = (self.grid.size or 0) + 2 * self.grid.every + abs(self.grid.offset)
         if len(times) and not (-(2**63) + far <= int(times.min()) and int(times.max()) < 2**63 - far):
-            raise self._beyond("64 bits")
+            raise self._build_error("64 bits")
 
-    def _beyond(self, what: str) -> InvalidInput:
+    def _build_error(self, what: str) -> InvalidInput:
         return InvalidInput(
             f"aggregate: windows of rows of the order column {self.name!r} begin or end beyond {what}, which it is of, "
             "and so cannot be named. Leave out the rows that are so far away, or cast the column to a wider type"
         )
 
-    def _units(self, length: Any) -> Any:
+    def _measure(self, length: Any) -> Any:
         """Convert a length to the unit of the times."""
         return measure_length(length, self.kind, self.name)
 
@@ -166,13 +168,13 @@ class _Clock:
             try:
                 return encoding.decimals_as_arrow(times, valid, self.kind)
             except pa.ArrowInvalid:
-                raise self._beyond(str(self.kind)) from None
+                raise self._build_error(str(self.kind)) from None
         if pa.types.is_temporal(self.kind):
             narrow = pa.types.is_date32(self.kind)
             first, last = (-(2**31), 2**31) if narrow else (-(2**63), 2**63)
             if pa.types.is_time(self.kind):
                 first, last = 0, 86_400 * 10 ** {"s": 0, "ms": 3, "us": 6, "ns": 9}[self.kind.unit]
             if len(times) and not (first <= times.min() and times.max() < last):
-                raise self._beyond(str(self.kind))
+                raise self._build_error(str(self.kind))
             return encoding.words_as_arrow(times, valid, self.kind)
         return pa.array(times)
