@@ -1,6 +1,6 @@
 """From expressions to columns: what is shared between them, and how each result is made.
 
-Order, frames, codes and null masks are made once per call (data.py). Here equal aggregates are computed once, what
+Order, frames, codes and null masks are made once per call (arranged.py). Here equal aggregates are computed once, what
 follows from others is derived from them, and what can be read off the bounds of a frame needs no algorithm at all.
 """
 

@@ -1,8 +1,8 @@
 """From a window to frames: index bounds over rows that are arranged by key and order.
 
-A frame by range is a search. The order columns are integers that sort like them (see order.py), and integers, decimals
-and times keep their distances there, descending or not: the bound of a row is its own number plus the offset. Only
-floats and calendar months are moved as what they are, and turned into such integers again.
+A frame by range is a search. The order columns are integers that sort like them (see sorting.py), and integers,
+decimals and times keep their distances there, descending or not: the bound of a row is its own number plus the offset.
+Only floats and calendar months are moved as what they are, and turned into such integers again.
 """
 
 from __future__ import annotations

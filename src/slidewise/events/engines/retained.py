@@ -1,7 +1,7 @@
 """Windows that keep their rows: late rows revise results, every row has its own frame, or frames have holes.
 
 The rows of a key are a list in the order of time, and a structure for ranges (fiba) holds their partials.
-Which results there are, and how they are told apart, is the business of the slots (slots.py).
+Which results there are, and how they are told apart, is the business of the slots (result_slots.py).
 """
 
 from __future__ import annotations
