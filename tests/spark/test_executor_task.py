@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import slidewise as sw
-from slidewise.columns.with_columns import names, ordering
+from slidewise.columns.with_columns import list_names, list_order
 from slidewise.spark.executor import task as module
 from slidewise.spark.executor.chunk import Chunk
 from slidewise.spark.executor.task import Task, TaskRun
@@ -137,7 +137,7 @@ def results(expressions, partition_by="k", order_by="ts", table=TABLE, batch=33)
     columns = {str(k): over for k, over in enumerate(expressions)}
     expected = sw.with_columns(table, partition_by=partition_by, order_by=order_by, **columns)
     expected = expected.select(list(columns)).combine_chunks()
-    keys, order = tuple(names(partition_by, "")), tuple(ordering(order_by))
+    keys, order = tuple(list_names(partition_by, "")), tuple(list_order(order_by))
     task = Task(table.schema, keys, order, tuple(expressions), tuple(expected.schema.types))
     batches = (tuple(b.columns) for b in table.combine_chunks().to_batches(max_chunksize=batch))
     found = list(TaskRun(task).run(batches))
@@ -229,7 +229,7 @@ def test_a_worker_keeps_the_window_and_not_the_key(monkeypatch, window, most):
         for aggregation in (sw.max("x"), sw.sum("x"), sw.count(), sw.max_by("s", "x"), sw.last("s"), Spread("x", "x"))
     )
     kinds = tuple(pa.float64() if k != 2 else pa.int64() for k in range(3)), (pa.string(), pa.string(), pa.float64())
-    worker = TaskRun(Task(table.schema, (), (*ordering("ts"),), expressions, (*kinds[0], *kinds[1])))
+    worker = TaskRun(Task(table.schema, (), (*list_order("ts"),), expressions, (*kinds[0], *kinds[1])))
     come = 0
     longest = behind = 0
 

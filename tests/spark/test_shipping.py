@@ -13,7 +13,7 @@ import pytest
 from support.tiers import in_full
 
 import slidewise as sw
-from slidewise.columns.with_columns import ordering
+from slidewise.columns.with_columns import list_order
 from slidewise.spark import shipping
 from slidewise.spark.executor.task import Task
 
@@ -42,7 +42,7 @@ def function(tmp_path_factory) -> Path:
 
     reads = pa.schema([("k", pa.int64()), ("t", pa.int64()), ("x", pa.float64())])
     expressions = (sw.max("x").over(sw.rows(9)), sw.count_distinct("x").over(sw.rows(9)))
-    task = Task(reads, ("k",), tuple(ordering("t")), expressions, (pa.float64(), pa.int64()))
+    task = Task(reads, ("k",), tuple(list_order("t")), expressions, (pa.float64(), pa.int64()))
     path = tmp_path_factory.mktemp("function") / "run.pickle"
     path.write_bytes(
         cloudpickle.dumps(shipping.build_executor_function(cloudpickle.dumps(task), shipping._write_package().name))

@@ -7,7 +7,7 @@ from support.tiers import in_full, on_both
 
 import slidewise as sw
 from slidewise.columns.aggregate import slide_expressions
-from slidewise.columns.with_columns import names, ordering
+from slidewise.columns.with_columns import list_names, list_order
 from slidewise.spark import aggregate as slidewise_aggregate
 from slidewise.spark.executor.slide_task import SlideTask, SlideTaskRun
 
@@ -96,7 +96,7 @@ def table_of(seed, count, keys, nulls="no"):
 def task_of(table, window, results, partition_by, order_by):
     """What an executor would do, and what must come out."""
     expected = sw.aggregate(table, partition_by=partition_by, order_by=order_by, window=window, **results)
-    keys, order = tuple(names(partition_by, "")), tuple(ordering(order_by))
+    keys, order = tuple(list_names(partition_by, "")), tuple(list_order(order_by))
     overs = tuple(slide_expressions(window, results, "auto").values())
     kinds = tuple(expected.schema.types)
     return SlideTask(table.schema, keys, order, overs, kinds, names=tuple(expected.column_names)), expected

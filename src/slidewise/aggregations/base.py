@@ -10,6 +10,7 @@ tests them as laws.
 from __future__ import annotations
 
 import inspect
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar, overload
 
 from slidewise.errors import InvalidInput
@@ -277,10 +278,8 @@ class Aggregation(metaclass=_Filtering):
     @property
     def arity(self) -> int:
         """How many values a row has: the parameters of lift."""
-        parameters = inspect.signature(self.lift).parameters.values()
-        if any(p.kind is p.VAR_POSITIONAL for p in parameters):
-            return 1
-        return sum(p.default is p.empty for p in parameters)
+        # Asked in every call, and a signature takes longer than a small array.
+        return _count_values_once(self.lift) if inspect.isfunction(self.lift) else _count_values(self.lift)
 
     @property
     def properties(self) -> frozenset[str]:
@@ -376,6 +375,17 @@ class Aggregation(metaclass=_Filtering):
 
     def __hash__(self) -> int:
         return hash((type(self), self.columns, repr(self.parameters), self.where))
+
+
+def _count_values(lift: Callable[..., Any]) -> int:
+    """Count the values that a lift takes of a row; one that takes any number is given one."""
+    parameters = inspect.signature(lift).parameters.values()
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return 1
+    return sum(p.default is p.empty for p in parameters)
+
+
+_count_values_once = lru_cache(256)(_count_values)
 
 
 def _remake(

@@ -25,7 +25,7 @@ BLOCK = 512
 
 
 def run(work, totals, values, n, now, later, doubtful):
-    """now[k][i] and later[k][i] are results of row i and the n - 1 rows before it, fewer at the start.
+    """Write to now[k][i] and later[k][i] the results of row i and the n - 1 rows before it, fewer at the start.
 
     lift(*row, *anchor), count and share are as in sba.run_counted. Results in `now` are written row by row, those in
     `later` from totals that wait until there is a block of them; always_defined: there are none of these. Rows
@@ -76,7 +76,7 @@ def run(work, totals, values, n, now, later, doubtful):
 
 
 def fill_up(left, values, n, now, later, doubtful):
-    """The first chunk, whose frames are shorter than n, and its left-cumulative partials."""
+    """Compute the first chunk, whose frames are shorter than n, and its left-cumulative partials."""
     total = identity
     for i in range(n):
         total = combine(total, lift(*(values[i] + values[0])))

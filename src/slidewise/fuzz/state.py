@@ -229,16 +229,16 @@ def bucket(chance: random.Random) -> Subject:
     """The state of a stream's bucket: its meta value, or one of its pieces, beside the others as they were."""
     from slidewise.columns.arranged import ArrangedFrame
     from slidewise.columns.evaluate import Evaluation
-    from slidewise.columns.sources import source
-    from slidewise.columns.with_columns import names, ordering
+    from slidewise.columns.sources import source_of
+    from slidewise.columns.with_columns import list_names, list_order
     from slidewise.spark.streams.pipeline import Pipeline
     from slidewise.spark.streams.stream_task import StreamTask
 
     schema = pa.schema([("k", pa.string()), ("ts", pa.timestamp("us", "UTC")), ("x", pa.float64())])
-    keys, order = names("k", "partition_by"), ordering("ts")
+    keys, order = list_names("k", "partition_by"), list_order("ts")
     frame = chance.choice([sw.rows(3), sw.time("9s"), sw.range_between("-4s", "3s"), sw.rows_between(-1, 1)])
     expressions = {"total": sw.sum("x").over(frame), "n": sw.count().over(frame)}
-    rows = ArrangedFrame(source(schema.empty_table()), keys, order)
+    rows = ArrangedFrame(source_of(schema.empty_table()), keys, order)
     made = Evaluation(rows, expressions.values(), 1).columns(expressions)
     kinds = tuple(made[name].type for name in expressions)
     task = StreamTask(schema, tuple(keys), tuple(order), expressions, kinds, tuple(schema.names))
@@ -303,7 +303,7 @@ def changed(data: bytes, chance: random.Random) -> bytes:
     else:
         for _ in range(chance.choice([1, 1, 1, 2, 4])):
             chance.choice([_flip, _flip, _replace, _replace, _splice, _cut, _repeat])(body, chance)
-    return envelope.sealed((kind, print_, definition, bytes(body)))
+    return envelope.seal_encoded((kind, print_, definition, bytes(body)))
 
 
 class _Object:

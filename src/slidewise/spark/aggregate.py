@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.columns.aggregate import compute_slides, slide_expressions
-from slidewise.columns.with_columns import names, ordering
+from slidewise.columns.with_columns import list_names, list_order
 from slidewise.spark.column_names import require_distinct
 from slidewise.spark.executor.slide_task import SlideTask
 from slidewise.spark.plan import Group, column, repartition_by_keys, sort_by_order
@@ -71,7 +71,7 @@ def aggregate(
     if is_stream(df):
         return stream_aggregate(df, expressions, partition_by, order_by, **streams)
     require_batch(df, "aggregate", streams)
-    group = Group(tuple(names(partition_by, "partition_by")), tuple(ordering(order_by)), expressions)
+    group = Group(tuple(list_names(partition_by, "partition_by")), tuple(list_order(order_by)), expressions)
     schema = Schema(df)
     reads = schema.to_arrow(schema.find_read_columns(group))
     output = build_slides_schema(schema, reads, group)

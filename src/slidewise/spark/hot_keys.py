@@ -83,7 +83,7 @@ def _find_buckets(
     )
     earlier, later = (sf.greatest, sf.least) if by.descending else (sf.least, sf.greatest)
     begin, end = sf.get(values, number * each), sf.get(values, (number + 1) * each)
-    # Frames over floats reach as far as their own digits tell, and so do halos (see columns/frames.py).
+    # Frames over floats reach as far as their own digits tell, and so do halos (see columns/frames/from_window.py).
     is_float = isinstance(sampled.schema["order"].dataType, FloatType)
     before, after = (_to_step(length, is_float) for length in (reach.before, reach.after))
     low = earlier(sf.get(values, sf.greatest(number * each - back, sf.lit(0))), _move(begin, before, by.descending))

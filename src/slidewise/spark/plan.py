@@ -8,7 +8,7 @@ from typing import Any
 
 from slidewise.aggregations.over import Over
 from slidewise.columns.sorting import OrderColumn
-from slidewise.columns.with_columns import expression, names, ordering
+from slidewise.columns.with_columns import check_expression, list_names, list_order
 from slidewise.errors import InvalidInput
 from slidewise.spark.column_names import find_unused_prefix
 from slidewise.spark.executor.halo import HaloSize, measure_halo
@@ -33,7 +33,9 @@ def group_expressions(
     """Group the expressions of a call by partitioning and order; those that bring none of their own have the call's."""
     if not given:
         raise InvalidInput('with_columns: name at least one new column, as in peak=sw.max("x").over(sw.rows(10))')
-    return _group_by_order(given, tuple(names(partition_by, "partition_by")), tuple(ordering(order_by)), algorithm)
+    return _group_by_order(
+        given, tuple(list_names(partition_by, "partition_by")), tuple(list_order(order_by)), algorithm
+    )
 
 
 def _group_by_order(
@@ -46,7 +48,7 @@ def _group_by_order(
             by, over = (made.partition_by, made.order_by), made.over
         else:
             by, over = (keys, order), made
-        groups.setdefault(by, Group(*by)).expressions[name] = expression(name, over, algorithm)
+        groups.setdefault(by, Group(*by)).expressions[name] = check_expression(name, over, algorithm)
     first = {by[0]: number for number, by in reversed(list(enumerate(groups)))}
     return sorted(groups.values(), key=lambda group: first[group.partition_by])
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from slidewise.aggregations.over import Over
 from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.evaluate import Evaluation
-from slidewise.columns.sources import source
+from slidewise.columns.sources import source_of
 from slidewise.errors import CompileFallback, InvalidInput
 from slidewise.spark.spark_operator import ANSI
 from slidewise.suggest import suggest
@@ -91,7 +91,7 @@ def compute_on_no_rows(
     schema: pa.Schema, group: Group, compute: Callable[[ArrangedFrame], dict[str, pa.Array]]
 ) -> dict[str, pa.Array]:
     """Compute columns on no rows: the names and types are those of any rows."""
-    rows = ArrangedFrame(source(schema.empty_table()), list(group.partition_by), list(group.order_by))
+    rows = ArrangedFrame(source_of(schema.empty_table()), list(group.partition_by), list(group.order_by))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CompileFallback)  # the executors say so, where it matters
         return compute(rows)

@@ -63,7 +63,7 @@ def kernel(
 ) -> Any:
     """`driver` for one algorithm, aggregation and set of argument types; None where numba cannot compile it.
 
-    `more` are the functions of a joint aggregation (columns/joint.py), in place of its own or beside them. Where it
+    `more` are the functions of a joint aggregation (columns/fused.py), in place of its own or beside them. Where it
     cannot be compiled there is no warning: its parts run alone, and have their own.
     """
     more = more or {}

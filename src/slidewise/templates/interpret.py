@@ -220,7 +220,7 @@ class Swag:
 
         payload = envelope.unseal(data, "swag", self._definition())
         new = type(self)(**self._options)
-        with codec.damage():
+        with codec.refuse_damage():
             times, saved = payload
             new._take_over(times, saved)
         return new

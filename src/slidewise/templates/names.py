@@ -55,7 +55,7 @@ def same(a: Any, b: Any) -> bool:
     raise Unbound("same")
 
 
-# ---- several aggregations at once (see columns/joint.py)
+# ---- several aggregations at once (see columns/fused.py)
 def write(results: Any, i: Any, total: Any, count: float, share: float) -> None:
     """Write the results that are lowered row by row."""
     raise Unbound("write")

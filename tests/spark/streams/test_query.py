@@ -11,7 +11,7 @@ from microbatches import on_time, same
 import slidewise as sw
 import slidewise.spark as sws
 from slidewise.errors import InvalidInput
-from slidewise.events.result import alike
+from slidewise.events.result import are_alike
 from slidewise.spark.session import PARTITIONS, PROVIDER, ROCKSDB
 
 FEATURES = {
@@ -205,7 +205,7 @@ def test_only_changes_come_out_and_can_be_used_on(folder):
     counts, last = Counter(), {}
     for row in sw.aggregate(kept, partition_by="k", order_by="ts", window=window, **results).to_pylist():
         found = [row["p"], row["most"]]
-        counts[row["k"]] += row["k"] not in last or not alike(last[row["k"]], found)
+        counts[row["k"]] += row["k"] not in last or not are_alike(last[row["k"]], found)
         last[row["k"]] = found
     got = Counter()
     for row in folder.result().to_pylist():

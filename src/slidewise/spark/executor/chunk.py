@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slidewise.columns.arranged import ArrangedFrame
-from slidewise.columns.encoding import words
+from slidewise.columns.encoding import read_words
 from slidewise.columns.frames.bounds import Frames
 from slidewise.columns.frames.from_window import Arranged
-from slidewise.columns.sorting import Arrangement, OrderColumn, doubles, sortable_floats
-from slidewise.columns.sources import source
+from slidewise.columns.sorting import Arrangement, OrderColumn, as_doubles, as_sortable_floats
+from slidewise.columns.sources import source_of
 from slidewise.windows.definitions import WindowDefinition
 
 
@@ -31,7 +31,7 @@ class Chunk(ArrangedFrame):
         before: int,
         ends: bool,
     ) -> None:
-        super().__init__(source(_widen_texts(table)), partition_by, order_by, 1, Arrangement(None, offsets))
+        super().__init__(source_of(_widen_texts(table)), partition_by, order_by, 1, Arrangement(None, offsets))
         #: how many rows of the first key came before this chunk
         self.before = before
         #: whether the last key has all of its rows, too
@@ -47,7 +47,7 @@ class Chunk(ArrangedFrame):
 
     def read_order(self) -> Arranged:
         """Read the order columns as sortable numbers."""
-        return self._arranged()
+        return self._arrange_order()
 
     def frames(self, window: WindowDefinition) -> Frames:
         made = super().frames(window)
@@ -86,10 +86,10 @@ def find_changes(column: pa.Array) -> np.ndarray:
     if pa.types.is_null(kind):
         return np.zeros(count, bool)
     if pa.types.is_integer(kind) or pa.types.is_temporal(kind):  # 1 ns a row, against 15 by Arrow's not_equal
-        values = words(column, f"i{kind.bit_width // 8}")
+        values = read_words(column, f"i{kind.bit_width // 8}")
         return changes | (both & (values[1:] != values[:-1])) if column.null_count else values[1:] != values[:-1]
     if pa.types.is_floating(kind):
-        values = sortable_floats(doubles(column))
+        values = as_sortable_floats(as_doubles(column))
         return changes | (both & (values[1:] != values[:-1]))
     if pa.types.is_struct(kind):
         for part in column.flatten():

@@ -102,7 +102,7 @@ def _reach_by_delta(window: DeltaWindow, data: Chunk, begin: int) -> Callable[[i
     def reach(row: int) -> int:
         """Find the first row that stays once `row` has entered: no later one is more than the size above it."""
         name = data.delta_column(window)
-        held = data.arranged(name)[begin:]
+        held = data.arrange(name)[begin:]
         values, size = measure_delta(held, window.size, name)
         values = values[: row - begin + 1]
         highest = np.maximum.accumulate(values[::-1])[::-1]

@@ -21,7 +21,7 @@ from slidewise.aggregations.positions import First, Last
 from slidewise.aggregations.sums import Count
 from slidewise.aggregations.trial import partial_dtype, result_dtype
 from slidewise.columns import encoding
-from slidewise.columns.arranged import View
+from slidewise.columns.arranged import RowView
 from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.execute import compute
 from slidewise.columns.frames.bounds import Frames
@@ -88,12 +88,14 @@ class RunningEvaluation(Evaluation):
             return super().column(over)
         view = self.data.view(over.aggregation)
         values, valid = _Scan(over.aggregation, view, self.gone).run(
-            view.frames(over.window).end, self._keys(view)[0], self._find_first(view), self.carried[over]
+            view.frames(over.window).end, self._find_keys(view)[0], self._find_first(view), self.carried[over]
         )
         if over.aggregation.empty is not None:
             values[~valid] = over.aggregation.empty
             valid = np.ones(len(valid), bool)
-        decode = encoding.results if isinstance(over.aggregation, Count) else self._decoder(over.aggregation, view)
+        decode = (
+            encoding.results_as_arrow if isinstance(over.aggregation, Count) else self._decoder(over.aggregation, view)
+        )
         return self._finish(values, valid, self.data.due(over.window), decode)
 
     def carry(self, over: Over, last: int) -> Carried:
@@ -119,11 +121,11 @@ class RunningEvaluation(Evaluation):
         rows, _ = compute(pick, (np.arange(len(codes)), codes), frame, "recalculate")
         return int(view.row(rows)[0])
 
-    def _find_first(self, view: View) -> int:
+    def _find_first(self, view: RowView) -> int:
         return _count_before(view, self.kept)
 
 
-def _count_before(view: View, row: int) -> int:
+def _count_before(view: RowView, row: int) -> int:
     """Count the rows of a view before a row of the chunk."""
     return row if view.left_out is None else int(np.count_nonzero(~view.left_out[:row]))
 
@@ -131,7 +133,7 @@ def _count_before(view: View, row: int) -> int:
 class _Scan:
     """Folding rows of a view into a partial: compiled where numba can, interpreted where not."""
 
-    def __init__(self, aggregation: Aggregation, view: View, gone: int) -> None:
+    def __init__(self, aggregation: Aggregation, view: RowView, gone: int) -> None:
         self.aggregation, self.view = aggregation, view
         self.columns = tuple(encoded.values for encoded in view.arguments(aggregation))
         numeric = all(c.dtype.kind in "biuf" for c in self.columns)

@@ -92,13 +92,13 @@ class SlideTaskRun(TaskRun):
         if delta is not None and fires is not None:
             self._trigger = None if chunk.ends else self._find_last_trigger(chunk, delta, fires, final)
         assert slides.rows is not None
-        return slides.those((slides.rows >= first) & (slides.rows < final)), final
+        return slides.filter((slides.rows >= first) & (slides.rows < final)), final
 
     def _find_triggers(self, chunk: Chunk, delta: DeltaWindow, first: int) -> np.ndarray:
         """Find the rows from `first` on that trigger: those a delta above the row that triggered last."""
         from slidewise.columns.frames.slide_kernels import every_delta
 
-        column = chunk.arranged(chunk.delta_column(delta))[first:]
+        column = chunk.arrange(chunk.delta_column(delta))[first:]
         before = column[:0] if self._trigger is None else self._trigger
         values, size = measure_delta(pa.concat_arrays([before, column]), delta.size, str(delta.column))
         offsets = np.concatenate(([0], chunk.offsets[1:] - first + len(before)))
@@ -113,7 +113,7 @@ class SlideTaskRun(TaskRun):
         if not len(fired) and begin == 0 and self._trigger is not None:
             return self._trigger
         row = begin + (int(fired[-1]) if len(fired) else 0)
-        return chunk.arranged(chunk.delta_column(delta))[row : row + 1] if row < final else None
+        return chunk.arrange(chunk.delta_column(delta))[row : row + 1] if row < final else None
 
     # ---- hopping windows
     def _find_hopping_windows(self, chunk: Chunk) -> tuple[Slides, int]:
@@ -128,7 +128,7 @@ class SlideTaskRun(TaskRun):
             chosen[:of_first_key] = later.to_numpy(zero_copy_only=False)
         if chunk.ends:
             self._last_start = None
-            return slides.those(chosen), count
+            return slides.filter(chosen), count
         is_open = slides.frames.end[last_key:] >= count
         chosen[last_key:] &= ~is_open
         reach = int(slides.frames.start[last_key:][is_open].min(initial=count))
@@ -139,7 +139,7 @@ class SlideTaskRun(TaskRun):
             self._last_start = starts[last_key + int(fresh[-1]) :][:1]
         elif len(chunk.offsets) > 2:
             self._last_start = None
-        return slides.those(chosen), count
+        return slides.filter(chosen), count
 
 
 def _count_slides_per_row(window: WindowDefinition) -> int:

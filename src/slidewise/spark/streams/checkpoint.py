@@ -104,7 +104,7 @@ def compare(task: StreamTask, path: str, metas: list[bytes]) -> Check:
     new, changed, gone, refused = set[str](), set[str](), set[str](), None
     for meta in metas:
         try:
-            saved, _ = envelope.opened(meta, "stream")
+            saved, _ = envelope.open_sealed(meta, "stream")
             new |= _find_results(here) - _find_results(saved)
             gone |= _find_results(saved) - _find_results(here)
             changed |= {n for n in _find_results(saved) & _find_results(here) if saved[RESULT + n] != here[RESULT + n]}

@@ -194,7 +194,7 @@ class ReviseSlides:
         again = np.flatnonzero(changed & was_emitted)
         revisions[again] += self._withdraw_revisions(rows, keys[again], found.ids[again], decisions)
         slides, ids, keys, revisions = (
-            found.slides.those(changed),
+            found.slides.filter(changed),
             found.ids[changed],
             keys[changed],
             revisions[changed],

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from slidewise.columns.frames.bounds import Scattered
-from slidewise.columns.frames.deltas import measure_delta, units
+from slidewise.columns.frames.deltas import measure_delta, measure_length
 from slidewise.columns.frames.from_window import step_in_units
 from slidewise.spark.streams.step_data import (
     ArrangedRows,
@@ -375,7 +375,7 @@ def _measure_back(bound: Any, kind: pa.DataType, name: str) -> int:
 def _find_first_in_delta(window: DeltaWindow, rows: ArrangedRows, first: np.ndarray) -> np.ndarray:
     """Find the first row of each key that a delta window still holds before row `first` enters."""
     name = rows.delta_column(window)
-    values, size = measure_delta(rows.arranged(name), window.size, name)
+    values, size = measure_delta(rows.arrange(name), window.size, name)
     found = rows.begin.copy()
     for key, (begin, end) in enumerate(zip(rows.begin, first, strict=True)):
         if begin < end:
@@ -391,6 +391,6 @@ def build_grid(task: StreamTask) -> Grid:
     [window] = task.windows
     assert isinstance(window.every, TimeWindow) and task.time is not None
     name, kind = task.time, task.rows.field(task.time).type
-    offset = 0 if window.offset is None else units(window.offset, kind, name)
-    size = units(window.size, kind, name) if isinstance(window, TimeWindow) else None
-    return Grid(units(window.every.size, kind, name), offset, size)
+    offset = 0 if window.offset is None else measure_length(window.offset, kind, name)
+    size = measure_length(window.size, kind, name) if isinstance(window, TimeWindow) else None
+    return Grid(measure_length(window.every.size, kind, name), offset, size)

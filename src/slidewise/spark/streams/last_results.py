@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slidewise.columns.arrays import in_one_piece
-from slidewise.columns.sorting import key_codes, plain
+from slidewise.columns.sorting import as_plain, key_codes
 from slidewise.spark.streams.step_data import Emitted, JoinedRows, RowDecisions
 from slidewise.spark.streams.stream_task import HASH, NEVER, RESULT_TIME, RESULT_VALUE, StreamTask
 
@@ -93,7 +93,7 @@ def filter_changes(task: StreamTask, rows: JoinedRows, emitted: Emitted, decisio
 
 def find_unlike(a: pa.Array, b: pa.Array) -> np.ndarray:
     """Find the values that differ from their counterparts; null and NaN are equal to themselves, at any depth."""
-    a, b = plain(a), plain(b)
+    a, b = as_plain(a), as_plain(b)
     null = [column.is_null().to_numpy(zero_copy_only=False) for column in (a, b)]
     out: np.ndarray = null[0] != null[1]
     rows = np.flatnonzero(~(null[0] | null[1]))

@@ -142,7 +142,7 @@ class PendingRows:
 
     def _read(self, store: Entries, entry: Entry) -> pa.Table:
         """Read the rows of an entry that are left."""
-        with codec.damage():
+        with codec.refuse_damage():
             keys, rows = map(read_stream, store.read_entry(entry.number))
             require_numbers(rows, KEY_NUMBER)
             columns = dict(zip(rows.column_names, rows.columns, strict=True))

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slidewise.columns.arrays import in_one_piece
-from slidewise.columns.sorting import arrange, sortable
+from slidewise.columns.sorting import arrange, as_sortable
 from slidewise.spark.streams.emission import choose_emission
 from slidewise.spark.streams.last_results import retain_results
 from slidewise.spark.streams.results import Results, choose_results
@@ -166,7 +166,7 @@ def join_rows(task: StreamTask, state: KeyedState, new: pa.Table, hashes: np.nda
     for by in task.order_by:
         if by.name not in column:
             column[by.name] = _build_order_after_history(len(state.history), whole[by.name])
-    order = [numbers for by in task.order_by for numbers in sortable(column[by.name], by)]
+    order = [numbers for by in task.order_by for numbers in as_sortable(column[by.name], by)]
     arranged = arrange(len(table), [column[name] for name in task.partition_by], order)
     permutation = np.arange(len(table)) if arranged.in_order else arranged.permutation
     assert permutation is not None

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from slidewise.aggregations.over import Over
-from slidewise.columns.with_columns import names, ordering
+from slidewise.columns.with_columns import list_names, list_order
 from slidewise.errors import InvalidInput
 from slidewise.spark.column_names import find_unused_prefix, require_distinct
 from slidewise.spark.plan import Group, column, group_expressions
@@ -151,7 +151,7 @@ def build_slides_query(
     from slidewise.spark.arrow_types import to_arrow_type
 
     chosen = Options(**options)
-    group = Group(tuple(names(partition_by, "partition_by")), tuple(ordering(order_by)), expressions)
+    group = Group(tuple(list_names(partition_by, "partition_by")), tuple(list_order(order_by)), expressions)
     df, group, told = prepare(df, group, "aggregate", chosen)
     schema = Schema(df)
     reads = tuple(schema.field(name).name for name in schema.find_read_columns(group))

@@ -184,7 +184,7 @@ class RowSlides(_OfRows):
         new = selection.final & ~view.rows.emitted[selection.places]
         slides = slides_of(self._window, selection.rows)
         assert slides.rows is not None
-        slides = slides.those(new[slides.rows])
+        slides = slides.filter(new[slides.rows])
         return Emitted(self.build(selection.rows, slides), selection.places[slides.rows])
 
     def find_complete(self, rows: ArrangedRows, watermark: int) -> FoundSlides:
@@ -192,7 +192,7 @@ class RowSlides(_OfRows):
         slides = slides_of(self._window, rows)
         assert slides.rows is not None
         first, _ = self._frames.find_first_open(rows, watermark)
-        slides = slides.those(slides.rows < np.repeat(first, np.diff(slides.offsets)))
+        slides = slides.filter(slides.rows < np.repeat(first, np.diff(slides.offsets)))
         return FoundSlides(slides, rows.places[slides.rows] + 1)
 
     def time_slides(self, rows: JoinedRows, selection: Selection, slides: Slides) -> np.ndarray:
@@ -246,7 +246,7 @@ class TimeSlides(_OfRows):
         """Find the slides that end up to the watermark; their end tells them apart."""
         slides = slides_of(self._window, rows)
         last = _find_last_times(slides)
-        return FoundSlides(slides.those(last <= watermark), last[last <= watermark])
+        return FoundSlides(slides.filter(last <= watermark), last[last <= watermark])
 
     def time_slides(self, rows: JoinedRows, selection: Selection, slides: Slides) -> np.ndarray:
         """Tell the last time that belongs to each slide."""
@@ -350,7 +350,7 @@ def _compute_passed(table: SlideTable, view: WatermarkView, selection: Selection
     new = last <= watermark
     if previous is not None:
         new &= last > previous
-    slides = slides.those(new)
+    slides = slides.filter(new)
     return Emitted(
         table.build(selection.rows, slides), find_key_rows(slides, selection.rows, selection.places), last[new]
     )

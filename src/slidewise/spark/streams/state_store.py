@@ -209,8 +209,8 @@ class Bucket:
         return [pa.schema([*keys, *(pa.field(*c) for c in counts)]), history, pending, pa.schema([*keys, *results])]
 
     def _load(self, data: bytes) -> None:
-        saved, encoded = envelope.opened(data, "stream")
-        with codec.damage():
+        saved, encoded = envelope.open_sealed(data, "stream")
+        with codec.refuse_damage():
             self.watermark, leaves, due, there, *more = codec.decode(encoded)
             _require_tree(leaves, there)
             require_times(due, () if self.watermark is None else (self.watermark,))
@@ -319,7 +319,7 @@ class Bucket:
         if piece not in self._is_there:
             return self.empty
         saved, schemas = self._open(piece, "stream piece")
-        with codec.damage():
+        with codec.refuse_damage():
             parts = dict(zip(self._saved, saved, strict=True))
             tables = {
                 name: require_columns(read_batch(parts[name], schema), getattr(self.empty, name).schema)
@@ -334,7 +334,7 @@ class Bucket:
         data = self.store.read(number)
         if data is None:
             raise StateError(f"saved state is damaged: value {number} of its bucket is missing. Use another copy")
-        saved, encoded = envelope.opened(data, kind)
+        saved, encoded = envelope.open_sealed(data, kind)
         schemas = self._layouts.get(saved.get(FINGERPRINT, ""))
         if schemas is None:
             raise StateError(f"this state is of another definition: {differences(saved, self._short)}")

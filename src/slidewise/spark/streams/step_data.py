@@ -15,7 +15,7 @@ import pyarrow as pa
 from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.frames.from_window import targets_of
 from slidewise.columns.sorting import Arrangement, OrderColumn
-from slidewise.columns.sources import source
+from slidewise.columns.sources import source_of
 from slidewise.spark.streams.stream_task import NEVER
 from slidewise.windows.grid import Grid
 
@@ -59,7 +59,7 @@ class ArrangedRows(ArrangedFrame):
         dropped: np.ndarray | None = None,
     ) -> None:
         """Take rows in order; `dropped` is how many earlier rows of each key are gone, None where no one counts."""
-        super().__init__(source(table), list(partition_by), list(order_by), 1, Arrangement(None, offsets))
+        super().__init__(source_of(table), list(partition_by), list(order_by), 1, Arrangement(None, offsets))
         if dropped is not None:
             self.__dict__["places"] = super().places + np.repeat(dropped, np.diff(offsets))
 
@@ -75,17 +75,17 @@ class ArrangedRows(ArrangedFrame):
 
     def read_times(self) -> np.ndarray:
         """Read the time of every row."""
-        return self._arranged().sortable[0]
+        return self._arrange_order().sortable[0]
 
     def number_groups(self) -> np.ndarray:
         """Find the number of the group of equal order of every row, counted on from key to key."""
-        changes = self._arranged().changes()
+        changes = self._arrange_order().changes()
         changes[self.begin] = True
         return np.cumsum(changes)
 
     def add_to_times(self, bound: Any) -> np.ndarray:
         """Add a bound of the frame to the time of every row."""
-        moved, below, above = targets_of(bound, self._arranged())
+        moved, below, above = targets_of(bound, self._arrange_order())
         limits = np.iinfo(np.int64)
         return np.where(above, limits.max, np.where(below, limits.min, moved))
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from slidewise.aggregations.over import Over
 from slidewise.columns.sorting import OrderColumn
-from slidewise.columns.two_phase import Division, division
+from slidewise.columns.two_phase import Division, divide
 from slidewise.errors import InvalidInput
 from slidewise.events.ordering import require_results_that_stay
 from slidewise.serialization.definition import Definition
@@ -95,7 +95,7 @@ class StreamTask:
         return {name: made for name, made in found.items() if made is not None}
 
     def _divide(self, over: Over) -> Division | None:
-        made = division(over.aggregation, [self.rows.field(name).type for name in over.aggregation.columns])
+        made = divide(over.aggregation, [self.rows.field(name).type for name in over.aggregation.columns])
         taken = made is not None and not made.columns.keys().isdisjoint(self.rows.names)
         return None if taken else made
 
