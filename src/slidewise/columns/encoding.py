@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.collecting import CollectList, CollectSet
+from slidewise.aggregations.trial import compute_trial
 from slidewise.aggregations.values import hashable
 from slidewise.columns.buffers import all_valid, every
 from slidewise.errors import InvalidInput
@@ -394,9 +395,8 @@ def results(
 def type_by_trial(aggregation: Aggregation, kinds: list[pa.DataType]) -> pa.DataType:
     """The type that results would have, from two rows with values of these types; null where that tells nothing."""
     try:
-        row = [_some_value(kind) for kind in kinds]
-        with np.errstate(all="ignore"):
-            result = aggregation.lower(aggregation.combine(aggregation.lift(*row), aggregation.lift(*row)))
+        row = tuple(_some_value(kind) for kind in kinds)
+        result = compute_trial(aggregation, [row, row])
         if aggregation.result_fields:
             result = dict(zip(aggregation.result_fields, result, strict=True))
         return pa.array([result]).type
