@@ -211,6 +211,17 @@ def check(s, partials):
 
 
 # ---- columns
+def fill(tree, values):
+    """Make the tree of a whole column, and give its capacity. Capacity - 1 combines."""
+    capacity = len(tree) // 2
+    for i in range(len(values)):
+        tree[capacity + i] = lift(*values[i])
+    for i in range(capacity + len(values), 2 * capacity):
+        tree[i] = identity
+    build(tree, capacity)
+    return capacity
+
+
 def run_frames(tree, values, start, end, out, valid):
     """Any frames over one column: out[i] is the result of rows start[i] to end[i] - 1, where valid[i].
 
@@ -220,12 +231,7 @@ def run_frames(tree, values, start, end, out, valid):
     tree = zipped(tree)
     values = zipped(values)
     results = zipped(out)
-    capacity = len(tree) // 2
-    for i in range(len(values)):
-        tree[capacity + i] = lift(*values[i])
-    for i in range(capacity + len(values), 2 * capacity):
-        tree[i] = identity
-    build(tree, capacity)
+    capacity = fill(tree, values)
     for i in range(len(start)):
         if start[i] < end[i]:
             total = between(tree, capacity, start[i], end[i])
@@ -242,12 +248,7 @@ def run_pieces(tree, values, start, end, out, valid):
     tree = zipped(tree)
     values = zipped(values)
     results = zipped(out)
-    capacity = len(tree) // 2
-    for i in range(len(values)):
-        tree[capacity + i] = lift(*values[i])
-    for i in range(capacity + len(values), 2 * capacity):
-        tree[i] = identity
-    build(tree, capacity)
+    capacity = fill(tree, values)
     for i in range(len(out)):
         total = identity
         rows = 0
