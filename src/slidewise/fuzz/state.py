@@ -119,25 +119,27 @@ class Foreign(Exception):
     """An aggregation's own function failed on a partial of another shape, as it would on such a value."""
 
 
-def _guarded(aggregation: sw.Aggregation) -> sw.Aggregation:
-    """The aggregation, of which errors in its own functions are told from ours."""
+def _guard(aggregation: sw.Aggregation) -> sw.Aggregation:
+    """Guard an aggregation, so that errors in its own functions are told from ours.
 
-    def guard(function: Any) -> Any:
-        def guarded(*arguments: Any) -> Any:
-            try:
-                return function(*arguments)
-            except SlidewiseError:
-                raise
-            except Exception as error:
-                raise Foreign(repr(error)) from error
+    It is a variant, which no cache takes for the aggregation itself.
+    """
+    own = {name: getattr(aggregation, name) for name in ("combine", "lower", "inverse", "defined")}
+    inherited = {name: getattr(sw.Aggregation, name, None) for name in own}
+    changes = {name: _guard_function(f) for name, f in own.items() if f is not None and f is not inherited[name]}
+    return aggregation.variant(**changes)
 
-        return guarded
 
-    for name in ("combine", "lower", "inverse", "defined"):
-        function = getattr(aggregation, name)
-        if function is not None and function is not getattr(sw.Aggregation, name, None):
-            setattr(aggregation, name, guard(function))
-    return aggregation
+def _guard_function(function: Any) -> Any:
+    def call(*arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        except SlidewiseError:
+            raise
+        except Exception as error:
+            raise Foreign(repr(error)) from error
+
+    return call
 
 
 AGGREGATIONS: list[Callable[[], sw.Aggregation]] = [
@@ -154,7 +156,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 def structure(chance: random.Random) -> Subject:
     """A structure after some inserts and evictions."""
-    aggregation = _guarded(chance.choice(AGGREGATIONS)())
+    aggregation = _guard(chance.choice(AGGREGATIONS)())
     entry = chance.choice([e for e in ALGORITHMS if not missing(e, aggregation)])
     options = OPTIONS.get(entry.name, {})
     if entry.name == "incremental_mode" and chance.random() < 0.5:
@@ -286,7 +288,7 @@ class _Memory:
 
 
 def _of_column(make: Callable[[], sw.Aggregation]) -> sw.Aggregation:
-    return _guarded(type(make())("v"))
+    return _guard(type(make())("v"))
 
 
 # ---- what happens to it
