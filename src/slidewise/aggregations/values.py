@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 NAN = math.nan
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+#: relative difference up to which two floats count as equal: room for rounding, none for another formula
+TOLERANCE = 1e-9
 
 
 def number(x: Any, name: str) -> Any:
@@ -70,6 +72,11 @@ def distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
         for x in values:
             first.setdefault(hashable(x), x)
         return tuple(first.values())
+
+
+def are_close(a: Any, b: Any, slack: float = TOLERANCE) -> bool:
+    """Tell whether two numbers are equal but for rounding, NaN and NaN too; near zero they may differ by `slack`."""
+    return bool(a == b) or (a != a and b != b) or math.isclose(a, b, rel_tol=TOLERANCE, abs_tol=slack)
 
 
 def stable_hash(x: Any) -> int:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from slidewise.aggregations.values import are_close
 from slidewise.fuzz import by_hand, sqlite
 from slidewise.fuzz.cases import By, Case, Function, draw
 
@@ -57,7 +57,10 @@ def difference(case: Case, oracle: str | None = None) -> str | None:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two answers are equal, floats to a few units in the last places."""
+    """Tell whether two answers are equal, floats but for rounding.
+
+    Unlike `agree`, which compares partials, it tells types apart: an answer of another type is another answer.
+    """
     if b is by_hand.UNKNOWN:
         return True
     if isinstance(a, list) and isinstance(b, list):
@@ -65,7 +68,7 @@ def same(a: Any, b: Any) -> bool:
     if isinstance(a, dict) and isinstance(b, dict):
         return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
     if isinstance(a, float) and isinstance(b, float | int):
-        return a == b or (a != a and b != b) or math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9)
+        return are_close(a, b)
     if isinstance(a, bool) or isinstance(b, bool):
         return a is b
     return type(a) is type(b) and bool(a == b)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import random
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+
+from slidewise.aggregations.values import are_close
 
 ABOUT = "queries with windows, slidewise.spark.sql against spark.sql: the same columns, types and rows."
 
@@ -448,7 +449,7 @@ _FLOAT = re.compile(r"-?\d+\.\d+(E-?\d+)?")
 def _alike(a: Any, b: Any) -> bool:
     if isinstance(a, float) or isinstance(b, float):
         both = isinstance(a, int | float) and isinstance(b, int | float)
-        return both and math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9)
+        return both and are_close(a, b)
     if isinstance(a, str) and isinstance(b, str) and a != b:
         return bool(_FLOAT.fullmatch(a) and _FLOAT.fullmatch(b)) and _alike(float(a), float(b))
     if isinstance(a, dict) and isinstance(b, dict):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
+
+from slidewise.aggregations.values import are_close
 
 
 def fold(combine: Any, partials: Any) -> Any:
@@ -22,7 +23,7 @@ def agree(a: Any, b: Any) -> bool:
     if a is b:
         return True
     if isinstance(a, float) and isinstance(b, float):
-        return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9) or (a != a and b != b)
+        return are_close(a, b)
     if isinstance(a, tuple | list) and type(a) is type(b):
         return len(a) == len(b) and all(agree(x, y) for x, y in zip(a, b, strict=True))
     if isinstance(a, dict) and isinstance(b, dict):

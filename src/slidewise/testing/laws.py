@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.values import TOLERANCE, are_close
 from slidewise.errors import InvalidInput, LawBroken
 
-#: relative difference up to which two floats count as equal: room for rounding, none for another formula
-TOLERANCE = 1e-9
-#: the same beside the largest float of a partial: a sum of cubes that cancels to zero carries its terms'
-#: rounding
+#: difference up to which two floats count as equal, beside the largest float of a partial: a sum of cubes that cancels
+#: to zero carries its terms' rounding
 TOLERANCE_BESIDE = 1e-12
 #: partials that pairs and triples are made of; triples grow with its cube
 MOST_PARTIALS = 12
@@ -256,7 +255,11 @@ def _skipped(aggregation: Aggregation, row: tuple[Any, ...]) -> bool:
 
 
 def _equal(a: Any, b: Any, slack: float = 0.0) -> bool:
-    """Equality with a tolerance for floats, all NaNs equal, inside containers too."""
+    """Tell whether two plain partials, or results, are equal, floats but for rounding.
+
+    Unlike `agree` it allows no difference near zero but `slack`, takes a tuple and a list as the same, as dump() may
+    give either, and objects without an equality as different: a law must not hold by chance.
+    """
     if isinstance(a, tuple | list) and isinstance(b, tuple | list):
         return len(a) == len(b) and all(_equal(x, y, slack) for x, y in zip(a, b, strict=True))
     if isinstance(a, dict) and isinstance(b, dict):
@@ -265,7 +268,7 @@ def _equal(a: Any, b: Any, slack: float = 0.0) -> bool:
         return True
     if isinstance(a, float) or isinstance(b, float):
         try:
-            return bool(a == b) or math.isclose(a, b, rel_tol=TOLERANCE, abs_tol=slack)
+            return are_close(a, b, slack)
         except TypeError:
             return False
     return bool(a == b)
