@@ -10,7 +10,7 @@ from slidewise.errors import InvalidInput
 
 
 def given(*columns: Any) -> tuple[Any, ...]:
-    """The columns that were named: none for an aggregation of plain values."""
+    """Collect the columns that were named: none for an aggregation of plain values."""
     return tuple(c for c in columns if c is not None)
 
 
@@ -29,7 +29,7 @@ class TwoColumns(Aggregation):
 
 
 def fraction(name: str, value: Any) -> float:
-    """A fraction between 0 and 1, for quantiles."""
+    """Check a fraction between 0 and 1, for quantiles."""
     if isinstance(value, bool) or not hasattr(value, "__float__"):
         raise InvalidInput(f"{name}: fraction must be a number between 0 and 1, got {value!r}")
     number = float(value)
@@ -40,7 +40,7 @@ def fraction(name: str, value: Any) -> float:
 
 
 def whole(name: str, parameter: str, value: Any, least: int = 1, most: int | None = None) -> int:
-    """A whole number of at least `least`."""
+    """Check a whole number of at least `least`."""
     try:
         number = operator.index(value)
     except TypeError:

@@ -48,7 +48,7 @@ def hashed(x: Any) -> int:
 
 
 def bits_of(x: Any, bits: int, hashes: int) -> int:
-    """The bits that x sets: `hashes` positions from two halves of one hash (Kirsch and Mitzenmacher)."""
+    """Find the bits that x sets: `hashes` positions from two halves of one hash (Kirsch and Mitzenmacher)."""
     position = hashed(x)
     step = mix(position) | 1
     pattern = 0

@@ -37,18 +37,18 @@ def discrete(n: int, q: float) -> tuple[int, float]:
 
 
 def continuous_as_paper(n: int, q: float) -> tuple[int, float]:
-    """The average of the two neighbours of rank q (n - 1) (holistic-windows paper)."""
+    """Average the two neighbours of rank q (n - 1) (holistic-windows paper)."""
     k, rest = continuous(n, q)
     return k, 0.5 if rest > 0.0 else 0.0
 
 
 def discrete_as_paper(n: int, q: float) -> tuple[int, float]:
-    """The value of rank floor(q (n - 1)) (holistic-windows paper)."""
+    """Take the value of rank floor(q (n - 1)) (holistic-windows paper)."""
     return continuous(n, q)[0], 0.0
 
 
 def between(low: Any, high: Any, share: float) -> Any:
-    """The value that lies `share` of the way from low to high."""
+    """Interpolate the value that lies `share` of the way from low to high."""
     if low == high:
         return low
     if isinstance(low, int | float):
@@ -95,11 +95,11 @@ class OrderStatistic(Aggregation):
         return (tuple(values), total[1] - oldest[1])
 
     def position(self, n: int, x: Any = None) -> tuple[int, float] | None:
-        """Which of n sorted values: its rank from 0, and the share of the way to the next; None for none."""
+        """Choose one of n sorted values: its rank from 0, and the share of the way to the next; None for none."""
         raise NotImplementedError
 
     def select(self, n: int, kth: Callable[[int], Any], x: Any = None) -> Any:
-        """The result of n values, where kth(k) is the k-th smallest, counted from 0."""
+        """Compute the result of n values, where kth(k) is the k-th smallest, counted from 0."""
         found = self.position(n, x) if n else None
         if found is None:
             return None

@@ -32,7 +32,7 @@ def _library() -> ModuleType:
 
 
 def _share(name: str, parameter: str, value: Any) -> float:
-    """A share strictly between 0 and 1."""
+    """Check a share strictly between 0 and 1."""
     share = checked_fraction(name, value)
     if share in (0.0, 1.0):
         raise InvalidInput(f"{name}: {parameter} must be between 0 and 1, neither included, got {value!r}")
@@ -232,7 +232,7 @@ class ApproxPercentile(_Sketch):
 
 @cache
 def _sketch_size(accuracy: int) -> int:
-    """The smallest KLL size whose rank error is at most 1/accuracy."""
+    """Find the smallest KLL size whose rank error is at most 1/accuracy."""
     error = _library().kll_doubles_sketch.get_normalized_rank_error
     small, large = 8, 65535
     while small < large:
@@ -254,7 +254,7 @@ _LIST, _SET, _REGISTERS = 8, 9, 10
 
 
 def damaged_sketch(what: str) -> StateError:
-    """The error for bytes that are not those of a sketch of this definition."""
+    """Make the error for bytes that are not those of a sketch of this definition."""
     return StateError(f"saved state is damaged: there are bytes that are not {what} of this size. Use another copy")
 
 
@@ -319,7 +319,7 @@ def _has_sound_levels(data: bytes, k: int) -> bool:
 
 
 def _level_size(k: int, depth: int) -> int:
-    """The room of a level so many below the highest, each two thirds of the one above."""
+    """Compute the room of a level so many below the highest, each two thirds of the one above."""
     if depth > 30:
         return _level_size(_level_size(k, depth // 2), depth - depth // 2)
     return (((2 * k) << depth) // 3**depth + 1) >> 1

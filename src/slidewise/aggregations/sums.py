@@ -305,7 +305,7 @@ def _integers(
     plain: dict[str, Any],
     halves: dict[str, Any],
 ) -> Aggregation | None:
-    """The variant that sums these integers exactly; none for other types, nor for uint64."""
+    """Make the variant that sums these integers exactly; none for other types, nor for uint64."""
     if not numeric(columns, "iu") or columns[0].dtype.str[1:] == "u8":
         return None
     if integer_sums.proven(columns[0], longest):

@@ -12,23 +12,23 @@ from slidewise.aggregations.base import Aggregation
 
 
 def is_ours(op: Aggregation) -> bool:
-    """Whether the functions of an aggregation are part of this package, and never change."""
+    """Tell whether the functions of an aggregation are part of this package, and never change."""
     return are_ours(op.lift, op.combine, op.lower, op.defined)
 
 
 @functools.lru_cache(maxsize=4096)
 def are_ours(*functions: Any) -> bool:
-    """Whether functions are part of this package, and never change."""
+    """Tell whether functions are part of this package, and never change."""
     return all(str(f.__module__).startswith("slidewise.") for f in functions if callable(f))
 
 
 def partial_dtype(op: Aggregation, columns: tuple[np.ndarray, ...]) -> np.dtype:
-    """The type of partials, by trial on a few rows of the columns' types: combining may widen what lift gives."""
+    """Find the type of partials by trial on a few rows of the columns' types: combining may widen what lift gives."""
     return (_our_partial if is_ours(op) else _tried_partial)(op.lift, op.combine, tuple(c.dtype for c in columns))
 
 
 def result_dtype(op: Aggregation, columns: tuple[np.ndarray, ...], partial: np.dtype) -> np.dtype:
-    """The type of results, from lowering a real partial; the identity need not have a result."""
+    """Find the type of results by lowering a real partial; the identity need not have a result."""
     if op.keeps_type:
         return columns[0].dtype
     trial = _our_result if is_ours(op) else _tried_result
@@ -47,7 +47,7 @@ def make_trial_rows(dtypes: Iterable[np.dtype]) -> list[tuple[Any, ...]]:
 
 
 def obstacle(op: Aggregation, columns: tuple[np.ndarray, ...]) -> str | None:
-    """Why a user's aggregation cannot be compiled, as far as a trial shows: only numbers and tuples of numbers can.
+    """Tell why a user's aggregation cannot be compiled, as a trial shows: only numbers and tuples of numbers can.
 
     NumPy would take other partials and results all the same: texts with the length that they had on the trial.
     """
@@ -110,7 +110,7 @@ def _wider(a: Any, b: Any) -> np.dtype:
 
 
 def typed_identity(op: Aggregation, partial: np.dtype) -> Any:
-    """The identity as a constant of exactly the partials' type."""
+    """Make the identity a constant of exactly the partials' type."""
     if partial.fields is None:
         return _constant(op.identity_for(partial), partial)
     dtypes = [partial[name] for name in partial.names or ()]

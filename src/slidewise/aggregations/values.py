@@ -47,7 +47,7 @@ def plain(x: Any) -> Any:
 
 
 def hashable(x: Any) -> Any:
-    """What stands for x in a table: x itself, or a tuple for a list, map or struct. Equal values have equal ones."""
+    """Find what stands for x in a table: x, or a tuple for a list, map or struct. Equal values have equal ones."""
     try:
         hash(x)
     except TypeError:
@@ -64,7 +64,7 @@ def _frozen(x: Any) -> Any:
 
 
 def distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The first of each of the values that are equal. O(n)."""
+    """Keep the first of each of the values that are equal. O(n)."""
     try:
         return tuple(dict.fromkeys(values))
     except TypeError:  # lists, maps and structs
@@ -85,7 +85,7 @@ def stable_hash(x: Any) -> int:
 
 
 def sketch_key(x: Any) -> int | str:
-    """What a sketch is given for x: a 64-bit integer, or text. Values that are equal have one key."""
+    """Find what a sketch is given for x: a 64-bit integer, or text. Values that are equal have one key."""
     x = plain(x)
     if type(x) is str:
         return x
@@ -97,17 +97,17 @@ def sketch_key(x: Any) -> int | str:
 
 
 def numeric(columns: tuple[np.ndarray, ...], kinds: str = "iuf") -> bool:
-    """Whether numba can take these columns as numbers (kinds: b, i, u, f as in NumPy; no half floats)."""
+    """Tell whether numba can take these columns as numbers (kinds: b, i, u, f as in NumPy; no half floats)."""
     return all(c.dtype.kind in kinds and not (c.dtype.kind == "f" and c.dtype.itemsize not in (4, 8)) for c in columns)
 
 
 def zero(dtype: np.dtype) -> Any:
-    """A placeholder of this type, for the empty fields of an identity."""
+    """Make a placeholder of this type, for the empty fields of an identity."""
     return dtype.type(0)
 
 
 def lowest(dtype: np.dtype) -> Any:
-    """The neutral value of max."""
+    """Find the neutral value of max."""
     import numpy as np
 
     if dtype.kind == "f":
@@ -116,7 +116,7 @@ def lowest(dtype: np.dtype) -> Any:
 
 
 def highest(dtype: np.dtype) -> Any:
-    """The neutral value of min: NaN for floats, since NaN is above infinity."""
+    """Find the neutral value of min: NaN for floats, since NaN is above infinity."""
     import numpy as np
 
     if dtype.kind == "f":

@@ -17,7 +17,7 @@ USES = (sba,)
 
 
 def room(n):
-    """The partials in the work array of drivers for trailing rows: what is left of a frame's first block, what there is
+    """Count the partials in the work array of drivers for trailing rows: what is left of a frame's first block, what is
     of its last one, and the totals of the blocks between."""
     return 4 * BLOCK + 1 + -(-n // BLOCK)
 
@@ -162,7 +162,7 @@ def run_counted(work, values, n, out, valid, doubtful):
 
 
 def sums(left, values, begin, end, n, anchor, run, back, out):
-    """Writes the sums of the frames that end in rows begin to end - 1; gives the running sum and the block's.
+    """Write the sums of the frames that end in rows begin to end - 1; give the running sum and the block's.
 
     5 combines per row, four rows at a time, on plain numbers: 1.0 to 1.3 ns, against 1.4 to 1.5 as for the
     moments, and 0.8 for a mere copy of the column.
@@ -212,7 +212,7 @@ def sums(left, values, begin, end, n, anchor, run, back, out):
 
 
 def lower_block(left, right, count, out, begin, end, doubtful):
-    """The results of rows begin to end - 1, by vector instructions."""
+    """Lower the totals of rows begin to end - 1, by vector instructions."""
     results = out[begin:end]
     share = 1.0 / count
     doubt = False
@@ -230,7 +230,7 @@ def lower_block(left, right, count, out, begin, end, doubtful):
 
 
 def fill_up(edges, blocks, values, n, out, valid, doubtful):
-    """The first chunk, whose frames are shorter than n, and the totals of its blocks."""
+    """Compute the first chunk, whose frames are shorter than n, and the totals of its blocks."""
     total = identity
     for i in range(n):
         total = combine(total, lift(*(values[i] + values[0])))

@@ -73,7 +73,7 @@ def build(tree, capacity):
 
 
 def climb(tree, node):
-    """The nodes above one that has changed: log2 capacity combines from a leaf."""
+    """Update the nodes above one that has changed: log2 capacity combines from a leaf."""
     total = tree[node]
     while node > 1:
         total = write_parent(tree, node, total)
@@ -81,7 +81,7 @@ def climb(tree, node):
 
 
 def write_parent(tree, node, total):
-    """The parent of a node, which is `total`. 1 combine.
+    """Write the parent of a node, which is `total`. 1 combine.
 
     Returned as well: reading it back would wait for the write (57 ns for a path at 2^14, against 17).
     """
@@ -92,7 +92,7 @@ def write_parent(tree, node, total):
 
 
 def refresh(tree, leaves):
-    """The nodes above m leaves, each once: at most m (1 + ceil(log2(capacity/m))) combines."""
+    """Update the nodes above m leaves, each once: at most m (1 + ceil(log2(capacity/m))) combines."""
     nodes = {leaf >> 1 for leaf in leaves}
     while nodes and 0 not in nodes:
         for node in nodes:
@@ -101,7 +101,7 @@ def refresh(tree, leaves):
 
 
 def prefix(tree, node):
-    """The leaves up to this one: at most log2 capacity combines."""
+    """Combine the leaves up to this one: at most log2 capacity combines."""
     total = tree[node]
     while node > 1:
         if node & 1:
@@ -111,7 +111,7 @@ def prefix(tree, node):
 
 
 def suffix(tree, node):
-    """The leaves from this one on: at most log2 capacity combines."""
+    """Combine the leaves from this one on: at most log2 capacity combines."""
     total = tree[node]
     while node > 1:
         if not node & 1:
@@ -142,7 +142,7 @@ def between(tree, capacity, lo, hi):
 
 
 def around(tree, capacity, front, end):
-    """The window from `front` to `end` - 1. No combine, or at most 2 log2 capacity - 1 where it is inverted.
+    """Aggregate the window from `front` to `end` - 1. No combine, or at most 2 log2 capacity - 1 where it is inverted.
 
     Inverted, it is suffix(front) combined with prefix(back), unless the order does not matter. Both climb
     in one loop: 62 ns a slide at 2^14, against 96 in two.
@@ -165,7 +165,7 @@ def around(tree, capacity, front, end):
 
 # ---- the window
 def leaf(s, position):
-    """The node of a position."""
+    """Find the node of a position."""
     return s.capacity + (position & (s.capacity - 1))
 
 

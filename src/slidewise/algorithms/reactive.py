@@ -99,7 +99,7 @@ def remove(s, position):
 
 
 def query(s):
-    """An update of the m leaves that changed, and at most 2 log2 capacity - 1 combines where inverted."""
+    """Update the m leaves that changed, then aggregate: at most 2 log2 capacity - 1 combines more where inverted."""
     flush(s)
     return around(s.tree, s.capacity, s.front, s.end)
 
@@ -157,7 +157,7 @@ def update_range(tree, width, first, last):
 
 
 def climb_both(tree, u, v):
-    """The nodes above two of one level, which may be the same: common ones once."""
+    """Update the nodes above two of one level, which may be the same: common ones once."""
     a = tree[u]
     b = tree[v]
     while u >> 1 != v >> 1:
@@ -169,7 +169,7 @@ def climb_both(tree, u, v):
 
 
 def changed(s):
-    """The leaves whose ancestors wait for an update."""
+    """Find the leaves whose ancestors wait for an update."""
     # The last `capacity` positions are all leaves there are.
     ranges = (
         range(max(begin, end - s.capacity), end) for begin, end in ((s.clean_front, s.front), (s.clean_end, s.end))
@@ -353,7 +353,7 @@ class Reactive(Timed):
             self._remove(self._up_to(time) - 1)
 
     def query(self: Any, *argument: Any, start: Any = None, end: Any = None) -> Any:
-        """The aggregate of all values: query(). Of those with start <= time <= end: query(start, end).
+        """Aggregate all values: query(). Those with start <= time <= end: query(start, end).
 
         Updates the m leaves that changed since the last query in O(m + m log(n/m)), then O(log n) at most.
         The first range after a late value also moves the d values that are younger, in O(d log d).

@@ -18,7 +18,7 @@ UNKNOWN = object()
 
 
 def answers(case: Case) -> list[Any]:
-    """The result of every aggregate in every row; UNKNOWN where there is no plain way to tell."""
+    """Compute the result of every aggregate in every row; UNKNOWN where there is no plain way to tell."""
     if case.slides or case.container in ("pandas", "dict", "polars"):  # which have other values: no NaN, no date64
         return [UNKNOWN for _ in case.aggregates]
     keys = arranged(case)
@@ -62,7 +62,7 @@ _TOLD_APART: dict[str, Callable[[Any], Any]] = {
 
 
 def _of_nested(case: Case, aggregate: Aggregate, keys: list[list[int]]) -> list[Any]:
-    """The answer over numbers that stand for the values of a nested column, and those values again in lists."""
+    """Answer over numbers that stand for the values of a nested column, with those values again in lists."""
     (name,) = aggregate.arguments
     column = case.columns[name]
     numbers: dict[Any, int] = {}
@@ -86,7 +86,7 @@ def _as_arrow(column: CaseColumn, values: list[Any], lists: bool) -> list[Any]:
 
 # ---- which rows
 def arranged(case: Case) -> list[list[int]]:
-    """The rows of each key, in order; ties as they came."""
+    """Arrange the rows of each key, in order; ties as they came."""
     keys: dict[Any, list[int]] = {}
     for i in range(case.rows):
         key = tuple(_same(case.columns[name].values[i]) for name in case.keys)
@@ -102,7 +102,7 @@ def arranged(case: Case) -> list[list[int]]:
 
 
 def _same(value: Any) -> Any:
-    """What equal values have in common: all NaNs are one, and so are both zeros."""
+    """Find what equal values have in common: all NaNs are one, and so are both zeros."""
     return "NaN" if value != value else value + 0.0 if isinstance(value, float) else value
 
 
@@ -114,7 +114,7 @@ def _rank(value: Any) -> Any:
 
 
 def frame(case: Case, aggregate: Aggregate, rows: list[int], i: int) -> list[int]:
-    """The places, among the rows of the key, of the rows in the frame of place i."""
+    """Find the places, among the rows of the key, of the rows in the frame of place i."""
     window = aggregate.frame
     start, end = (case.columns[b].values[rows[i]] if isinstance(b, str) else b for b in (window.start, window.end))
     order = [tuple(_rank(case.columns[by.name].values[row]) for by in case.order) for row in rows]
@@ -169,7 +169,7 @@ def _by_range(case: Case, rows: list[int], i: int, order: list[Any], start: Any,
 
 
 def _along(value: Any, by: By) -> Any:
-    """A value's place along the order: (NaN or not, value), turned around where descending."""
+    """Find a value's place along the order: (NaN or not, value), turned around where descending."""
     nan, number = _rank(value)
     return (-nan, -number) if by.descending and not isinstance(number, bytes) else (nan, number)
 
@@ -180,7 +180,7 @@ def _beyond(a: Any, b: Any, or_at: bool) -> bool:
 
 # ---- results
 def result(case: Case, aggregate: Aggregate, rows: list[int]) -> Any:
-    """The aggregate over some rows of the table."""
+    """Compute the aggregate over some rows of the table."""
     if aggregate.where is not None:
         rows = [i for i in rows if case.columns[aggregate.where].values[i]]
     values: list[Any] = [tuple(case.columns[name].values[i] for name in aggregate.arguments) for i in rows]
@@ -247,7 +247,7 @@ def _distinct(values: list[Any]) -> list[Any]:
 
 
 def _products(pairs: list[Any], first: int, second: int) -> float:
-    """The products of deviations of two parts of pairs, summed; NaN where one is not finite."""
+    """Sum the products of deviations of two parts of pairs; NaN where one is not finite."""
     a, b = ([pair[k] for pair in pairs] for k in (first, second))
     if not all(map(math.isfinite, a + b)):
         return math.nan
@@ -256,7 +256,7 @@ def _products(pairs: list[Any], first: int, second: int) -> float:
 
 
 def _line(pairs: list[Any]) -> tuple[float, float] | None:
-    """The slope and the intercept of y, the first of each pair, as a function of x."""
+    """Fit the slope and the intercept of y, the first of each pair, as a function of x."""
     sxx = _products(pairs, 1, 1)
     if sxx == 0:
         return None

@@ -13,7 +13,7 @@ from slidewise.fuzz.cases import By, Case, Function, draw
 
 
 def alone(case: Case) -> list[list[Any]]:
-    """The answers of one call for each aggregate."""
+    """Answer by one call for each aggregate."""
     return [replace(case, aggregates=(aggregate,)).results()[0] for aggregate in case.aggregates]
 
 
@@ -33,13 +33,13 @@ def case_of(
     oracle: str | None = None,
     functions: list[Function] | None = None,
 ) -> Case:
-    """The case of that number in the run of a seed; every other one is for SQLite, or all where that is the oracle."""
+    """Draw the case of a number in the run of a seed; every other is for SQLite, or all where that is the oracle."""
     of_sqlite = number % 2 == 0 if oracle is None else oracle == "sqlite"
     return draw(random.Random(f"{seed} {number}"), most_rows, of_sqlite, functions)
 
 
 def difference(case: Case, oracle: str | None = None) -> str | None:
-    """What is wrong with the answers to a case; None where all oracles agree with them."""
+    """Find what is wrong with the answers to a case; None where all oracles agree with them."""
     asked = [name for name in ORACLES if oracle in (None, name)]
     name = "auto"
     try:
@@ -75,7 +75,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def shrunk(case: Case, fails: Callable[[Case], bool]) -> Case:
-    """A case that still fails, with nothing left that can be taken away alone."""
+    """Find a case that still fails, with nothing left that can be taken away alone."""
     smaller: Case | None = case
     while smaller is not None:
         case = smaller

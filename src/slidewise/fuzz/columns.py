@@ -19,7 +19,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 @contextmanager
 def opened(given: argparse.Namespace) -> Iterator[Callable[[int], str | None]]:
-    """The check of one case after the other."""
+    """Give the check of one case after the other."""
 
     def wrong_with(number: int) -> str | None:
         case = case_of(given.seed, number, given.rows, given.oracle)

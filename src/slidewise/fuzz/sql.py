@@ -115,7 +115,7 @@ class Draw:
         return self.rng.random() < share
 
     def filled(self, template: str) -> str:
-        """A template with expressions in it."""
+        """Fill a template with expressions."""
         for place, among in (("{n}", NUMBERS), ("{c}", SUMMED), ("{a}", ANY), ("{w}", CONDITIONS)):
             while place in template:
                 template = template.replace(place, self.choice(among), 1)
@@ -171,7 +171,7 @@ class Draw:
         return f"OVER {name}"
 
     def call(self) -> str:
-        """A function over a window."""
+        """Draw a function over a window."""
         group = self.choice((AGGREGATES, AGGREGATES, AGGREGATES, ORDERED, WHOLE))
         function = self.filled(self.choice(group))
         if group is WHOLE:
@@ -197,7 +197,7 @@ class Draw:
         return f"WINDOW {listed}" if listed else ""
 
     def select(self) -> str:
-        """A SELECT of the columns of a table, and some with windows."""
+        """Draw a SELECT of the columns of a table, and some with windows."""
         table = self.choice(TABLES)
         items = [self.choice(("id", "id, k", "*", "id, upper(k) AS up", "fuzz.id AS id"))]
         self.named = {}
@@ -224,20 +224,20 @@ class Draw:
         return f"SELECT {keys}, {inner} AS g, {outer}({inner}) {over} AS m{more}{made} FROM fuzz GROUP BY {by} {having}"
 
     def sorting(self) -> str:
-        """How a query ends whose first column is unique."""
+        """Tell how a query ends whose first column is unique."""
         limit = self.choice(("", f" LIMIT {self.rng.randrange(1, 9)}", " LIMIT 7 OFFSET 3"))
         by = self.choice(("ALL", "ALL DESC", "ALL ASC", "ALL NULLS LAST", "ALL DESC NULLS LAST", "id", "id DESC", "1"))
         return f"ORDER BY {by}{limit}"
 
     def joined(self) -> str:
-        """Queries with windows, joined by a set operation."""
+        """Join queries with windows by a set operation."""
         operation = self.choice(("UNION ALL", "UNION", "EXCEPT", "INTERSECT", "MINUS ALL"))
         functions = self.choice(("sum(i)", "count(*)", "max(h)")), self.choice(("sum(h)", "count(i)", "min(i)"))
         first, second = (f"SELECT id, {f} OVER ({self.rows_window()}) AS c FROM fuzz" for f in functions)
         return f"{first} {operation} {second}"
 
     def unusual(self) -> str:
-        """What is left to Spark in part, or has a shape of its own."""
+        """Draw what is left to Spark in part, or has a shape of its own."""
         call = f"{self.filled(self.choice(AGGREGATES))} OVER ({self.range_window()})"
         ordered = f"{self.filled(self.choice(AGGREGATES))} OVER ({self.rows_window()})"
         return str(self.choice((
@@ -277,7 +277,7 @@ class Draw:
 
 
 def query_of(seed: int, number: int) -> str:
-    """The query of a number in the run of a seed."""
+    """Draw the query of a number in the run of a seed."""
     return " ".join(Draw(random.Random(f"{seed}/{number}")).query().split())
 
 
@@ -288,7 +288,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 @contextmanager
 def opened(given: argparse.Namespace) -> Iterator[Callable[[int], str | None]]:
-    """The check of one case after the other; they are run in batches."""
+    """Give the check of one case after the other; they are run in batches."""
     with session() as spark:
         found: dict[int, str | None] = {}
         last = given.first + given.cases
@@ -305,7 +305,7 @@ def opened(given: argparse.Namespace) -> Iterator[Callable[[int], str | None]]:
 
 @contextmanager
 def session() -> Iterator[Any]:
-    """The session of this process, or a local one, with the table `fuzz`."""
+    """Open the session of this process, or a local one, with the table `fuzz`."""
     from pyspark.sql import SparkSession
 
     from slidewise.spark import configure
@@ -331,7 +331,7 @@ def session() -> Iterator[Any]:
 
 
 def program(query: str) -> str:
-    """What shows a difference."""
+    """Write what shows a difference."""
     return (
         "import slidewise.spark\nfrom slidewise.fuzz.sql import session\n\nwith session() as spark:\n"
         f'    query = """{query}"""\n'
@@ -340,7 +340,7 @@ def program(query: str) -> str:
 
 
 def differences(spark: Any, queries: dict[int, str]) -> dict[int, str | None]:
-    """What is wrong with each of some queries."""
+    """Find what is wrong with each of some queries."""
     from slidewise.spark.sql import sql
     from slidewise.spark.sql.rewrite import quiet, same_type
 
@@ -367,7 +367,7 @@ def differences(spark: Any, queries: dict[int, str]) -> dict[int, str | None]:
 
 
 def _in_order(ours: Any, theirs: Any) -> str | None:
-    """The differences between rows in their order."""
+    """Find the differences between rows in their order."""
     try:
         expected = collected({0: theirs}, in_order=True)[0]
     except Exception:  # Spark fails, and so it says nothing
@@ -379,7 +379,7 @@ def _in_order(ours: Any, theirs: Any) -> str | None:
 
 
 def _compared(both: dict[int, tuple[Any, Any]]) -> dict[int, str | None]:
-    """The differences between rows, by one job; one after the other where a query fails."""
+    """Find the differences between rows, by one job; one after the other where a query fails."""
     try:
         expected = collected({number: theirs for number, (_, theirs) in both.items()})
         found = collected({number: ours for number, (ours, _) in both.items()})
@@ -396,7 +396,7 @@ def _compared(both: dict[int, tuple[Any, Any]]) -> dict[int, str | None]:
 
 
 def collected(frames: dict[int, Any], *, in_order: bool = False) -> dict[int, list[Any]]:
-    """The rows of many DataFrames, sorted; or as they are, which is that of each only where it is alone."""
+    """Collect the rows of many DataFrames, sorted; or as they are, which is that of each only where it is alone."""
     from functools import reduce
 
     from pyspark.sql import functions as F  # noqa: N812
@@ -419,7 +419,7 @@ def collected(frames: dict[int, Any], *, in_order: bool = False) -> dict[int, li
 
 
 def _sorting(value: Any) -> str:
-    """What rows are sorted by: the last digits of floats may differ."""
+    """Write what rows are sorted by: the last digits of floats may differ."""
     return json.dumps(value, default=str) if not isinstance(value, list) else str([_rounded(v) for v in value])
 
 

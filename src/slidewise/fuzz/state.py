@@ -63,7 +63,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 @contextmanager
 def opened(given: argparse.Namespace) -> Iterator[Callable[[int], str | None]]:
-    """The check of one case after the other; a traceback, and the end, where one hangs."""
+    """Give the check of one case after the other; a traceback, and the end, where one hangs."""
 
     def wrong_with(number: int) -> str | None:
         faulthandler.dump_traceback_later(given.hang, exit=True, file=2)
@@ -76,7 +76,7 @@ def opened(given: argparse.Namespace) -> Iterator[Callable[[int], str | None]]:
 
 
 def checked(chance: random.Random) -> str | None:
-    """What is wrong with one random case; None where nothing is."""
+    """Find what is wrong with one random case; None where nothing is."""
     subject = chance.choice([structure, structure, window, bucket])(chance)
     data = changed(subject.data, chance)
     found = wrong = None
@@ -102,7 +102,7 @@ def checked(chance: random.Random) -> str | None:
 
 @contextmanager
 def _memory() -> Iterator[Callable[[], int]]:
-    """The most memory so far: of Python's objects and NumPy's arrays, which tracemalloc sees, and of Arrow's."""
+    """Measure the most memory so far: Python's objects and NumPy's arrays, which tracemalloc sees, and Arrow's."""
     before = pa.default_memory_pool()
     pool = pa.proxy_memory_pool(before)
     pa.set_memory_pool(pool)
@@ -155,7 +155,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def structure(chance: random.Random) -> Subject:
-    """A structure after some inserts and evictions."""
+    """Make a structure after some inserts and evictions."""
     aggregation = _guard(chance.choice(AGGREGATIONS)())
     entry = chance.choice([e for e in ALGORITHMS if not missing(e, aggregation)])
     options = OPTIONS.get(entry.name, {})
@@ -201,7 +201,7 @@ WINDOWS: list[tuple[Callable[[], Any], dict[str, Any]]] = [
 
 
 def window(chance: random.Random) -> Subject:
-    """A window of several keys, in mid-stream."""
+    """Make a window of several keys, in mid-stream."""
     made = chance.sample(AGGREGATIONS[:12], 2)
     definition, options = chance.choice(WINDOWS)
     options = {"partition_by": "k", "max_delay": "3s", **options}
@@ -228,7 +228,7 @@ def window(chance: random.Random) -> Subject:
 
 
 def bucket(chance: random.Random) -> Subject:
-    """The state of a stream's bucket: its meta value, or one of its pieces, beside the others as they were."""
+    """Take the state of a stream's bucket: its meta value, or one of its pieces, beside the others as they were."""
     from slidewise.columns.arranged import ArrangedFrame
     from slidewise.columns.evaluate import Evaluation
     from slidewise.columns.sources import source
@@ -293,7 +293,7 @@ def _of_column(make: Callable[[], sw.Aggregation]) -> sw.Aggregation:
 
 # ---- what happens to it
 def changed(data: bytes, chance: random.Random) -> bytes:
-    """The state with other values, and the right checksum."""
+    """Change values of a state, under the right checksum."""
     start = len(envelope.MAGIC) + 1
     kind, print_, definition, payload = codec.decode(data[start : -envelope.CHECKSUM])
     body = bytearray(payload)
@@ -323,7 +323,7 @@ ODD: list[Any] = [
 
 
 def _other(value: Any, whole: Any, chance: random.Random) -> Any:
-    """The value with one of its parts, at some depth, replaced, repeated or left out."""
+    """Replace, repeat or leave out one of a value's parts, at some depth."""
     if isinstance(value, _Object) and chance.random() < 0.95:
         return _Object(_other(value.plain, whole, chance))
     if isinstance(value, dict) and value and chance.random() < 0.95:
@@ -349,7 +349,7 @@ def _other(value: Any, whole: Any, chance: random.Random) -> Any:
 
 
 def _part(value: Any, chance: random.Random) -> Any:
-    """Some part of a value."""
+    """Pick some part of a value."""
     while chance.random() < 0.8:
         if isinstance(value, _Object):
             value = value.plain
@@ -370,7 +370,7 @@ def _flip(body: bytearray, chance: random.Random) -> None:
 
 
 def _replace(body: bytearray, chance: random.Random) -> None:
-    """A hostile value in place of some bytes: often of one, which may be a value."""
+    """Put a hostile value in place of some bytes: often of one, which may be a value."""
     at, length = _place(body, chance), chance.choice([1, 1, 1, 2, 9])
     body[at : at + length] = COLLIDING if chance.random() < 0.02 else chance.choice(HOSTILE)
 

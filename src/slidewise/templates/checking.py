@@ -8,7 +8,7 @@ from slidewise.aggregations.values import are_close
 
 
 def fold(combine: Any, partials: Any) -> Any:
-    """The product of partials from the oldest to the youngest; None of none."""
+    """Combine partials from the oldest to the youngest; None of none."""
     total = None
     for partial in partials:
         total = combine(total, partial)
@@ -16,7 +16,7 @@ def fold(combine: Any, partials: Any) -> Any:
 
 
 def agree(a: Any, b: Any) -> bool:
-    """Whether two partials, or results, mean the same. Algorithms associate differently: floats agree to rounding.
+    """Tell whether two partials, or results, mean the same. Algorithms associate differently: floats agree to rounding.
 
     Types without an equality of their own, such as sketches, agree when the types do.
     """

@@ -77,7 +77,7 @@ def _zipped_len(x):
 
 
 def _inner(t: Any) -> Any:
-    """The type inside a kernel: columns and records are zipped, everything else stays."""
+    """Find the type inside a kernel: columns and records are zipped, everything else stays."""
     columns = isinstance(t, types.BaseTuple) and len(t) > 0 and all(isinstance(a, types.Array) for a in t)
     records = isinstance(t, types.Array) and isinstance(t.dtype, types.Record)
     return Zipped(t) if columns or records else t
@@ -131,7 +131,7 @@ def _fma(typing: Any, x: Any, y: Any, z: Any) -> Any:
 
 @overload(divided)
 def _divided(total, count, share):
-    """The remainder of a first quotient, exact by a fused operation, corrects it (Markstein): 1.2 ns where a division
+    """Correct a first quotient by its remainder, exact by a fused operation (Markstein): 1.2 ns where a division
     takes 1.4. An infinite total has no remainder."""
 
     def quotient(total, count, share):
@@ -171,7 +171,7 @@ make_attribute_wrapper(Slots, "size", "size")
 
 
 def _places(c: Any, b: Any, t: Slots, slots: Any, i: Any) -> list[tuple[Any, Any]]:
-    """The type and the address of each field of element i."""
+    """Find the type and the address of each field of element i."""
     pointer = b.gep(cgutils.create_struct_proxy(t)(c, b, value=slots).data, [i])
     if not isinstance(t.dtype, types.Record):
         return [(t.dtype, pointer)]

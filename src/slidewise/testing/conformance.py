@@ -75,7 +75,7 @@ class Moments(Aggregation):
 
 
 def default_samples() -> Samples:
-    """The aggregations that every algorithm is checked with where it can run them, and values to draw from."""
+    """List the aggregations that every algorithm is checked with where it can run them, and values to draw from."""
     numbers = (None, 0, 1, 2, 3, 5, 8, 13, 21, -4, -7)
     return (
         (total_of(), numbers),
@@ -188,7 +188,7 @@ class _Model:
 
 
 def recalculate_plainly(op: Aggregation, values: Iterable[Any]) -> Any:
-    """The result over some values, from the aggregation's functions alone.
+    """Compute the result over some values, from the aggregation's functions alone.
 
     >>> import slidewise as sw
     >>> recalculate_plainly(sw.sum(), [1, None, 2]), recalculate_plainly(sw.sum(), [None])
@@ -267,7 +267,7 @@ def _fifo(rng: random.Random, steps: int, values: Sequence[Any]) -> Iterator[tup
 def _timed(
     rng: random.Random, steps: int, values: Sequence[Any], disorder: int, ranges: bool
 ) -> Iterator[tuple[Any, ...]]:
-    """A clock that moves on by small steps, so that times repeat; rows come up to `disorder` late."""
+    """Run a clock that moves on by small steps, so that times repeat; rows come up to `disorder` late."""
     clock = 0
     kinds = ["insert"] * 8 + ["evict"] * 4 + ["evict_time", "query", "query", "query"]
     kinds += ["range"] * 3 * ranges + ["bulk_insert", "bulk_evict", "remove", "remove"]
@@ -331,7 +331,7 @@ def _shortened(drive: _Drive, operations: list[tuple[Any, ...]]) -> list[tuple[A
 
 
 def _first_failure(drive: _Drive, operations: list[tuple[Any, ...]]) -> tuple[int, str, Exception | None] | None:
-    """The step that fails, how, and the exception behind it."""
+    """Find the step that fails, how, and the exception behind it."""
     structure, model = drive.make(), _Model()
     for step, operation in enumerate(operations):
         try:

@@ -275,7 +275,7 @@ def _equal(a: Any, b: Any, slack: float = 0.0) -> bool:
 
 
 def _opaque(plain: Any) -> bool:
-    """Whether a partial holds what equality says nothing about: bytes of a sketch, objects without __eq__."""
+    """Tell whether a partial holds what equality says nothing about: bytes of a sketch, objects without __eq__."""
     if isinstance(plain, tuple | list):
         return any(map(_opaque, plain))
     return isinstance(plain, bytes) or not any("__eq__" in vars(c) for c in type(plain).__mro__[:-1])
@@ -300,5 +300,5 @@ def _magnitude(plain: Any) -> float:
 
 
 def _size(plain: Any) -> int:
-    """How much a partial holds: text and bytes count by their length, everything else by one."""
+    """Tell how much a partial holds: text and bytes count by their length, everything else by one."""
     return sum(len(x) if isinstance(x, str | bytes) else 1 for x in _leaves(plain))
