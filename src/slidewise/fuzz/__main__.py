@@ -30,7 +30,7 @@ class Target(Protocol):
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Add what it takes beside --cases, --seed, --first and --keep-going, each with a default."""
 
-    def opened(self, given: argparse.Namespace) -> AbstractContextManager[Callable[[int], str | None]]:
+    def open_target(self, given: argparse.Namespace) -> AbstractContextManager[Callable[[int], str | None]]:
         """Give a function that runs the case of a number in the run of given.seed, for as long as the context is open.
 
         It gives what is wrong, after a "#", and a program that shows it; None where all is right.
@@ -54,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(words)
 
     failed = done = 0
-    with _progress(given.cases) as (say, advance), target.opened(given) as wrong_with:
+    with _progress(given.cases) as (say, advance), target.open_target(given) as wrong_with:
         for number in range(given.first, given.first + given.cases):
             done += 1
             wrong = wrong_with(number)

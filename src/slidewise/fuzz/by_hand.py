@@ -21,7 +21,7 @@ def answers(case: Case) -> list[Any]:
     """Compute the result of every aggregate in every row; UNKNOWN where there is no plain way to tell."""
     if case.slides or case.container in ("pandas", "dict", "polars"):  # which have other values: no NaN, no date64
         return [UNKNOWN for _ in case.aggregates]
-    keys = arranged(case)
+    keys = arrange(case)
     with decimal.localcontext(prec=100):
         return [_answer(case, aggregate, keys) for aggregate in case.aggregates]
 
@@ -85,7 +85,7 @@ def _as_arrow(column: CaseColumn, values: list[Any], lists: bool) -> list[Any]:
 
 
 # ---- which rows
-def arranged(case: Case) -> list[list[int]]:
+def arrange(case: Case) -> list[list[int]]:
     """Arrange the rows of each key, in order; ties as they came."""
     keys: dict[Any, list[int]] = {}
     for i in range(case.rows):
@@ -151,7 +151,7 @@ def _by_range(case: Case, rows: list[int], i: int, order: list[Any], start: Any,
     def place(j: int) -> Any:
         return None if values[rows[j]] is None else _along(values[rows[j]], by)
 
-    def moved(by_how_much: Any) -> Any:
+    def move(by_how_much: Any) -> Any:
         own = values[rows[i]]
         shift = by_how_much and (-by_how_much if by.descending else by_how_much)
         return _along(own + shift if shift else own, by)
@@ -160,9 +160,9 @@ def _by_range(case: Case, rows: list[int], i: int, order: list[Any], start: Any,
     for j in range(len(rows)):
         at = place(j)
         after = start is None or (
-            not by.nulls_first if at is None else _beyond(at, moved(start), closed in ("both", "left"))
+            not by.nulls_first if at is None else _beyond(at, move(start), closed in ("both", "left"))
         )
-        before = end is None or (by.nulls_first if at is None else _beyond(moved(end), at, closed in ("both", "right")))
+        before = end is None or (by.nulls_first if at is None else _beyond(move(end), at, closed in ("both", "right")))
         if after and before:
             chosen.append(j)
     return chosen
@@ -287,14 +287,14 @@ def _best(pairs: list[Any], sign: int) -> Any:
     return best[0]
 
 
-def _added(values: list[Any]) -> Any:
+def _add_up(values: list[Any]) -> Any:
     return sum(values[1:], values[0])
 
 
 PLAIN: dict[str, Callable[..., Any]] = {
     "count": len,
-    "sum": _if_any(_added),
-    "avg": _if_any(lambda values: _added(values) / len(values)),
+    "sum": _if_any(_add_up),
+    "avg": _if_any(lambda values: _add_up(values) / len(values)),
     "min": _if_any(lambda values: min(values, key=_rank)),
     "max": _if_any(lambda values: max(values, key=_rank)),
     "first": _if_any(lambda values: values[0]),
@@ -312,13 +312,13 @@ PLAIN: dict[str, Callable[..., Any]] = {
     "median": _if_any(lambda values: _percentile(values, 0.5)),
     "percentile": _if_any(_percentile),
     "percentile_disc": _if_any(_percentile_disc),
-    "sum_distinct": _if_any(lambda values: _added(_distinct(values))),
-    "avg_distinct": _if_any(lambda values: _added(_distinct(values)) / len(_distinct(values))),
+    "sum_distinct": _if_any(lambda values: _add_up(_distinct(values))),
+    "avg_distinct": _if_any(lambda values: _add_up(_distinct(values)) / len(_distinct(values))),
     "covar_samp": lambda pairs: _products(pairs, 0, 1) / (len(pairs) - 1) if len(pairs) > 1 else None,
     "covar_pop": _if_any(lambda pairs: _products(pairs, 0, 1) / len(pairs)),
     "regr_count": len,
-    "regr_avgx": _if_any(lambda pairs: _added([float(x) for _, x in pairs]) / len(pairs)),
-    "regr_avgy": _if_any(lambda pairs: _added([float(y) for y, _ in pairs]) / len(pairs)),
+    "regr_avgx": _if_any(lambda pairs: _add_up([float(x) for _, x in pairs]) / len(pairs)),
+    "regr_avgy": _if_any(lambda pairs: _add_up([float(y) for y, _ in pairs]) / len(pairs)),
     "regr_sxx": _if_any(lambda pairs: _products(pairs, 1, 1)),
     "regr_syy": _if_any(lambda pairs: _products(pairs, 0, 0)),
     "regr_sxy": _if_any(lambda pairs: _products(pairs, 0, 1)),

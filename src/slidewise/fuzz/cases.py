@@ -295,7 +295,7 @@ class Case:
         if self.container == "dict":
             exec(_MASKED, known)
         out = eval(self.call(algorithm), known)
-        return [_listed(out, f"r{i}", self.container) for i in range(len(self.aggregates))]
+        return [_list_column(out, f"r{i}", self.container) for i in range(len(self.aggregates))]
 
     def only(self, rows: list[int]) -> Case:
         """Keep some of the rows only."""
@@ -316,7 +316,7 @@ class Case:
 _SLIDES_READ = ("d", "w")
 
 
-def _listed(out: Any, name: str, container: str) -> list[Any]:
+def _list_column(out: Any, name: str, container: str) -> list[Any]:
     """List a column of a result, None where it is null."""
     if container == "pandas":
         return list(map(_plain, out[name].astype(object).where(out[name].notna(), None)))

@@ -74,7 +74,7 @@ def same(a: Any, b: Any) -> bool:
     return type(a) is type(b) and bool(a == b)
 
 
-def shrunk(case: Case, fails: Callable[[Case], bool]) -> Case:
+def shrink(case: Case, fails: Callable[[Case], bool]) -> Case:
     """Find a case that still fails, with nothing left that can be taken away alone."""
     smaller: Case | None = case
     while smaller is not None:

@@ -59,11 +59,11 @@ def _beyond_64_bits(case: Case, bounds: tuple[Any, Any]) -> bool:
 def answers(case: Case) -> list[Any]:
     """Compute the result of every aggregate in every row; UNKNOWN where SQLite cannot tell."""
     asked = [aggregate for aggregate in case.aggregates if able(case, aggregate)]
-    found = dict(zip(asked, _asked(case, asked), strict=True)) if asked else {}
+    found = dict(zip(asked, _ask(case, asked), strict=True)) if asked else {}
     return [found.get(aggregate, UNKNOWN) for aggregate in case.aggregates]
 
 
-def _asked(case: Case, aggregates: list[Aggregate]) -> list[list[Any]]:
+def _ask(case: Case, aggregates: list[Aggregate]) -> list[list[Any]]:
     names = list(case.columns)
     database = sqlite3.connect(":memory:")
     try:

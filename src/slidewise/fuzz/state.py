@@ -62,23 +62,23 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def opened(given: argparse.Namespace) -> Iterator[Callable[[int], str | None]]:
+def open_target(given: argparse.Namespace) -> Iterator[Callable[[int], str | None]]:
     """Give the check of one case after the other; a traceback, and the end, where one hangs."""
 
     def wrong_with(number: int) -> str | None:
         faulthandler.dump_traceback_later(given.hang, exit=True, file=2)
         try:
-            return checked(random.Random(f"{given.seed} {number}"))
+            return check_one(random.Random(f"{given.seed} {number}"))
         finally:
             faulthandler.cancel_dump_traceback_later()
 
     yield wrong_with
 
 
-def checked(chance: random.Random) -> str | None:
+def check_one(chance: random.Random) -> str | None:
     """Find what is wrong with one random case; None where nothing is."""
     subject = chance.choice([structure, structure, window, bucket])(chance)
-    data = changed(subject.data, chance)
+    data = change_state(subject.data, chance)
     found = wrong = None
     with _memory() as peak:
         try:
@@ -292,7 +292,7 @@ def _of_column(make: Callable[[], sw.Aggregation]) -> sw.Aggregation:
 
 
 # ---- what happens to it
-def changed(data: bytes, chance: random.Random) -> bytes:
+def change_state(data: bytes, chance: random.Random) -> bytes:
     """Change values of a state, under the right checksum."""
     start = len(envelope.MAGIC) + 1
     kind, print_, definition, payload = codec.decode(data[start : -envelope.CHECKSUM])
