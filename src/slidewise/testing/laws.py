@@ -91,7 +91,7 @@ def check_aggregation(aggregation: Aggregation | type[Aggregation], samples: Ite
     if not isinstance(samples, Iterable):
         raise InvalidInput(f"check_aggregation takes rows to test with, such as [1, 2, 3], got {samples!r}")
     rows = [row if aggregation.arity > 1 else (row,) for row in samples]
-    rows = [row for row in rows if not _skipped(aggregation, row)]
+    rows = [row for row in rows if not _skips(aggregation, row)]
     if not rows:
         raise InvalidInput("check_aggregation: no samples to test with; give some rows whose values are not null")
     return _Laws(aggregation, rows).check()
@@ -247,7 +247,7 @@ class _Laws:
         return _opaque(a) and _opaque(b) and _equal(self.aggregation.lower(p), self.aggregation.lower(q))
 
 
-def _skipped(aggregation: Aggregation, row: tuple[Any, ...]) -> bool:
+def _skips(aggregation: Aggregation, row: tuple[Any, ...]) -> bool:
     if aggregation.nulls == "keep":
         return False
     positions = range(len(row)) if aggregation.nulls == "skip" else aggregation.nulls
