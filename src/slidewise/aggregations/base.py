@@ -363,10 +363,10 @@ class Aggregation(metaclass=_Filtering):
             and isinstance(other, Aggregation)
             and not (self.is_variant or other.is_variant)  # its functions are not those of its class
             and (self.columns, self.parameters, self.where) == (other.columns, other.parameters, other.where)
-            and (type(self).__module__.startswith("slidewise.") or self._made() == other._made())
+            and (type(self).__module__.startswith("slidewise.") or self._collect_made() == other._collect_made())
         )
 
-    def _made(self) -> tuple[str, list[Any]]:
+    def _collect_made(self) -> tuple[str, list[Any]]:
         """Collect what __init__ made beside the parameters, functions by their code: it may keep others to itself."""
         from slidewise.aggregations.code_digest import content_digest
 

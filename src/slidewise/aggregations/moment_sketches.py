@@ -11,8 +11,8 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from slidewise.aggregations.arguments import collect_columns, whole
 from slidewise.aggregations.arguments import fraction as checked_fraction
-from slidewise.aggregations.arguments import given, whole
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.extremes import larger, smaller
 from slidewise.aggregations.values import as_float, numeric
@@ -42,7 +42,7 @@ class MomentSketch(Aggregation):
 
     def __init__(self, column: str | None = None, order: int = 10, *, where: str | None = None) -> None:
         order = whole("moment_sketch", "order", order, least=2, most=20)
-        super().__init__(*given(column), order=order)
+        super().__init__(*collect_columns(column), order=order)
         self.identity = (0, math.nan, -math.inf) + (0.0,) * (2 * order)
         self.result_fields = tuple(f"moment_{k}" for k in range(1, order + 1))
         functions = _written_out(order)

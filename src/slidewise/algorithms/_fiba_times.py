@@ -5,7 +5,7 @@ from typing import Any
 from slidewise.errors import InvalidInput
 
 
-class Timed:
+class FibaTimes:
     """Values by their times, in any order."""
 
     __slots__ = ()

@@ -22,7 +22,7 @@ node * WIDTH + k of the flat arrays; the child before all entries is first[node]
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from slidewise.algorithms._fiba_times import Timed
+from slidewise.algorithms._fiba_times import FibaTimes
 from slidewise.templates.checking import agree
 from slidewise.templates.names import Array, IntArray, combine, grow, identity
 
@@ -848,4 +848,4 @@ def check(s, partials):
         assert agree([p for _, p in entries], partials)
 
 
-MIXINS = (Timed,)
+MIXINS = (FibaTimes,)

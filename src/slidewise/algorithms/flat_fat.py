@@ -26,7 +26,7 @@ from slidewise.templates.names import (
     identity,
     lift,
     lower,
-    zipped,
+    zip_columns,
 )
 
 
@@ -228,9 +228,9 @@ def run_frames(tree, values, start, end, out, valid):
     `tree` is room for 2 n partials, n a power of two and at least the number of rows. n - 1 combines to
     build, then at most 2 log2(length) + 1 per frame.
     """
-    tree = zipped(tree)
-    values = zipped(values)
-    results = zipped(out)
+    tree = zip_columns(tree)
+    values = zip_columns(values)
+    results = zip_columns(out)
     capacity = fill(tree, values)
     for i in range(len(start)):
         if start[i] < end[i]:
@@ -245,9 +245,9 @@ def run_pieces(tree, values, start, end, out, valid):
 
     At most 2 log2(length) + 1 combines per piece, and one between two pieces.
     """
-    tree = zipped(tree)
-    values = zipped(values)
-    results = zipped(out)
+    tree = zip_columns(tree)
+    values = zip_columns(values)
+    results = zip_columns(out)
     capacity = fill(tree, values)
     for i in range(len(out)):
         total = identity
@@ -269,9 +269,9 @@ def run_distinct(tree, following, order, values, start, end, out, valid):
     rows from a frame's start on in the tree, and each value at its first row only, rows start[i] to end[i] - 1 hold
     each value of the frame once. At most 2 log2(n) combines to enter a row, then 2 log2(length) + 1 per frame.
     """
-    tree = zipped(tree)
-    values = zipped(values)
-    results = zipped(out)
+    tree = zip_columns(tree)
+    values = zip_columns(values)
+    results = zip_columns(out)
     capacity = len(tree) // 2
     for node in range(2 * capacity):
         tree[node] = identity

@@ -65,12 +65,12 @@ def count_distinct(
     >>> results, work.hash_operations
     ([3, 4, 3, 3, 4], 12)
     """
-    keys, frames = prepared(values, start, end)
+    keys, frames = prepare(values, start, end)
     if one_of("variant", variant, "naive", "incremental") == "naive":
         tau = 1
     checked_tau(tau)
     work = Work()
-    tables = counted(keys, frames, lambda: DistinctCounter(0), lambda t: t.live <= tau * len(t.counts), work)
+    tables = count_frames(keys, frames, lambda: DistinctCounter(0), lambda t: t.live <= tau * len(t.counts), work)
     return [table.live for table in tables], work
 
 
@@ -93,15 +93,15 @@ def mode(
     >>> results
     ['c', 'b', 'b', 'b', 'b']
     """
-    keys, frames = prepared(values, start, end)
+    keys, frames = prepare(values, start, end)
     work = Work()
     if one_of("variant", variant, "naive", "incremental", "tournament") == "tournament":
-        tables = counted(keys, frames, Tournament, lambda t: False, work)
+        tables = count_frames(keys, frames, Tournament, lambda t: False, work)
         return [to_value(table.mode()) for table in tables], work
     if variant == "naive":
         tau = 1
     checked_tau(tau)
-    tables = counted(keys, frames, lambda: Rescanned(0), lambda t: t.live <= tau * len(t.counts), work)
+    tables = count_frames(keys, frames, lambda: Rescanned(0), lambda t: t.live <= tau * len(t.counts), work)
     results = []
     for table in tables:
         work.rescans += not table.valid
@@ -109,7 +109,7 @@ def mode(
     return results, work
 
 
-def counted(
+def count_frames(
     keys: list[Any],
     frames: Iterable[Frame],
     new_table: Callable[[], Any],
@@ -159,7 +159,7 @@ def quantile(
     >>> holistic_frames.quantile(values, [0, 0], [11, 10], 0.5)[0]
     [5.0, 4.5]
     """
-    keys, frames = prepared(values, start, end)
+    keys, frames = prepare(values, start, end)
     fractions = fraction if isinstance(fraction, Sequence) else [fraction] * len(frames)
     if len(fractions) != len(frames):
         raise InvalidInput(
@@ -180,7 +180,7 @@ def quantile(
 
 
 # ---- input
-def prepared(values: Sequence[Any], start: Sequence[int], end: Sequence[int]) -> tuple[list[Any], list[Frame]]:
+def prepare(values: Sequence[Any], start: Sequence[int], end: Sequence[int]) -> tuple[list[Any], list[Frame]]:
     """Take the values without nulls, as keys, and the frames among them."""
     if len(start) != len(end):
         raise InvalidInput(f"frames: {len(start)} starts and {len(end)} ends; every frame has both")

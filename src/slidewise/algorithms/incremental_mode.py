@@ -259,7 +259,7 @@ def size(s: Any) -> Any:
     return len(s.queue)
 
 
-def held(s: Any) -> Any:
+def count_held(s: Any) -> Any:
     return len(s.table.slot_of if isinstance(s.table, Tournament) else s.table.counts)
 
 

@@ -244,7 +244,7 @@ def size(s: Any) -> Any:
     return len(s.queue)
 
 
-def held(s: Any) -> Any:
+def count_held(s: Any) -> Any:
     return len(s.rows)
 
 

@@ -88,7 +88,7 @@ def size(s: Any) -> Any:
     return len(s.queue)
 
 
-def held(s: Any) -> Any:
+def count_held(s: Any) -> Any:
     return s.root.size
 
 
@@ -101,7 +101,7 @@ def with_value(node: Any, value: Any) -> Any:
         node.left = with_value(node.left, value)
     else:
         node.right = with_value(node.right, value)
-    return balanced(node)
+    return balance(node)
 
 
 def without_rank(node: Any, i: Any) -> Any:
@@ -118,7 +118,7 @@ def without_rank(node: Any, i: Any) -> Any:
     else:
         node.value = at_rank(node.right, 0)
         node.right = without_rank(node.right, 0)
-    return balanced(node)
+    return balance(node)
 
 
 def at_rank(node: Any, i: Any) -> Any:
@@ -146,7 +146,7 @@ def count_below(node: Any, value: Any) -> Any:
     return count
 
 
-def balanced(node: Any) -> Any:
+def balance(node: Any) -> Any:
     """Balance a subtree after a change in one child: size it, and rotate it where one side has become too heavy."""
     left, right = node.left, node.right
     if left.size + 1 > DELTA * (right.size + 1):

@@ -24,7 +24,7 @@ from slidewise.algorithms import sba
 from slidewise.algorithms.sba import FixedWindow, State, cumulate_slots, emit, run_frames, run_slides
 from slidewise.templates.compile import kernel
 from slidewise.templates.interpret import Swag
-from slidewise.templates.names import combine, identity, lift, zipped
+from slidewise.templates.names import combine, identity, lift, zip_columns
 
 # Frames that are not the last n rows have no chunks of one size to work ahead on: they run as in SBA.
 __all__ = ["MIXINS", "USES", "State", "rolling_pba", "run_frames", "run_slides"]
@@ -131,8 +131,8 @@ def run_left(left, values, n, first, last):
 
     left: n + 1 partials for each of the chunks, rounded up to an even number of them. 1 combine per row.
     """
-    values = zipped(values)
-    left = zipped(left)
+    values = zip_columns(values)
+    left = zip_columns(left)
     for chunk in range(first, last, 2):
         row = chunk * n
         row2 = row + n if chunk + 1 < last else row  # an odd chunk out is done twice, side by side
@@ -155,9 +155,9 @@ def run_merge(left, values, n, first, last, out, valid):
 
     2 combines per row. The first chunk of all merges nothing, and the last one may have fewer rows.
     """
-    values = zipped(values)
-    left = zipped(left)
-    results = zipped(out)
+    values = zip_columns(values)
+    left = zip_columns(left)
+    results = zip_columns(out)
     rows = len(values)
     right = identity
     if first == 0:

@@ -54,7 +54,7 @@ class OfRawValues:
     keys, the oldest first.
 
     The structure's module has insert(s, key), evict(s), query(s, *argument), size(s), check(s, keys that
-    are not null), and held(s), the number of values (or counts) that it keeps beside the queue.
+    are not null), and count_held(s), the number of values (or counts) that it keeps beside the queue.
     """
 
     __slots__ = ()
@@ -84,7 +84,7 @@ class OfRawValues:
 
     def partials(self: Any) -> Any:
         """Tell how many values, or counts of values, are kept beside the queue: the algorithm's space."""
-        return self.functions["held"](self)
+        return self.functions["count_held"](self)
 
     # for to_bytes(): the answer depends on the window alone, so that inserting its values again will do
     def _save(self: Any) -> Any:

@@ -36,7 +36,7 @@ from slidewise.templates.names import (
     lift,
     lower,
     prefetch,
-    zipped,
+    zip_columns,
 )
 
 if TYPE_CHECKING:
@@ -250,9 +250,9 @@ def run_rows(work, values, n, out, valid):
     each of them waits for its own last result: for a sum and n = 2^14, 1.3 ns per row, against 2.3 for one
     pass after the other and 1.8 with two chunks at once in one loop.
     """
-    values = zipped(values)
-    left = zipped(work)
-    results = zipped(out)
+    values = zip_columns(values)
+    left = zip_columns(work)
+    results = zip_columns(out)
     rows = len(values)
     n = max(1, min(n, rows))
     last, this = 0, n + 1  # where the left-cumulative partials of the last chunk and of this one begin
@@ -302,9 +302,9 @@ def run_counted(work, values, n, out, valid, doubtful):
     of them, and are lowered by vector instructions: a standard deviation takes 2.7 ns, and 3.7 row by row; a sum
     1.2, and 0.8 row by row.
     """
-    values = zipped(values)
-    left = zipped(work[2 * BLOCK :])
-    waiting = zipped(work[: 2 * BLOCK])
+    values = zip_columns(values)
+    left = zip_columns(work[2 * BLOCK :])
+    waiting = zip_columns(work[: 2 * BLOCK])
     rows = len(values)
     n = max(1, min(n, rows))
     last, this = 0, n + 1  # as in run_rows
@@ -400,9 +400,9 @@ def run_frames(work, values, start, end, out, valid):
     Neither bound ever moves back; a frame may be empty, and is then not valid. At most 2 combines per row and
     one per frame: when the frame has left a boundary behind, its end becomes the next one.
     """
-    values = zipped(values)
-    left = zipped(work)
-    results = zipped(out)
+    values = zip_columns(values)
+    left = zip_columns(work)
+    results = zip_columns(out)
     base = 0  # left[k - base] is the product of rows k to boundary - 1
     boundary = 0
     last = 0
@@ -436,9 +436,9 @@ def run_slides(work, values, n, slide, out, valid):
     slide whole slices and the first n % slide rows of the next; a chunk has d slices. A slice takes the place
     of the left-cumulative partial that the window has just left, until the chunk is complete.
     """
-    values = zipped(values)
-    left = zipped(work)
-    results = zipped(out)
+    values = zip_columns(values)
+    left = zip_columns(work)
+    results = zip_columns(out)
     d = n // slide
     extra = n % slide
     for j in range(d):

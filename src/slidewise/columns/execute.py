@@ -379,7 +379,7 @@ def _drive(
 ) -> list[Any]:
     """The results of a driver over Python objects; lower itself gives None where there is no result."""
     names = optional_names(aggregation)
-    names |= {"zipped": lambda x: x, "defined": lambda total: True, "always_defined": False}
+    names |= {"zip_columns": lambda x: x, "defined": lambda total: True, "always_defined": False}
     count = len(start) if count is None else count
     out = [aggregation.empty] * count
     bind(functions, names)[driver](*work, [(row,) for row in rows], start, end, out, [False] * count)

@@ -210,7 +210,7 @@ def _struct_names() -> dict[str, Any]:
         from slidewise.templates import uncompiled as structs
     else:
         from slidewise.templates import structs  # type: ignore[no-redef]
-    return {n: getattr(structs, n) for n in ("open_state", "close_state", "prefetch", "zipped", "same")}
+    return {n: getattr(structs, n) for n in ("open_state", "close_state", "prefetch", "zip_columns", "same")}
 
 
 def _jitable(function: Any, tag: str, clones: dict[Any, Any]) -> Any:

@@ -61,9 +61,9 @@ def write(results: Any, i: Any, total: Any, count: float, share: float) -> None:
     raise Unbound("write")
 
 
-def postponed(total: Any) -> Any:
+def postpone(total: Any) -> Any:
     """Take the part of a total that other results are lowered from."""
-    raise Unbound("postponed")
+    raise Unbound("postpone")
 
 
 def write_postponed(results: Any, begin: int, end: int, waiting: Any, count: float, share: float) -> bool:
@@ -124,9 +124,9 @@ def close_state(s: Any) -> Any:
     raise Unbound("close_state")
 
 
-def zipped(columns: Any) -> Any:
+def zip_columns(columns: Any) -> Any:
     """Columns, or an array of records, indexed as tuples."""
-    raise Unbound("zipped")
+    raise Unbound("zip_columns")
 
 
 def prefetch(columns: Any, i: Any) -> None:
