@@ -161,7 +161,7 @@ def test_a_failing_case_is_made_small_and_shown_as_a_program(monkeypatch, capsys
     case = Case(columns, ("k",), (By("t", True),), aggregates)
     monkeypatch.setitem(check.ORACLES, "hand", wrong)
     assert "by hand" in check.difference(case, "hand")
-    small = check.shrunk(case, lambda c: check.difference(c, "hand") is not None)
+    small = check.shrink(case, lambda c: check.difference(c, "hand") is not None)
     assert (small.rows, small.keys, len(small.aggregates)) == (1, (), 1)
     assert not small.order[0].descending
     exec(small.snippet, {})

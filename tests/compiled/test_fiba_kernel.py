@@ -12,7 +12,7 @@ from slidewise.templates import compile as compiling
 from slidewise.templates import fifo
 from slidewise.templates.bind import functions_of
 from slidewise.templates.digest import digest
-from slidewise.templates.names import close_state, evict, open_state, query, zipped
+from slidewise.templates.names import close_state, evict, open_state, query, zip_columns
 
 
 def insert_timed(s, time, v):
@@ -22,7 +22,7 @@ def insert_timed(s, time, v):
 def run_timed(state, times, values, window, out):
     """Values in any order; the oldest leaves when there are more than `window`."""
     s = open_state(state)
-    results = zipped(out)
+    results = zip_columns(out)
     for i in range(len(times)):
         insert_timed(s, times[i], lift(values[i]))
         if i >= window:

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.collecting import CollectList, CollectSet
+from slidewise.aggregations.trial import compute_trial
 from slidewise.aggregations.values import hashable
 from slidewise.columns.buffers import all_valid, are_all_valid
 from slidewise.errors import InvalidInput
@@ -416,9 +417,8 @@ def results_as_arrow(
 def type_by_trial(aggregation: Aggregation, kinds: list[pa.DataType]) -> pa.DataType:
     """Find the type that results would have, from two rows with values of these types; null where it is not known."""
     try:
-        row = [_some_value(kind) for kind in kinds]
-        with np.errstate(all="ignore"):
-            result = aggregation.lower(aggregation.combine(aggregation.lift(*row), aggregation.lift(*row)))
+        row = tuple(_some_value(kind) for kind in kinds)
+        result = compute_trial(aggregation, [row, row])
         if aggregation.result_fields:
             result = dict(zip(aggregation.result_fields, result, strict=True))
         return pa.array([result]).type

@@ -11,7 +11,7 @@ import numpy as np
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.distinct import OfDistinct, by_name
 from slidewise.aggregations.ranks import Percentile
-from slidewise.aggregations.trial import partial_dtype, result_dtype
+from slidewise.aggregations.trial import compute_trial, make_trial_rows, partial_dtype, result_dtype
 from slidewise.aggregations.values import plain
 from slidewise.columns import fused_kernel
 from slidewise.columns.buffers import all_valid
@@ -381,7 +381,7 @@ def _drive(
 ) -> list[Any]:
     """Run a driver over Python objects, and collect its results; lower itself gives None where there is no result."""
     names = optional_names(aggregation)
-    names |= {"zipped": lambda x: x, "defined": lambda total: True, "always_defined": False}
+    names |= {"zip_columns": lambda x: x, "defined": lambda total: True, "always_defined": False}
     count = len(start) if count is None else count
     out = [aggregation.empty] * count
     bind(functions, names)[driver](*work, [(row,) for row in rows], start, end, out, [False] * count)
@@ -395,10 +395,7 @@ def _type_of_one(aggregation: Aggregation, columns: Columns) -> np.dtype:
     if aggregation.keeps_type:
         return columns[0].dtype
     try:
-        with np.errstate(all="ignore"):
-            rows = (tuple(c.dtype.type(value).item() for c in columns) for value in (1, 2, 4))
-            first, second, third = (aggregation.lift(*row) for row in rows)
-            result = aggregation.lower(aggregation.combine(aggregation.combine(first, second), third))
+        result = compute_trial(aggregation, make_trial_rows([c.dtype for c in columns]))
     except Exception:  # whatever a user's functions raise
         return np.dtype(object)
     return np.asarray(result).dtype if isinstance(result, bool | int | float) else np.dtype(object)

@@ -198,7 +198,7 @@ def _build_functions(
             size = len(held)
             held += [places[part]] if isinstance(places[part], int) else list(places[part])
             kept[part] = size if isinstance(places[part], int) else range(size, len(held))
-        lines += ["def postponed(total):", f"    return {take('total', held) if held else '(0.0,)'}"]
+        lines += ["def postpone(total):", f"    return {take('total', held) if held else '(0.0,)'}"]
         lines += ["def write_postponed(results, begin, end, waiting, count, share):", "    doubt = False"]
         for j, k in enumerate(later):  # one loop for each, over plain slices: vector instructions
             lines += [
@@ -224,5 +224,5 @@ def _build_functions(
     namespace |= {f"lower{k}": lower for k, (lower, *_) in enumerate(lowers)}
     namespace |= {f"defined{j}": function for j, function in enumerate(defined)}
     exec("\n".join(lines), namespace)
-    names = ("lift", "combine", "lower", "defined", "write", "postponed", "write_postponed", "write_one")
+    names = ("lift", "combine", "lower", "defined", "write", "postpone", "write_postponed", "write_one")
     return {name: namespace[name] for name in names if name in namespace}
