@@ -18,3 +18,11 @@ gc.set_threshold(100_000, 20, 20)
 @pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     mark_what_a_covering_leaves_out(items)
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # tests that call the collector need not wait until it has looked through all of pytest's objects
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()
