@@ -323,6 +323,7 @@ def test_a_null_among_bounds_is_told_by_the_last_line(spark, rows):
 
 
 # ---- more than Spark can
+@pytest.mark.full
 def test_what_spark_refuses(spark, rows):
     query = """
         SELECT id, count(DISTINCT s) OVER w AS a, median(x) OVER (w ROWS 3 PRECEDING) AS b,
