@@ -114,6 +114,7 @@ def test_threads_change_no_bit(monkeypatch, chunk, names):
     assert sw.aggregate(TABLE, **CALL, threads=2, **slides).equals(sw.aggregate(TABLE, **CALL, threads=1, **slides))
 
 
+@pytest.mark.full
 def test_chunks_change_no_result(monkeypatch):
     whole = sw.with_columns(TABLE, **CALL, **expressions(("i",)))
     monkeypatch.setattr(threads, "CHUNK", 64)

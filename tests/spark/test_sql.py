@@ -236,8 +236,8 @@ def same(a, b):
     return a == b
 
 
-#: those of few kernels, and of every part of a query
-QUICK = ("frames", "grouped", "around", "aliases", "with", "set operations", "joins", "FROM first")
+#: those of few kernels
+QUICK = ("frames", "grouped", "aliases", "with", "set operations")
 
 
 @pytest.mark.parametrize("names", [QUICK, *in_full(tuple(SAME))], ids=["some", "all"])

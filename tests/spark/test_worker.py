@@ -159,7 +159,7 @@ def assert_same(found: pa.Table, expected: pa.Table, expressions) -> None:
 
 @pytest.mark.parametrize("chunk", quick([1, 150], 150))
 @pytest.mark.parametrize(
-    "window", quick([*MOVING, *RUNNING, *WHOLE], MOVING[3], MOVING[7], MOVING[11], RUNNING[0], WHOLE[0]), ids=repr
+    "window", quick([*MOVING, *RUNNING, *WHOLE], MOVING[3], MOVING[7], MOVING[11], RUNNING[0]), ids=repr
 )
 def test_chunks_change_no_result(monkeypatch, window, chunk):
     monkeypatch.setattr(module, "CHUNK_ROWS", chunk)
