@@ -55,6 +55,7 @@ def expected(op, values):
     return op.lower(total)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("op", [pytest.param(Total(), marks=pytest.mark.soak), Ends()], ids=lambda op: op.name)
 @pytest.mark.parametrize("window", [1, 2, 15, 16, 40, 300])
 def test_a_sliding_window(op, window):
@@ -68,6 +69,7 @@ def test_a_sliding_window(op, window):
     assert state.held == window
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("op", [pytest.param(Total(), marks=pytest.mark.soak), Ends()], ids=lambda op: op.name)
 def test_irregular_frames(op):
     r = np.random.default_rng(3)

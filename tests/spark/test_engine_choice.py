@@ -144,7 +144,7 @@ def test_how_far_frames_reach():
         assert isinstance(measure_halo([window]), str)
 
 
-@pytest.mark.covering(1)
+@pytest.mark.covering(0)
 @pytest.mark.parametrize("partition_by", [["k"], []])
 @pytest.mark.parametrize("descending", [False, True])
 def test_a_large_key_in_buckets_gives_the_same_results(spark, monkeypatch, partition_by, descending):

@@ -8,6 +8,7 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.tiers import in_full, quick
 
 import slidewise as sw
 from slidewise.columns.with_columns import list_names, list_order
@@ -156,15 +157,17 @@ def assert_same(found: pa.Table, expected: pa.Table, expressions) -> None:
             assert ours.to_pylist() == theirs.to_pylist(), over
 
 
-@pytest.mark.parametrize("chunk", [1, 150])
-@pytest.mark.parametrize("window", [*MOVING, *RUNNING, *WHOLE], ids=repr)
+@pytest.mark.parametrize("chunk", quick([1, 150], 150))
+@pytest.mark.parametrize(
+    "window", quick([*MOVING, *RUNNING, *WHOLE], MOVING[3], MOVING[7], MOVING[11], RUNNING[0]), ids=repr
+)
 def test_chunks_change_no_result(monkeypatch, window, chunk):
     monkeypatch.setattr(module, "CHUNK_ROWS", chunk)
     expressions = [aggregation.over(window) for aggregation in AGGREGATIONS]
     assert_same(*results(expressions), expressions=expressions)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, *in_full(*range(1, 6))])
 def test_many_windows_at_once(monkeypatch, seed):
     rng = np.random.default_rng(seed)
     monkeypatch.setattr(module, "CHUNK_ROWS", int(rng.choice([1, 20, 200])))

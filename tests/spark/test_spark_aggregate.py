@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from support.tiers import in_full, on_both
+from support.tiers import in_full, on_both, quick
 
 import slidewise as sw
 from slidewise.columns.aggregate import slide_expressions
@@ -117,7 +117,7 @@ def check(table, window, results, partition_by="key", order_by="at", seed=0):
     assert pa.Table.from_batches(out, expected.schema).to_pydict() == expected.to_pydict()
 
 
-SOME = WINDOWS[::4]
+SOME = WINDOWS[::8]
 CHUNKS = {"row by row": (1, 0), "tiny chunks": (5, 1), "small chunks": (12, 4)}
 
 
@@ -139,8 +139,12 @@ def test_chunk_by_chunk_as_all_at_once(window, monkeypatch):
     check(table_of(7, 150, 2), window, RESULTS | HOLISTIC)
 
 
+WITHOUT_DELTA = [w for w in WINDOWS if "delta" not in repr(w)][::2]
+
+
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("nulls", ["first", "last"])
-@pytest.mark.parametrize("window", [w for w in WINDOWS if "delta" not in repr(w)][::2], ids=repr)
+@pytest.mark.parametrize("window", quick(WITHOUT_DELTA, *WITHOUT_DELTA[::9]), ids=repr)
 def test_rows_without_an_order(window, nulls, monkeypatch):
     for seed, (chunks, keys) in enumerate([("row by row", 1), ("tiny chunks", 8)]):
         cut(monkeypatch, chunks)
@@ -287,10 +291,10 @@ def of_a_notebook():
 
 THROUGH_SPARK = [
     ("key", "ts", sw.time("20m", every=sw.rows(30))),
-    ("key", "id", sw.rows(100, every=7, min_rows=20)),
-    ("key", "id", sw.delta("km", 50, every=70)),
+    pytest.param("key", "id", sw.rows(100, every=7, min_rows=20), marks=pytest.mark.full),
+    pytest.param("key", "id", sw.delta("km", 50, every=70), marks=pytest.mark.full),
     (None, "id", sw.rows(50, every=sw.punctuation(lambda row: row["stop"] and row["unread"] == "unread"))),
-    (["key", "stop"], ["ts", "id"], sw.rows_between(-5, 5, every=9)),
+    pytest.param(["key", "stop"], ["ts", "id"], sw.rows_between(-5, 5, every=9), marks=pytest.mark.full),
 ]
 
 

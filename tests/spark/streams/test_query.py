@@ -67,6 +67,7 @@ def test_rows_equal_those_of_a_batch_across_restarts(folder):
         folder.run(sws.with_columns(folder.stream(), changed, partition_by="k", order_by="ts", max_delay="2s"))
 
 
+@pytest.mark.full
 def test_slices_across_a_restart(folder):
     parts = events()
     results = {"n": sw.count(), "peak": sw.max("x.y"), "mean": sw.avg("seq"), "note": sw.min("note")}
@@ -153,6 +154,7 @@ def test_rows_that_wait_and_rows_at_once(spark, tmp_path):
     assert found == sorted((key, n) for key in set(keys) for n in range(1, keys.count(key) + 1))
 
 
+@pytest.mark.full
 def test_late_rows_revise_what_has_come_out_across_a_restart(folder):
     parts = events()
     more = {"low": sw.min("seq").over(sw.time("8s"))}
