@@ -42,7 +42,7 @@ def find_refusal(over: Over) -> str | None:
         return f"{over.algorithm} is asked for by name"
     if window.every is not None:
         return "Spark's frames have no slide"
-    if getattr(window, "min_rows", 1) != 1:
+    if window.min_rows != 1:
         return "Spark's frames have no min_rows"
     reach = window.reach
     if reach is None:

@@ -34,7 +34,7 @@ def measure_halo(windows: Iterable[WindowDefinition]) -> HaloSize | str:
     after: list[Any] = []
     for window in windows:
         reach = window.reach
-        if window.every is not None or getattr(window, "min_rows", 1) != 1:
+        if window.every is not None or window.min_rows != 1:
             return f"{window!r} counts rows from the first of the key"
         if reach is None or reach.unit == "groups":
             return f"{window!r} has no length that is known before"
