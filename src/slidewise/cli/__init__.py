@@ -1,0 +1,1 @@
+"""The command `slidewise`: make, check, test, run and watch pipelines."""
