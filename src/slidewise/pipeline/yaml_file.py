@@ -1,0 +1,165 @@
+"""YAML files, read with the place of every value, so that a mistake can be shown where it stands."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from datetime import date, datetime
+from pathlib import Path as FilePath
+from typing import Any
+
+from slidewise.pipeline.mistakes import InvalidPipeline, Mistake, Path, Place
+
+#: A file of this size is no pipeline, but perhaps its data.
+MOST_BYTES = 1 << 20
+#: An alias stands for all of its anchor: a few lines may mean billions of values.
+MOST_VALUES = 100_000
+
+
+@dataclass(frozen=True)
+class YamlFile:
+    """A file as it was read: its values as plain Python, and where they stand."""
+
+    path: str
+    text: str
+    values: dict[str, Any]
+    #: as ruamel.yaml has it, with comments: to be written again
+    tree: Any
+
+    def find_place(self, path: Path) -> Place:
+        """Find where a value stands; of one that is missing, where it would be."""
+        node, line, column = self.tree, 0, 0
+        for i, part in enumerate(path):
+            found = _position(node, part, is_last=i == len(path) - 1)
+            if found is None:
+                break
+            (line, column), node = found, node[part]
+        return Place(self.path, line + 1, column + 1)
+
+
+def read_yaml(path: str | FilePath) -> YamlFile:
+    """Read a file; what cannot be a pipeline is refused with its place."""
+    file = FilePath(path)
+    name = str(path)
+    try:
+        size = file.stat().st_size
+        if size > MOST_BYTES:
+            raise InvalidPipeline(
+                [Mistake(f"{name} has {size:,} bytes, and a pipeline has a few thousand. Is it the data?")]
+            )
+        text = file.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidPipeline(
+            [Mistake(f"{name} is no text in UTF-8: byte {error.start} is {error.object[error.start]:#04x}")]
+        ) from None
+    except OSError as error:
+        raise InvalidPipeline([Mistake(f"{name} cannot be read: {error.strerror or error}")]) from None
+    return parse_yaml(text, name)
+
+
+def parse_yaml(text: str, name: str = "<text>") -> YamlFile:
+    """Parse the text of a file.
+
+    >>> file = parse_yaml("name: cards\\nkeys: [card]")
+    >>> file.values, str(file.find_place(("keys", 0)))
+    ({'name': 'cards', 'keys': ['card']}, '<text>:2:8')
+    """
+    from ruamel.yaml import YAML
+    from ruamel.yaml.constructor import DuplicateKeyError
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+    try:
+        tree = YAML(typ="rt").load(text)
+    except DuplicateKeyError as error:
+        raise InvalidPipeline([Mistake(_describe_duplicate(error), (), _place(name, error.problem_mark))]) from None
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise InvalidPipeline([Mistake(_describe_syntax(error, text), (), _place(name, mark))]) from None
+    except (YAMLError, ValueError) as error:
+        raise InvalidPipeline([Mistake(f"not YAML: {error}", (), Place(name, 1, 1))]) from None
+    if tree is None:
+        raise InvalidPipeline([Mistake(f"{name} is empty. `slidewise new` writes one to begin with")])
+    if not isinstance(tree, dict):
+        raise InvalidPipeline(
+            [Mistake(f"a pipeline is a mapping of keys such as name, source and features, got {_kind(tree)}",
+                     (), Place(name, 1, 1))]
+        )  # fmt: skip
+    return YamlFile(name, text, _to_plain(tree, [MOST_VALUES], name), tree)
+
+
+def write_yaml(tree: Any) -> str:
+    """Write a tree that was read, with its comments, and what has been changed in it."""
+    from ruamel.yaml import YAML
+
+    yaml = YAML(typ="rt")
+    yaml.width = 120
+    yaml.indent(mapping=2, sequence=2, offset=0)
+    out = io.StringIO()
+    yaml.dump(tree, out)
+    return out.getvalue()
+
+
+def _to_plain(node: Any, left: list[int], name: str) -> Any:
+    """Convert ruamel's values to plain ones: keys are texts, and times are datetimes."""
+    left[0] -= 1
+    if left[0] < 0:
+        raise InvalidPipeline([Mistake(f"{name} has more than {MOST_VALUES:,} values, aliases resolved")])
+    if isinstance(node, dict):
+        return {str(key): _to_plain(value, left, name) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_to_plain(value, left, name) for value in node]
+    if isinstance(node, bool) or node is None:
+        return node
+    if isinstance(node, datetime):
+        whole = datetime(node.year, node.month, node.day, node.hour, node.minute, node.second, node.microsecond)
+        return whole if node.tzinfo is None else whole.replace(tzinfo=node.tzinfo)
+    if isinstance(node, date):
+        return node
+    for plain in (int, float, str):
+        if isinstance(node, plain):
+            return plain(node)
+    tag = getattr(node, "tag", None)
+    raise InvalidPipeline([Mistake(f"{name} has a value with the tag {tag}: a pipeline has plain values only")])
+
+
+def _position(node: Any, part: str | int, *, is_last: bool) -> tuple[int, int] | None:
+    """Find the line and column of an item: of its key on the way, of its value at the end."""
+    marks = getattr(node, "lc", None)
+    if marks is None or marks.data is None:
+        return None
+    if isinstance(node, dict):
+        if part not in node:
+            return None
+        return tuple(marks.value(part) if is_last and _is_scalar(node[part]) else marks.key(part))
+    if isinstance(part, int) and part < len(node):
+        return tuple(marks.item(part))
+    return None
+
+
+def _is_scalar(value: Any) -> bool:
+    return not isinstance(value, dict | list)
+
+
+def _place(name: str, mark: Any) -> Place:
+    return Place(name, 1, 1) if mark is None else Place(name, mark.line + 1, mark.column + 1)
+
+
+def _describe_duplicate(error: Any) -> str:
+    key = str(error.problem or "").split('"')
+    return f"the key {key[1]!r} stands here for the second time" if len(key) > 1 else "a key stands here twice"
+
+
+def _describe_syntax(error: Any, text: str) -> str:
+    mark = error.problem_mark or error.context_mark
+    lines = text.splitlines()
+    line = lines[mark.line] if mark is not None and mark.line < len(lines) else ""
+    if "\t" in line[: len(line) - len(line.lstrip())] or "\\t" in str(error.problem):
+        return "not YAML: the line is indented by a tab. YAML takes spaces only"
+    if "undefined alias" in str(error.problem):
+        return f"not YAML: {error.problem}"
+    said = " ".join(part for part in (error.context, error.problem) if part)
+    return f"not YAML: {said}"
+
+
+def _kind(value: Any) -> str:
+    return "a list" if isinstance(value, list) else repr(value)[:60]
