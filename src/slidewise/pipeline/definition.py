@@ -94,6 +94,7 @@ class Sink(Part):
 
     format: str | None = Field(default=None, description="parquet, csv, json, orc, or any other format of Spark's.")
     path: str | None = Field(default=None, description="The folder of files, which are partitioned by day.")
+    partition: str | None = Field(default=None, description="How the column of days is named: day, unless told.")
     table: str | None = Field(default=None, description="A table of PostgreSQL.")
     url: str | None = Field(default=None, description="postgresql://host/database, or jdbc:postgresql://...")
     mode: Literal["append", "upsert"] = Field(default="append", description="upsert keeps the newest row of each key.")

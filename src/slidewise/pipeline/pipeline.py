@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from slidewise.pipeline.definition import Definition, read_definition
 from slidewise.pipeline.features import Expression, build_features, build_slide
 from slidewise.pipeline.mistakes import InvalidPipeline, Mistake
 from slidewise.pipeline.own_code import run_file
-from slidewise.pipeline.prepare import add_conditions, run_steps
+from slidewise.pipeline.prepare import add_conditions, leave_out_untimed, run_steps
 from slidewise.pipeline.variables import Secrets, Variables
 from slidewise.pipeline.yaml_file import YamlFile, read_yaml
 from slidewise.spark.plan import column
@@ -101,6 +103,7 @@ class Pipeline:
         if mistakes or definition is None:
             raise self.refuse(mistakes)
         self.definition: Definition = definition
+        self._described = _fill_for_display(values, given_variables)
 
     def refuse(self, mistakes: Iterable[Mistake]) -> InvalidPipeline:
         """Give mistakes their places in the file, as an error to raise. Secrets are left out."""
@@ -119,6 +122,11 @@ class Pipeline:
         return self.definition.name
 
     @property
+    def text(self) -> str:
+        """The definition as it is written."""
+        return self.file.text if self.file is not None else json.dumps(self.describe(), indent=2)
+
+    @property
     def keys(self) -> list[str]:
         """The columns that windows are kept apart by."""
         return self.definition.keys
@@ -134,18 +142,31 @@ class Pipeline:
         time = self.definition.time
         return [] if time is None else [time.column, *time.then]
 
-    def batch(self, df: Any) -> Any:
+    @property
+    def output_time(self) -> str | None:
+        """The column of the results that tells their time: that of the events, or the end of a slide by time."""
+        if self.window is not None and self.window.slide_kind == "time":
+            return "window_end"
+        return self.time
+
+    def batch(self, df: Any, untimed: Any = None) -> Any:
         """Compute the features of a batch: a DataFrame of the source's rows goes in, one with the features comes out.
 
-        Data of other kinds (pandas, polars, Arrow) is taken, too, where neither `prepare` nor `where` needs Spark SQL.
+        - Rows of a Spark DataFrame that have no time are left out, as on a stream; `untimed`, an Observation of Spark's
+          or its name, counts them.
+        - Data of other kinds (pandas, polars, Arrow) is taken, too, where neither `prepare` nor `where` needs Spark
+          SQL.
         """
-        return self._compute_all(df, {})
+        rows = self.prepare(df)
+        if self.time is not None and is_spark(df):
+            rows = leave_out_untimed(rows, self.time, untimed)
+        return self.finish(self.compute(rows, self.features, {}))
 
     def stream(self, df: Any) -> Any:
         """Compute the features of a stream: a streaming DataFrame goes in, and another comes out."""
         if not is_spark(df) or not df.isStreaming:
             raise InvalidInput(f"stream() takes a streaming DataFrame, got {type(df).__name__}. Use batch() for others")
-        return self._compute_all(df, self.stream_options())
+        return self.finish(self.compute(self.prepare(df), self.features, self.stream_options()))
 
     def explain(self, df: Any) -> Any:
         """Explain what is computed for a batch or a stream: a table."""
@@ -158,6 +179,14 @@ class Pipeline:
             options |= {"window": self.window}
         call: dict[str, Any] = {"partition_by": self.keys, "order_by": self.order or None, **options}
         return explain(rows, **call, **self.features)
+
+    def describe(self) -> dict[str, Any]:
+        """Describe what is computed, of what and where to, as plain values without secrets."""
+        features = {name: repr(each) for name, each in self.features.items()}
+        parts = ("name", "source", "prepare", "keys", "time", "window", "sink")
+        given = {part: self._described.get(part) for part in parts}
+        shown = json.loads(json.dumps({**given, "keys": self.keys}, default=repr))
+        return {**shown, "features": features, "version": 1}
 
     def prepare(self, df: Any) -> Any:
         """Run `prepare` and compute the conditions of `where`."""
@@ -193,11 +222,17 @@ class Pipeline:
             return _aggregate(spark)(rows, features, window=self.window, **call)
         return _with_columns(spark)(rows, features, **call)
 
-    def _compute_all(self, df: Any, options: Mapping[str, Any]) -> Any:
-        out = self.compute(self.prepare(df), self.features, options)
+    def finish(self, out: Any) -> Any:
+        """Leave out the columns of conditions."""
         if self.window is not None or not self.conditions:
             return out
         return out.drop(*(column(name) for name in self.conditions))
+
+    def with_features(self, features: Mapping[str, Any], conditions: Mapping[str, str]) -> Pipeline:
+        """Make a pipeline of the same rows with other features."""
+        made = copy(self)
+        made.features, made.conditions = dict(features), dict(conditions)
+        return made
 
     def _aggregations(self) -> dict[str, Aggregation]:
         return {name: each for name, each in self.features.items() if isinstance(each, Aggregation)}
@@ -237,6 +272,17 @@ def _find_unknown_variables(values: Mapping[str, Any], given: Mapping[str, str])
     if not isinstance(known, Mapping):
         return []
     return [Mistake(f"--var {n}=...: there is no variable {n!r} under vars:") for n in given if n not in known]
+
+
+def _fill_for_display(values: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, Any]:
+    """Fill in the variables, and leave what comes from the environment as it is written."""
+
+    class Written(dict[str, str]):
+        def get(self, name: str, default: Any = None) -> Any:
+            return f"${{env:{name}}}"
+
+    variables = Variables({**(values.get("vars") or {}), **given}, environment=Written())
+    return variables.fill({key: value for key, value in values.items() if key != "vars"})
 
 
 def _has_slide(over: Any) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from slidewise.errors import InvalidInput
+from slidewise.spark.plan import column
 
 
 class SqlMistake(InvalidInput):
@@ -54,6 +55,16 @@ def add_conditions(df: Any, conditions: Mapping[str, str]) -> Any:
         if kind != "boolean":
             raise SqlMistake(f"a condition is true or false, and {text!r} is {kind}", name)
     return df
+
+
+def leave_out_untimed(rows: Any, time: str, observation: Any = None) -> Any:
+    """Leave out the rows of a batch that have no time, and count them, as a stream does."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    missing = column(time).isNull()
+    if observation is not None:
+        rows = rows.observe(observation, F.count_if(missing).alias("untimed"))
+    return rows.where(~missing)
 
 
 def describe_spark_error(error: Exception) -> str:
