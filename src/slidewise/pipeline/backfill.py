@@ -99,7 +99,7 @@ def _fill(
 
 
 def read_rows(spark: Any, pipeline: Pipeline, first: dt.datetime, last: dt.datetime, halo: HaloSize | str) -> Any:
-    """Read what results from `first` to `last` need: by time, or of each key the last rows before and the next after."""
+    """Read what results from `first` to `last` need: by time, or of each key the rows next to them."""
     from pyspark.sql import functions as F  # noqa: N812
 
     source = pipeline.definition.source

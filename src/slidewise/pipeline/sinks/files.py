@@ -161,6 +161,13 @@ class FileSink:
         )
         self._finish(REPLACE)
 
+    def days(self) -> list[dt.date]:
+        """List the days of which there are files."""
+        self._finish_all()
+        beginning = f"{self.partition}="
+        names = [name.removeprefix(beginning) for name in self._folder.names() if name.startswith(beginning)]
+        return [dt.date.fromisoformat(name) for name in names if re.fullmatch(r"\d{4}-\d\d-\d\d", name)]
+
     def _refuse_folder(self) -> str | None:
         """Tell why this folder is not written into, if it is not."""
         folder = self._folder

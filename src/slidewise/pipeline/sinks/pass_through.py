@@ -43,3 +43,11 @@ class PassThroughSink:
             f"a sink of format {self.format!r} cannot replace {day.isoformat()}: backfill needs files "
             f"(parquet, csv, json, orc) or a table of PostgreSQL"
         )
+
+    def append(self, rows: DataFrame) -> None:
+        """Append the rows of a whole batch."""
+        rows.write.format(self.format).options(**self._options).mode("append").save(self._path)
+
+    def days(self) -> list[dt.date]:
+        """List nothing: no day can be replaced."""
+        return []

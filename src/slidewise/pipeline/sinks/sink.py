@@ -31,3 +31,6 @@ class Sink(Protocol):
 
     def replace(self, rows: DataFrame, day: dt.date) -> None:
         """Replace all rows of a day (UTC) by these, which are all of that day. To do it again changes nothing."""
+
+    def days(self) -> list[dt.date]:
+        """List the days (UTC) that rows are there of, and which `replace` would replace."""

@@ -115,6 +115,20 @@ class TableSink:
                 self._delete(connection, rows.schema, day)
             self._store(connection, rows.schema, lines)
 
+    def days(self) -> list[dt.date]:
+        """List the days of rows that were appended; in mode upsert there are none to replace."""
+        if self.mode == "upsert":
+            return []
+        sql = import_sql()
+        with self._connect() as connection:
+            found = connection.execute("SELECT to_regclass(%s)", [self._quoted(connection)]).fetchone()
+            if found is None or found[0] is None:
+                return []
+            connection.execute("SET TIME ZONE 'UTC'")
+            time = sql.Identifier(self.time)
+            statement = sql.SQL("SELECT DISTINCT {}::date FROM {} WHERE {} IS NOT NULL ORDER BY 1")
+            return [day for (day,) in connection.execute(statement.format(time, self._target, time))]
+
     def _connect(self) -> Any:
         return self._address.connect(f"table {self.table}")
 
