@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path as FilePath
 from typing import Any
 
+from slidewise.errors import InvalidInput
 from slidewise.pipeline.mistakes import InvalidPipeline, Mistake, Path, Place
 
 #: A file of this size is no pipeline, but perhaps its data.
@@ -23,7 +25,7 @@ class YamlFile:
     path: str
     text: str
     values: dict[str, Any]
-    #: as ruamel.yaml has it, with comments: to be written again
+    #: as ruamel.yaml has it, with places
     tree: Any
 
     def find_place(self, path: Path) -> Place:
@@ -87,16 +89,61 @@ def parse_yaml(text: str, name: str = "<text>") -> YamlFile:
     return YamlFile(name, text, _to_plain(tree, [MOST_VALUES], name), tree)
 
 
-def write_yaml(tree: Any) -> str:
-    """Write a tree that was read, with its comments, and what has been changed in it."""
+def replace_rows(text: str, path: Path, rows: Sequence[Mapping[str, Any]]) -> str:
+    """Replace a list of mappings in the text of a file; all else stays as it is, comments included.
+
+    >>> replace_rows("a: 1  # one\\nrows: [{x: 1}]  # two\\n", ("rows",), [{"x": 2.5}, {"x": None}])
+    'a: 1  # one\\nrows:  # two\\n- {x: 2.5}\\n- {x: null}\\n'
+    """
     from ruamel.yaml import YAML
 
-    yaml = YAML(typ="rt")
-    yaml.width = 120
-    yaml.indent(mapping=2, sequence=2, offset=0)
+    key, value, in_flow = _find_node(YAML(typ="rt").compose(text), path)
+    if value.start_mark.index < key.end_mark.index:
+        raise InvalidInput(f"{'.'.join(map(str, path))} is an alias: what it stands for would change in several places")
+    lines = [_write_flow(row) for row in rows]
+    end = _find_end(value)
+    if in_flow or not rows:
+        return f"{text[: value.start_mark.index]}[{', '.join(lines)}]{text[end:]}"
+    indent = " " * key.start_mark.column
+    block = "".join(f"\n{indent}- {line}" for line in lines)
+    if value.start_mark.line > key.end_mark.line:  # a comment may stand after the key
+        start = text.rindex("\n", 0, value.start_mark.index)
+        return text[:start] + block + text[end:]
+    colon = text.index(":", key.end_mark.index) + 1
+    rest = text[end:].split("\n", 1)[0]  # a comment after the value
+    return text[:colon] + rest.rstrip() + block + text[end + len(rest) :]
+
+
+def _find_node(node: Any, path: Path) -> tuple[Any, Any, bool]:
+    """Find a key of a mapping and its value, and whether it stands within braces or brackets."""
+    key, in_flow = node, False
+    for part in path:
+        in_flow = in_flow or bool(node.flow_style)
+        if isinstance(part, int):
+            key, node = node.value[part], node.value[part]
+        else:
+            key, node = next((k, v) for k, v in node.value if k.value == part)
+    return key, node, in_flow
+
+
+def _find_end(node: Any) -> int:
+    """Find where a value ends: a block ends with the last value in it, and not with the comments after it."""
+    if isinstance(node.value, list) and not node.flow_style and node.value:
+        last = node.value[-1]
+        return _find_end(last[1] if isinstance(last, tuple) else last)
+    return int(node.end_mark.index)
+
+
+def _write_flow(row: Mapping[str, Any]) -> str:
+    from ruamel.yaml import YAML
+
+    yaml: Any = YAML(typ="safe", pure=True)
+    yaml.default_flow_style = True
+    yaml.width = 1 << 20
+    yaml.sort_base_mapping_type_on_output = False
     out = io.StringIO()
-    yaml.dump(tree, out)
-    return out.getvalue()
+    yaml.dump(dict(row), out)
+    return out.getvalue().strip()
 
 
 def _to_plain(node: Any, left: list[int], name: str) -> Any:
