@@ -30,7 +30,7 @@ source:
   options: {{maxFilesPerTrigger: 1}}
 prepare: SELECT * FROM source WHERE amount > 0
 keys: [card]
-time: {{column: at, then: id, max_delay: 30m}}
+time: {{column: at, max_delay: 30m}}
 {features}
 sink: {{format: parquet, path: "${{lake}}/${{out}}"}}
 run: {{checkpoint: "${{lake}}/_checkpoint"}}

@@ -47,7 +47,7 @@ def test_a_batch_a_stream_and_a_backfill_of_one_file_give_the_same_rows(spark: A
     assert len(found["batch"]) == sum(row["amount"] > 0 for row in projects.make_payments(120, 3))
     assert found["stream"] == found["batch"]
     assert found["backfill"] == found["batch"]
-    assert {"spent_1h", "spent_24h", "usual", "places", "vwap", "day"} <= set(found["batch"][0])
+    assert {"spent_1h", "spent_24h", "usual", "places", "vwap"} <= set(found["batch"][0])
     with_places = [row["places"] for row in found["batch"]]
     assert max(with_places) == 3 and min(with_places) == 0
 

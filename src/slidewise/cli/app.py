@@ -8,16 +8,20 @@ import typer
 from typer.core import TyperGroup
 
 from slidewise import __version__
+from slidewise.cli.backfill import backfill
 from slidewise.cli.check import check
 from slidewise.cli.data import data
 from slidewise.cli.doctor import doctor
 from slidewise.cli.exit_codes import DESCRIPTION, INTERRUPTED
 from slidewise.cli.explain import explain
 from slidewise.cli.new import new
+from slidewise.cli.plan import plan
+from slidewise.cli.run import run
 from slidewise.cli.schema import schema
 from slidewise.cli.screen import Screen, find_screen
 from slidewise.cli.test import test
 from slidewise.cli.warm_up import warm_up
+from slidewise.cli.watch import watch
 
 
 class Commands(TyperGroup):
@@ -62,17 +66,19 @@ def slidewise(
 ) -> None:
     """Make, check, test and run pipelines: features over sliding windows, on Spark.
 
-    A first one in three commands:
+    A first one in four commands:
 
     [bold]slidewise new cards[/bold]  a project that runs at once, with data
 
     [bold]slidewise check cards/cards.yaml[/bold]  every mistake of the file, with its line
 
     [bold]slidewise test cards/cards.yaml[/bold]  its examples: in process, as a batch, and as a stream
+
+    [bold]slidewise run cards/cards.yaml --once --live[/bold]  what is there, as a stream, with a page in the browser
     """
     context.obj = Screen(debug=debug)
 
 
-for each in (new, check, explain, test, schema, data, doctor):
+for each in (new, check, explain, test, run, backfill, plan, watch, schema, data, doctor):
     app.command()(each)
 app.command("warm-up")(warm_up)

@@ -71,6 +71,11 @@ class Screen:
         text = json.dumps(self._mask_value(value), indent=2, default=str, ensure_ascii=False)
         self.out.print(Text(text), soft_wrap=True)
 
+    def give_line(self, value: Any) -> None:
+        """Give one of many values to a machine, as a line of JSON."""
+        text = json.dumps(self._mask_value(value), default=str, ensure_ascii=False)
+        self.out.print(Text(text), soft_wrap=True)
+
     def fail(self, error: BaseException) -> typer.Exit:
         """Tell of an error, and give what ends the command: a traceback is shown with --debug alone."""
         wrong = isinstance(error, InvalidInput)

@@ -66,6 +66,11 @@ class StreamRun:
         """End the run: the micro-batch at work may come to its end first. From any thread, or a signal's handler."""
         self._stopping.set()
 
+    @property
+    def stopped(self) -> bool:
+        """Whether `stop` was called."""
+        return self._stopping.is_set()
+
     def follow(self) -> Iterator[Batch]:
         """Run, and give a record for each micro-batch, until the stream ends or `stop` is called."""
         with ExitStack() as stack:
