@@ -310,7 +310,7 @@ def test_settings_that_cannot_be_meant(postgres):
             make_sink(postgres, **settings)
 
 
-KILLS = [pytest.param(4, 12, marks=pytest.mark.full), pytest.param(25, 60, marks=pytest.mark.soak)]
+KILLS = [pytest.param(2, 8, marks=pytest.mark.full), pytest.param(25, 60, marks=pytest.mark.soak)]
 
 
 @pytest.mark.parametrize(("kills", "files"), KILLS)
@@ -329,7 +329,7 @@ def test_the_newest_rows_of_a_killed_stream_stay(postgres, database, tmp_path, k
     assert dict(database("SELECT card, seq FROM features")) == newest
 
 
-@pytest.mark.parametrize("kills", [pytest.param(3, marks=pytest.mark.full), pytest.param(20, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("kills", [pytest.param(2, marks=pytest.mark.full), pytest.param(20, marks=pytest.mark.soak)])
 def test_every_row_of_a_killed_backfill_is_there_once(postgres, database, tmp_path, kills):
     rows = write_files(tmp_path, 6, 100)
     days = [f"2024-01-0{day}" for day in (1, 2, 3)] * 5

@@ -329,7 +329,7 @@ def as_file_name(query: str) -> str:
     """Make the id of a query part of a file's name: as it is where it can be, and else with a digest.
 
     >>> as_file_name("9f0c7d0e-3a52-4b6e-8f3e-0c6a1d6c2b11"), as_file_name("a b/c")
-    ('9f0c7d0e-3a52-4b6e-8f3e-0c6a1d6c2b11', 'a_b_c.5c7ea9e7')
+    ('9f0c7d0e-3a52-4b6e-8f3e-0c6a1d6c2b11', 'a_b_c.539138d5')
     """
     safe = re.sub(r"[^A-Za-z0-9-]", "_", query)
     return safe if safe == query else f"{safe}.{hashlib.sha256(query.encode()).hexdigest()[:8]}"
