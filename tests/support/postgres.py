@@ -8,10 +8,12 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 PASSWORD = "not-in-any-message"
 USER, DATABASE = "ana", "shop"
@@ -60,7 +62,7 @@ def run_server() -> Iterator[Server]:
     assert programs is not None
     folder = Path(tempfile.mkdtemp(prefix="slidewise-postgres-"))
     user = _other_user() if os.getuid() == 0 else None
-    as_user = {"user": user} if user else {}
+    as_user: dict[str, Any] = {"user": user, "group": pwd.getpwnam(user).pw_gid, "extra_groups": []} if user else {}
     try:
         (folder / "password").write_text(PASSWORD)
         if user:
@@ -103,8 +105,6 @@ def run_server() -> Iterator[Server]:
 
 
 def _create_database(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
-    import time
-
     import psycopg
 
     begin = time.monotonic()

@@ -5,6 +5,7 @@
       day=2026-01-02/...
       _slidewise/                     readers skip names that begin with an underscore
         sink.json                     the format, the time column and the name of the folders, as they were first
+        columns.json                  the columns of the rows that were last written
         query-<query>/                one for each stream that writes here
           staged-<batch>-<random>/    what Spark is writing; nobody else's, whatever a killed run's tasks still do
           pending-<batch>.json        a change that is decided: which files go where, and which go away
@@ -51,7 +52,7 @@ DEFAULTS: dict[str, dict[str, str]] = {
     "json": {"ignoreNullFields": "false", "timeZone": "UTC", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"},
 }
 OURS, OUR_FILES = "_slidewise", "slidewise-"
-DESCRIPTION = f"{OURS}/sink.json"
+DESCRIPTION, COLUMNS = f"{OURS}/sink.json", f"{OURS}/columns.json"
 REPLACE = f"{OURS}/replace"
 STAGED, PENDING, COMMITTED = "staged-", "pending-", "committed-"
 SPARKS_OWN = "_spark_metadata"
@@ -115,7 +116,7 @@ class FileSink:
                 if isinstance(f.dataType, nested)
             ]
         try:
-            refusal = self._refuse_folder()
+            refusal = self._refuse_folder() or self._refuse_columns(schema)
         except JAVA_ERRORS as error:
             refusal = f"{self._folder.path} cannot be read: {reason(error)}"
         return [*mistakes, refusal] if refusal else mistakes
@@ -140,12 +141,13 @@ class FileSink:
         self._open(rows.schema)
         self._finish_all()
         folder = f"{self.partition}={day.isoformat()}"
-        old = self._folder.names(folder)
-        foreign = [name for name in old if not name.startswith(OUR_FILES)]
+        seen = [name for name in self._folder.names(folder) if not name.startswith((".", "_"))]  # as readers do
+        old = [name for name in seen if name.startswith(OUR_FILES)]
+        foreign = [name for name in seen if name not in old]
         if foreign:
             raise Refused(
                 f"{self._folder.join(folder)} is not replaced, since slidewise did not write {foreign[0]!r} in it "
-                f"({len(foreign)} of {len(old)} files): move such files elsewhere"
+                f"({len(foreign)} of {len(seen)} files): move such files elsewhere"
             )
         self._clear(REPLACE, f"{STAGED}{day.isoformat()}")
         random = uuid.uuid4().hex
@@ -198,11 +200,26 @@ class FileSink:
             )
         return None
 
+    def _refuse_columns(self, schema: T.StructType) -> str | None:
+        """Tell which columns readers could not read together with those of the files that are there, if any."""
+        if not self._folder.exists(COLUMNS):
+            return None
+        was: dict[str, str] = json.loads(self._folder.read(COLUMNS))
+        now = describe_columns(schema)
+        wrong = [f"{name!r} was {was[name]} and is {kind}" for name, kind in now.items() if was.get(name, kind) != kind]
+        if self.format == "csv" and not wrong and list(was) != list(now):  # whose readers go by the place
+            wrong = [f"{', '.join(was)} were the columns, and {', '.join(now)} are"]
+        if wrong:
+            return (
+                f"{self._folder.path} holds files of other columns ({'; '.join(wrong)}): give the sink another folder"
+            )
+        return None
+
     def _describe(self) -> dict[str, Any]:
         return {"version": 1, "format": self.format, "time": self.time, "partition": self.partition}
 
     def _open(self, schema: T.StructType) -> None:
-        """Refuse what is not fit, and make an empty folder ours, before the first change of this object."""
+        """Refuse what is not fit, make an empty folder ours, and finish what killed runs have decided, once."""
         if self._is_open:
             return
         mistakes = self.check(schema)
@@ -210,6 +227,11 @@ class FileSink:
             raise Refused("; ".join(mistakes))
         if not self._folder.exists(DESCRIPTION):
             self._folder.write(DESCRIPTION, json.dumps(self._describe()))
+        columns = json.dumps(describe_columns(schema))
+        if not self._folder.exists(COLUMNS) or self._folder.read(COLUMNS) != columns:
+            self._folder.delete(COLUMNS)
+            self._folder.write(COLUMNS, columns)
+        self._finish_all()
         self._is_open = True
 
     def _stage(self, rows: DataFrame, staged: str) -> int:
@@ -259,7 +281,12 @@ class FileSink:
         for name in names:
             if not re.fullmatch(PENDING + r".*\.json", name):
                 continue
-            change = Change(**json.loads(folder.read(f"{records}/{name}")))
+            try:
+                change = Change(**json.loads(folder.read(f"{records}/{name}")))
+            except JAVA_ERRORS:
+                if folder.exists(f"{records}/{name}"):
+                    raise
+                continue  # another process has finished it meanwhile
             for old in change.removes:
                 folder.delete(old)
             for staged, to in change.moves:
@@ -268,9 +295,10 @@ class FileSink:
             if records == REPLACE:
                 folder.delete(f"{records}/{name}")
             else:
-                folder.move(f"{records}/{name}", f"{records}/{name.replace(PENDING, COMMITTED, 1)}")
+                committed = name.replace(PENDING, COMMITTED, 1)
+                folder.move(f"{records}/{name}", f"{records}/{committed}")
                 for older in names:
-                    if older.startswith(COMMITTED):
+                    if older.startswith(COMMITTED) and older != committed:
                         folder.delete(f"{records}/{older}")
 
     def _clear(self, records: str, beginning: str) -> None:
@@ -288,6 +316,11 @@ class FileSink:
         return max(numbers, default=-1)
 
 
+def describe_columns(schema: T.StructType) -> dict[str, str]:
+    """Give each column's type by its name."""
+    return {field.name: field.dataType.simpleString() for field in schema.fields}
+
+
 def merge_options(defaults: Mapping[str, str], given: Mapping[str, Any]) -> dict[str, str]:
     """Give the writer's options: the sink's over the defaults. Spark does not tell upper from lower case in them.
 
@@ -303,7 +336,7 @@ def as_file_name(query: str) -> str:
     """Make the id of a query part of a file's name: as it is where it can be, and else with a digest.
 
     >>> as_file_name("9f0c7d0e-3a52-4b6e-8f3e-0c6a1d6c2b11"), as_file_name("a b/c")
-    ('9f0c7d0e-3a52-4b6e-8f3e-0c6a1d6c2b11', 'a_b_c.5c7ea9e7')
+    ('9f0c7d0e-3a52-4b6e-8f3e-0c6a1d6c2b11', 'a_b_c.539138d5')
     """
     safe = re.sub(r"[^A-Za-z0-9-]", "_", query)
     return safe if safe == query else f"{safe}.{hashlib.sha256(query.encode()).hexdigest()[:8]}"

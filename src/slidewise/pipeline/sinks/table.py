@@ -79,6 +79,8 @@ class TableSink:
         if mode == "append" and keys:
             raise InvalidInput("keys of a table are those of mode: upsert; mode: append keeps every row, and has none")
         self._names = read_table_name(table)
+        if self._names[-1] in (BATCHES, TEMPORARY):
+            raise InvalidInput(f"the table {table} has a name that slidewise takes for itself: give it another one")
         self._address = PostgresAddress(url, options)
         self.table, self.mode, self.keys, self.time = table, mode, list(keys), time_column
         self._prepared: str | None = None
