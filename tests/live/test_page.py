@@ -7,7 +7,9 @@ import io
 import math
 import os
 import re
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -33,7 +35,7 @@ def look(browser, folder):
         tab.on("pageerror", lambda error: wrong.append(str(error)))
         tab.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
         if now is not None:
-            tab.clock.set_fixed_time(now * 1000)
+            tab.clock.set_fixed_time(datetime.fromtimestamp(now, UTC))
         tab.goto(served.address)
         tab.wait_for_selector(wait_for)
         opened.append(context)
@@ -96,7 +98,7 @@ def test_charts_and_values_follow_the_log(look, folder):
 def test_the_numbers_are_those_of_the_log(look, folder):
     log = RunLog(folder)
     PlayedRun(folder).start(features=[{"name": "spent", "text": "sum(amount) over 1h"}], keys=["card"])
-    rows = [
+    rows: Any = [
         {"time": "2026-03-12T10:02:10Z", "inputs": {"amount": 5.0}, "results": {"spent": v}} for v in (5.0, 12345.5)
     ]
     log.append({"kind": "values", "batch": 0, "keys": [{"key": ["a"], "rows": rows}]})
@@ -264,7 +266,7 @@ def test_hostile_keys_and_names_stay_text(look, folder, viewport):
         name=HOSTILE[0], features=features, keys=[HOSTILE[1]], definition="\n".join(f"{h}: {h} # {h}" for h in HOSTILE),
         explain={"columns": HOSTILE, "rows": [HOSTILE, HOSTILE]}, time=HOSTILE[0], mode=HOSTILE[4],
     ).batches(3)  # fmt: skip
-    keys = []
+    keys: Any = []
     for hostile in HOSTILE:
         row = {
             "time": "2026-03-12T14:05:00Z",
@@ -340,7 +342,9 @@ def test_screenshots_for_the_docs(look, folder, tmp_path):
     def take(name, tab):
         tab.wait_for_timeout(300)
         path = pictures / f"live-{name}.png"
-        few_colours = Image.open(io.BytesIO(tab.screenshot())).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+        few_colours = (
+            Image.open(io.BytesIO(tab.screenshot())).convert("RGB").quantize(256, kmeans=3, dither=Image.Dither.NONE)
+        )
         few_colours.save(path, optimize=True)
         assert path.stat().st_size < 200_000
 

@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from support.run_logs import PlayedRun
@@ -147,11 +148,10 @@ def test_a_run_that_comes_back_is_judged_by_itself(played):
     assert verdict_of(played.batches(20)).kind == "keeping up"
 
 
-def test_a_process_is_looked_for_only_on_its_own_machine():
-    here = socket.gethostname()
-    assert is_alive({"pid": os.getpid(), "host": here}) is True
-    assert is_alive({"pid": os.getpid(), "host": "elsewhere"}) is None
-    assert is_alive({"pid": os.getpid()}) is None
+@pytest.mark.parametrize("host, alive", [(socket.gethostname(), True), ("elsewhere", None), (None, None)])
+def test_a_process_is_looked_for_only_on_its_own_machine(host, alive):
+    start: Any = {"pid": os.getpid(), "host": host}
+    assert is_alive(start) is alive
 
 
 def test_every_kind_has_a_colour():

@@ -8,6 +8,7 @@ import { clock, decimalsOf, isNumber, keyText, own, plural, secondsOf, span, val
 const TALL = 260;
 const LOW = 76;
 const NEWEST_ROWS = 8;
+const WAITING_ROWS = 5;
 
 export class Signal {
   constructor(store, actions) {
@@ -111,7 +112,7 @@ export class Signal {
       width, height: (k ? LOW : TALL) + (last ? 22 : 0), legend: { show: false }, padding: [8, 12, last ? 0 : 6, 0],
       scales: {
         x: { range: () => this.data.limits },
-        y: { range: (_, low, high) => (low === null ? [0, 1] : widen(low, high, k ? 0.2 : 0.12)) },
+        y: { range: (_, low, high) => (low === null ? [0, 1] : k ? widen(low, high, 0.2, 0.3) : widen(low, high, 0.1, 0.34)) },
       },
       axes: [
         { ...axis, show: last, grid: { show: false }, size: 22, space: 70, values: (_, splits, __, ___, step) => writeTimes(splits, step) },
@@ -175,7 +176,8 @@ export class Signal {
       const [left, end] = [x(from), x(to)];
       ctx.fillStyle = colour(name, 0.08);
       ctx.fillRect(left, bbox.top, end - left, bbox.height);
-      if (main) bracket(ctx, left, end, bbox.top + bbox.height - (9 + 15 * place) * ratio, colour(name), label, ratio);
+      const whole = plot.valToPos(from, "x", true) >= bbox.left;
+      if (main) bracket(ctx, left, end, whole, bbox.top + bbox.height - (8 + 16 * place) * ratio, colour(name), label, ratio);
     });
     ctx.restore();
   }
@@ -219,7 +221,7 @@ export class Signal {
     const watermark = this.store.watermark();
     const newest = this.store.newest();
     const delay = this.store.start?.max_delay;
-    const pending = key.pending.slice(-NEWEST_ROWS);
+    const pending = key.pending.slice(0, WAITING_ROWS);
     $("why").hidden = !key.pending.length;
     if (!key.pending.length) return;
     const at = watermark === null ? "There is no watermark yet: the first micro-batch sets it for the next." : `The watermark is at ${clock(watermark, now)}.`;
@@ -233,6 +235,8 @@ export class Signal {
       const more = left === null ? "" : left > 0 ? `, ${span(left)} after the watermark` : ": it comes with the next micro-batch";
       return element("li", {}, element("b", { class: "number", text: time === null ? "–" : clock(time, now) }), ` ${ends}${more}`);
     }));
+    const others = key.pending.length - pending.length;
+    if (others) $("why-rows").append(element("li", { class: "muted", text: `and ${plural(others, "later row", "later rows")}` }));
   }
 
   list(key) {
@@ -325,19 +329,23 @@ class KeyData {
   }
 }
 
-function widen(low, high, by) {
-  const more = (high - low || Math.abs(high) || 1) * by;
-  return [low - more * 1.6, high + more];
+/** Leave room above and below; below the signal are the brackets of its windows. */
+function widen(low, high, above, below) {
+  const range = high - low || Math.abs(high) || 1;
+  return [low - range * below, high + range * above];
 }
 
-function bracket(ctx, left, right, y, stroke, label, ratio) {
+/** Draw how far a window reaches; one that begins before the picture is open on its left. */
+function bracket(ctx, left, right, whole, y, stroke, label, ratio) {
   const tick = 3 * ratio;
   ctx.strokeStyle = stroke;
   ctx.fillStyle = stroke;
   ctx.lineWidth = 1.4 * ratio;
   ctx.beginPath();
-  ctx.moveTo(left, y - tick);
-  ctx.lineTo(left, y + tick);
+  if (whole) {
+    ctx.moveTo(left, y - tick);
+    ctx.lineTo(left, y + tick);
+  }
   ctx.moveTo(left, y);
   ctx.lineTo(right, y);
   ctx.moveTo(right, y - tick);
