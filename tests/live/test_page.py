@@ -7,6 +7,8 @@ import io
 import math
 import os
 import re
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -132,6 +134,29 @@ def test_a_stream_that_failed_and_comes_back(look, folder):
     run.start().batches(20)
     wait_for_text(tab, "#verdict-word", "Keeping up")
     assert tab.evaluate("document.querySelectorAll('.chart canvas').length") == 6
+
+
+PLAY = """
+import sys, time
+from support.run_logs import PlayedRun
+PlayedRun(sys.argv[1]).start(run="killed").batches(20)
+print("played", flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_stream_that_is_killed_and_comes_back(look, folder):
+    path = os.pathsep.join(filter(None, sys.path))
+    command = [sys.executable, "-c", PLAY, str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": path}) as stream:
+        stream.stdout.readline()
+        tab = look()
+        wait_for_text(tab, "#verdict-word", "Keeping up")
+        stream.kill()
+    wait_for_text(tab, "#verdict-word", "Gone")
+    assert f"The process {stream.pid} is gone" in text_of(tab, "#verdict-text")
+    PlayedRun(folder).start(run="back").batches(20)
+    wait_for_text(tab, "#verdict-word", "Keeping up")
 
 
 def test_a_server_that_goes_away_is_told(browser, folder):

@@ -93,7 +93,7 @@ def test_waiting_for_the_watermark_and_why(played):
     verdict = verdict_of(played.start().batches(8))
     assert (verdict.kind, verdict.word) == ("waiting", "Waiting for the watermark")
     assert "rows wait for the watermark, which is at 14:04:" in verdict.text
-    assert "the watermark stays, 2 min (max_delay) before it" in verdict.reasons[0]
+    assert "and the watermark stays 2 min (max_delay) before it" in verdict.reasons[0]
 
 
 def test_waiting_for_the_first_watermark(played):

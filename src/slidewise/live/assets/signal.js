@@ -81,7 +81,7 @@ export class Signal {
   }
 
   drawInputs() {
-    const names = this.data.inputs;
+    const names = this.data.drawn;
     $("key-inputs").hidden = names.length < 2;
     const buttons = names.map((name) => element("button", { type: "button", text: name, "aria-pressed": String(name === this.input),
       onclick: () => {
@@ -97,7 +97,7 @@ export class Signal {
     const width = $("signal").clientWidth;
     this.plots = this.data.groups.map((lines, k) => {
       const root = element("div", { class: "strip", role: "img" });
-      if (k) root.append(element("h4", { text: lines.map((line) => line.name).join(", ") }));
+      if (!lines.some((line) => line.dots)) root.append(element("h4", { text: lines.map((line) => line.name).join(", ") }));
       $("signal").append(root);
       return { root, plot: new uPlot(this.options(lines, k, width), this.data.tables[k], root) };
     });
@@ -112,7 +112,7 @@ export class Signal {
       width, height: (k ? LOW : TALL) + (last ? 22 : 0), legend: { show: false }, padding: [8, 12, last ? 0 : 6, 0],
       scales: {
         x: { range: () => this.data.limits },
-        y: { range: (_, low, high) => (low === null ? [0, 1] : k ? widen(low, high, 0.2, 0.3) : widen(low, high, 0.1, 0.34)) },
+        y: { range: (_, low, high) => (low === null ? [0, 1] : k ? widen(low, high, 0.2, 0.3) : widen(low, high, 0.1, 0.38)) },
       },
       axes: [
         { ...axis, show: last, grid: { show: false }, size: 22, space: 70, values: (_, splits, __, ___, step) => writeTimes(splits, step) },
@@ -134,6 +134,7 @@ export class Signal {
       return { stroke, paths: () => null, points: { show: true, size: hollow ? 6 : 4.5, width: hollow ? 1.4 : 0, stroke, fill: hollow ? () => colour("card") : () => colour(line.colour, 0.75) } };
     }
     return { stroke, width: 1.75, paths: k ? uPlot.paths.stepped({ align: 1 }) : undefined, points: { show: false },
+      gaps: (plot, _, from, to, gaps) => this.data.breakLines(plot, from, to, gaps),
       fill: k ? () => colour(line.colour, 0.1) : undefined };
   }
 
@@ -177,7 +178,7 @@ export class Signal {
       ctx.fillStyle = colour(name, 0.08);
       ctx.fillRect(left, bbox.top, end - left, bbox.height);
       const whole = plot.valToPos(from, "x", true) >= bbox.left;
-      if (main) bracket(ctx, left, end, whole, bbox.top + bbox.height - (8 + 16 * place) * ratio, colour(name), label, ratio);
+      if (main) bracket(ctx, left, end, whole, bbox.top + bbox.height - (8 + 18 * place) * ratio, colour(name), label, ratio);
     });
     ctx.restore();
   }
@@ -275,7 +276,8 @@ class KeyData {
     const pending = key.pending.filter((row) => secondsOf(row.time) !== null).toSorted((a, b) => secondsOf(a.time) - secondsOf(b.time));
     this.inputs = [...new Set([...this.rows, ...pending].flatMap((row) => Object.keys(row.inputs)))];
     const numeric = (name) => this.rows.some((row) => isNumber(own(row.inputs, name)));
-    this.input = this.inputs.includes(wanted) ? wanted : (this.inputs.find(numeric) ?? this.inputs[0] ?? null);
+    this.drawn = this.inputs.filter(numeric);
+    this.input = this.drawn.includes(wanted) ? wanted : (this.drawn[0] ?? null);
     const times = [...this.times, ...pending.map((row) => secondsOf(row.time))];
     const first = times[0] ?? 0;
     const last = times.at(-1) ?? 1;
@@ -311,7 +313,19 @@ class KeyData {
     return main.length ? [main, ...strips] : strips;
   }
 
-  /** The different windows of a row, the widest first. */
+  /** Break lines where the key was silent for long, as measured by its usual pauses. */
+  breakLines(plot, from, to, gaps) {
+    const pauses = this.times.slice(1).map((time, k) => time - this.times[k]);
+    const long = 8 * (pauses.toSorted((a, b) => a - b)[Math.floor(pauses.length / 2)] ?? 0);
+    for (let k = from; k < Math.min(to, pauses.length); k += 1) {
+      if (long && pauses[k] > long) {
+        uPlot.addGap(gaps, Math.round(plot.valToPos(this.times[k], "x", true)), Math.round(plot.valToPos(this.times[k + 1], "x", true)));
+      }
+    }
+    return gaps;
+  }
+
+  /** The different windows of a row, the narrowest first. */
   windowsOf(place) {
     const at = this.times[place];
     if (at === undefined) return [];
