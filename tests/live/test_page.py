@@ -367,16 +367,14 @@ def test_screenshots_for_the_docs(look, folder, tmp_path):
     def take(name, tab):
         tab.wait_for_timeout(300)
         path = pictures / f"live-{name}.png"
-        few_colours = (
-            Image.open(io.BytesIO(tab.screenshot())).convert("RGB").quantize(256, kmeans=3, dither=Image.Dither.NONE)
-        )
-        few_colours.save(path, optimize=True)
+        picture = Image.open(io.BytesIO(tab.screenshot())).convert("RGB")
+        picture.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
         assert path.stat().st_size < 200_000
 
-    take("light", look(color_scheme="light", now=run.now))
-    take("dark", look(color_scheme="dark", now=run.now))
-    take("phone", look(PHONE, color_scheme="light", now=run.now))
-    tab = look(color_scheme="light", now=run.now)
+    take("light", look(color_scheme="light", now=run.now, device_scale_factor=2))
+    take("dark", look(color_scheme="dark", now=run.now, device_scale_factor=2))
+    take("phone", look(PHONE, color_scheme="light", now=run.now, device_scale_factor=2))
+    tab = look(color_scheme="light", now=run.now, device_scale_factor=2)
     for key in ["j", "j", "j", "Enter"]:
         tab.keyboard.press(key)
     tab.wait_for_selector("#key[open] canvas")

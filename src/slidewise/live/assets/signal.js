@@ -121,7 +121,8 @@ export class Signal {
       series: [{}, ...lines.map((line) => this.series(line, k))],
       cursor: { y: false, drag: { x: false, y: false }, sync: { key: "signal" }, points: { size: 7, width: 0, fill: (_, i) => colour(lines[i - 1].colour) } },
       hooks: {
-        drawClear: [(plot) => this.shade(plot, k === 0)],
+        drawClear: [(plot) => this.shade(plot)],
+        draw: k ? [] : [(plot) => this.label(plot)],
         setCursor: [(plot) => this.hover(plot.cursor.left < 0 ? null : plot.cursor.idx)],
       },
     };
@@ -152,7 +153,7 @@ export class Signal {
   }
 
   /** Shade the windows of the row in focus, and what is after the watermark. */
-  shade(plot, main) {
+  shade(plot) {
     const { ctx, bbox } = plot;
     const ratio = devicePixelRatio;
     const right = bbox.left + bbox.width;
@@ -172,13 +173,22 @@ export class Signal {
       ctx.stroke();
       ctx.setLineDash([]);
     }
-    const windows = this.data.windowsOf(this.focus);
-    windows.forEach(({ from, to, name, label }, place) => {
-      const [left, end] = [x(from), x(to)];
+    for (const { from, to, name } of this.data.windowsOf(this.focus)) {
       ctx.fillStyle = colour(name, 0.08);
-      ctx.fillRect(left, bbox.top, end - left, bbox.height);
-      const whole = plot.valToPos(from, "x", true) >= bbox.left;
-      if (main) bracket(ctx, left, end, whole, bbox.top + bbox.height - (8 + 18 * place) * ratio, colour(name), label, ratio);
+      ctx.fillRect(x(from), bbox.top, x(to) - x(from), bbox.height);
+    }
+    ctx.restore();
+  }
+
+  /** Write how long the windows of the row in focus are. */
+  label({ ctx, bbox, valToPos }) {
+    const right = bbox.left + bbox.width;
+    const ratio = devicePixelRatio;
+    ctx.save();
+    this.data.windowsOf(this.focus).forEach(({ from, to, name, label }, place) => {
+      const [left, end] = [valToPos(from, "x", true), valToPos(to, "x", true)];
+      const y = bbox.top + bbox.height - (8 + 18 * place) * ratio;
+      bracket(ctx, Math.max(left, bbox.left), Math.min(end, right), left >= bbox.left, y, colour(name), label, ratio);
     });
     ctx.restore();
   }
