@@ -5,6 +5,7 @@ import math
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,6 +27,10 @@ from slidewise.pipeline.run_log import (
     read_pins,
     write_pins,
 )
+
+
+def read(folder) -> Any:
+    return LogReader(folder).read()
 
 
 def numbers(records):
@@ -54,7 +59,7 @@ def test_what_is_written_is_read_once(folder):
 
 def test_a_record_has_its_time_in_utc(folder):
     RunLog(folder).append({"kind": "idle"})
-    (_, idle) = LogReader(folder).read()
+    (_, idle) = read(folder)
     assert abs(datetime.now(UTC) - datetime.fromisoformat(idle["at"])).total_seconds() < 60
     assert idle["at"].endswith("Z")
 
@@ -62,13 +67,13 @@ def test_a_record_has_its_time_in_utc(folder):
 @pytest.mark.parametrize("every", [1, 3, 1000])
 def test_a_reader_follows_across_rotations(folder, every):
     log, reader = RunLog(folder, file_bytes=2000, files=50), LogReader(folder)
-    read = []
+    records = []
     for number in range(200):
         log.append(batch(number, why="x" * 80))
         if number % every == 0:
-            read += reader.read()
-    read += reader.read()
-    assert numbers(read) == list(range(200))
+            records += reader.read()
+    records += reader.read()
+    assert numbers(records) == list(range(200))
     assert len(list(folder.glob("log*.jsonl"))) > 5
 
 
@@ -180,13 +185,12 @@ def test_a_record_that_cannot_be_written_ends_no_run(folder):
 
 
 def test_values_are_bounded(folder):
-    write_pins_of = [["k60"]]
     folder.mkdir()
-    write_pins(folder, write_pins_of)
-    row = {"time": "2026-01-01T00:00:00Z", "inputs": {"x": "y" * 10_000}, "results": {"all": list(range(1000))}}
-    keys = [{"key": [f"k{k}"], "rows": [row] * 300, "pending": [row] * 300} for k in range(70)]
+    write_pins(folder, [["k60"]])
+    row: Any = {"time": "2026-01-01T00:00:00Z", "inputs": {"x": "y" * 10_000}, "results": {"all": list(range(1000))}}
+    keys: Any = [{"key": [f"k{k}"], "rows": [row] * 300, "pending": [row] * 300} for k in range(70)]
     RunLog(folder, file_bytes=10**9).append({"kind": "values", "batch": 0, "keys": keys})
-    (_, values) = LogReader(folder).read()
+    (_, values) = read(folder)
     assert [entry["key"][0] for entry in values["keys"]] == [f"k{k}" for k in range(MOST_KEYS)] + ["k60"]
     entry = values["keys"][0]
     assert len(entry["rows"]) == len(entry["pending"]) == MOST_ROWS
@@ -195,8 +199,8 @@ def test_values_are_bounded(folder):
 
 
 def test_values_never_fill_a_file(folder):
-    row = {"time": None, "inputs": {}, "results": {f"f{k}": "x" * 300 for k in range(100)}}
-    keys = [{"key": [k], "rows": [row] * 100} for k in range(50)]
+    row: Any = {"time": None, "inputs": {}, "results": {f"f{k}": "x" * 300 for k in range(100)}}
+    keys: Any = [{"key": [k], "rows": [row] * 100} for k in range(50)]
     log = RunLog(folder, file_bytes=100_000)
     for number in range(20):
         log.append({"kind": "values", "batch": number, "keys": keys})
@@ -230,9 +234,9 @@ def test_whatever_the_values_are_a_line_is_a_line(tmp_path_factory, values, name
     said = []
     row = {"time": None, "inputs": {name: values[0]}, "results": {name: values[-1]}}
     RunLog(folder, say=said.append).append({"kind": "values", "batch": 0, "keys": [{"key": values, "rows": [row]}]})
-    (_, read) = LogReader(folder).read()
+    (_, record) = read(folder)
     assert not said
-    assert read["keys"] == [{"key": plain(values), "rows": [plain(row)]}]
+    assert record["keys"] == [{"key": plain(values), "rows": [plain(row)]}]
 
 
 def test_pins_are_compared_as_a_person_types_them(folder):

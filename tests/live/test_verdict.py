@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from support.run_logs import PlayedRun
@@ -92,7 +93,7 @@ def test_waiting_for_the_watermark_and_why(played):
     verdict = verdict_of(played.start().batches(8))
     assert (verdict.kind, verdict.word) == ("waiting", "Waiting for the watermark")
     assert "rows wait for the watermark, which is at 14:04:" in verdict.text
-    assert "the watermark stays, 2 min (max_delay) before it" in verdict.reasons[0]
+    assert "and the watermark stays 2 min (max_delay) before it" in verdict.reasons[0]
 
 
 def test_waiting_for_the_first_watermark(played):
@@ -147,11 +148,10 @@ def test_a_run_that_comes_back_is_judged_by_itself(played):
     assert verdict_of(played.batches(20)).kind == "keeping up"
 
 
-def test_a_process_is_looked_for_only_on_its_own_machine():
-    here = socket.gethostname()
-    assert is_alive({"pid": os.getpid(), "host": here}) is True
-    assert is_alive({"pid": os.getpid(), "host": "elsewhere"}) is None
-    assert is_alive({"pid": os.getpid()}) is None
+@pytest.mark.parametrize("host, alive", [(socket.gethostname(), True), ("elsewhere", None), (None, None)])
+def test_a_process_is_looked_for_only_on_its_own_machine(host, alive):
+    start: Any = {"pid": os.getpid(), "host": host}
+    assert is_alive(start) is alive
 
 
 def test_every_kind_has_a_colour():

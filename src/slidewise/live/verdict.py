@@ -215,7 +215,7 @@ def _judge_duration(pace: _Pace) -> Verdict | None:
 
 
 def _capacity(pace: _Pace) -> str:
-    return f"{count(pace.rate)} rows/s are read."
+    return f"It reads {count(pace.rate)} rows/s."
 
 
 # ---- waiting, and all is well
@@ -237,8 +237,8 @@ def _judge_waiting(situation: Situation, start: Start) -> Verdict | None:
     text = f"{who} for the watermark, which is at {clock(watermark, situation.now)}."
     reasons = []
     if newest is not None:
-        kept = f", {span(delay)} (max_delay) before it" if delay else ""
-        reasons.append(f"The newest row is of {clock(newest, situation.now)}: the watermark stays{kept}.")
+        kept = f", and the watermark stays {span(delay)} (max_delay) before it" if delay else ""
+        reasons.append(f"The newest row is of {clock(newest, situation.now)}{kept}.")
     if situation.idle:
         since = clock(_last_rows(situation), situation.now)
         reasons.append(f"The source has had nothing new since {since}, and only newer rows move it.")

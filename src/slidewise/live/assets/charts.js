@@ -25,7 +25,7 @@ const CHARTS = [
   { title: "State", none: "No state is kept.", lines: [
     { label: "rows", colour: "green", of: (c) => c.state_rows, write: count, filled: true },
     { label: "bytes", colour: "yellow", of: (c) => c.state_bytes, write: size, scale: "bytes" } ] },
-  { title: "Rows left out", lines: [
+  { title: "Rows left out", stacked: true, lines: [
     { label: "late", colour: "orange", of: (c) => c.late, write: count, bars: true },
     { label: "ahead", colour: "purple", of: (c) => c.ahead, write: count, bars: true },
     { label: "untimed", colour: "yellow", of: (c) => c.untimed, write: count, bars: true },
@@ -106,21 +106,27 @@ function withGaps(columns) {
   return gapped;
 }
 
+/** Put bars on top of each other: the first is drawn as high as all of them, and the others over it. */
+function stack(lines) {
+  return lines.map((_, first) => lines[0].map((__, k) => lines.slice(first).reduce((sum, line) => sum + (line[k] ?? 0), 0) || null));
+}
+
 class Chart {
   constructor(spec, all) {
     this.spec = spec;
     this.all = all;
-    this.values = spec.lines.map((line) => element("b", { class: "number" }));
+    this.numbers = spec.lines.map(() => element("b", { class: "number" }));
     const legend = spec.lines.map((line, k) => {
       const mark = element("i", { class: `mark ${line.dashed ? "dashed" : ""}`, "aria-hidden": "true" });
       mark.style.color = `var(--${line.colour})`;
-      return element("span", {}, mark, element("span", { class: "muted", text: line.label }), this.values[k]);
+      return element("span", {}, mark, element("span", { class: "muted", text: line.label }), this.numbers[k]);
     });
     this.note = element("p", { class: "empty", text: spec.none ?? "", hidden: "" });
     this.plotted = element("div", { class: "plot", role: "img" });
     this.card = element("figure", { class: "card chart" },
       element("figcaption", {}, element("h3", { text: spec.title }), element("div", { class: "key" }, ...legend)),
       this.plotted, this.note);
+    this.values = [];
     this.data = null;
     new ResizeObserver(() => this.resize()).observe(this.plotted);
   }
@@ -128,7 +134,8 @@ class Chart {
   draw(columns) {
     const at = columns.at ?? [];
     const lines = this.spec.lines.map((line) => (at.length ? line.of(columns) : []));
-    this.data = [at, ...lines];
+    this.values = lines;
+    this.data = [at, ...(this.spec.stacked ? stack(lines) : lines)];
     const known = lines.some((values) => values.some(isNumber));
     this.note.hidden = known || !at.length || !this.spec.none;
     this.plotted.hidden = !this.note.hidden;
@@ -157,7 +164,7 @@ class Chart {
     });
     const zeroBased = { range: (_, low, high) => [Math.min(0, low ?? 0), (high || 1) * 1.08] };
     return {
-      width: this.plotted.clientWidth, height: HEIGHT, legend: { show: false }, padding: [6, right ? 0 : 20, 0, 0],
+      width: this.plotted.clientWidth, height: HEIGHT, legend: { show: false }, padding: [6, right ? 0 : 24, 0, 0],
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC"),
       scales: { x: { range: () => this.all.limits() }, y: zeroBased, bytes: zeroBased },
       axes: [
@@ -166,8 +173,8 @@ class Chart {
         ...(right ? [y("bytes", 1, this.spec.lines.find((line) => line.scale))] : []),
       ],
       series: [{}, ...this.spec.lines.map((line) => ({
-        scale: line.scale ?? "y", width: line.filled ? 1.75 : 1.5, dash: line.dashed ? [5, 4] : undefined,
-        stroke: () => colour(line.colour), fill: line.filled || line.bars ? () => colour(line.colour, line.bars ? 0.75 : 0.1) : undefined,
+        scale: line.scale ?? "y", width: line.bars ? 0 : line.filled ? 1.75 : 1.5, dash: line.dashed ? [5, 4] : undefined,
+        stroke: () => colour(line.colour), fill: line.filled || line.bars ? () => colour(line.colour, line.bars ? 1 : 0.1) : undefined,
         paths: line.bars ? bars : undefined, points: { show: false }, spanGaps: false,
       }))],
       cursor: {
@@ -181,11 +188,11 @@ class Chart {
   /** Write the values of a point, or of the last one. */
   tell(index) {
     const texts = this.spec.lines.map((line, k) => {
-      const values = this.data?.[k + 1] ?? [];
+      const values = this.values[k] ?? [];
       const its = index === null || index === undefined ? values.at(-1) : values[index];
       return isNumber(its) ? line.write(its) : "–";
     });
-    texts.forEach((text, k) => say(this.values[k], text));
+    texts.forEach((text, k) => say(this.numbers[k], text));
     const told = this.spec.lines.map((line, k) => `${line.label} ${texts[k]}`).join(", ");
     this.plotted.setAttribute("aria-label", `${this.spec.title}: ${told}`);
   }

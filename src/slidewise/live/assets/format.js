@@ -60,9 +60,12 @@ export const isNumber = (value) => typeof value === "number" && Number.isFinite(
 /** How many decimals the numbers of a column need to be read side by side. */
 export function decimalsOf(values) {
   const numbers = values.filter(isNumber);
-  if (numbers.every(Number.isInteger)) return 0;
   const largest = Math.max(...numbers.map(Math.abs));
-  return largest >= 10000 ? 0 : largest >= 1000 ? 1 : largest >= 0.1 ? 2 : 4;
+  const most = largest >= 10000 ? 0 : largest >= 1000 ? 1 : largest >= 0.1 ? 2 : 4;
+  for (let decimals = 0; decimals < most; decimals += 1) {
+    if (numbers.every((number) => round(number, decimals) === number)) return decimals;
+  }
+  return most;
 }
 
 /** A value of a row or a result, of any type. */

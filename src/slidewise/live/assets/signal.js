@@ -8,6 +8,7 @@ import { clock, decimalsOf, isNumber, keyText, own, plural, secondsOf, span, val
 const TALL = 260;
 const LOW = 76;
 const NEWEST_ROWS = 8;
+const WAITING_ROWS = 5;
 
 export class Signal {
   constructor(store, actions) {
@@ -80,7 +81,7 @@ export class Signal {
   }
 
   drawInputs() {
-    const names = this.data.inputs;
+    const names = this.data.drawn;
     $("key-inputs").hidden = names.length < 2;
     const buttons = names.map((name) => element("button", { type: "button", text: name, "aria-pressed": String(name === this.input),
       onclick: () => {
@@ -96,7 +97,7 @@ export class Signal {
     const width = $("signal").clientWidth;
     this.plots = this.data.groups.map((lines, k) => {
       const root = element("div", { class: "strip", role: "img" });
-      if (k) root.append(element("h4", { text: lines.map((line) => line.name).join(", ") }));
+      if (!lines.some((line) => line.dots)) root.append(element("h4", { text: lines.map((line) => line.name).join(", ") }));
       $("signal").append(root);
       return { root, plot: new uPlot(this.options(lines, k, width), this.data.tables[k], root) };
     });
@@ -111,7 +112,7 @@ export class Signal {
       width, height: (k ? LOW : TALL) + (last ? 22 : 0), legend: { show: false }, padding: [8, 12, last ? 0 : 6, 0],
       scales: {
         x: { range: () => this.data.limits },
-        y: { range: (_, low, high) => (low === null ? [0, 1] : widen(low, high, k ? 0.2 : 0.12)) },
+        y: { range: (_, low, high) => (low === null ? [0, 1] : k ? widen(low, high, 0.2, 0.3) : widen(low, high, 0.1, 0.38)) },
       },
       axes: [
         { ...axis, show: last, grid: { show: false }, size: 22, space: 70, values: (_, splits, __, ___, step) => writeTimes(splits, step) },
@@ -120,7 +121,8 @@ export class Signal {
       series: [{}, ...lines.map((line) => this.series(line, k))],
       cursor: { y: false, drag: { x: false, y: false }, sync: { key: "signal" }, points: { size: 7, width: 0, fill: (_, i) => colour(lines[i - 1].colour) } },
       hooks: {
-        drawClear: [(plot) => this.shade(plot, k === 0)],
+        drawClear: [(plot) => this.shade(plot)],
+        draw: k ? [] : [(plot) => this.label(plot)],
         setCursor: [(plot) => this.hover(plot.cursor.left < 0 ? null : plot.cursor.idx)],
       },
     };
@@ -133,6 +135,7 @@ export class Signal {
       return { stroke, paths: () => null, points: { show: true, size: hollow ? 6 : 4.5, width: hollow ? 1.4 : 0, stroke, fill: hollow ? () => colour("card") : () => colour(line.colour, 0.75) } };
     }
     return { stroke, width: 1.75, paths: k ? uPlot.paths.stepped({ align: 1 }) : undefined, points: { show: false },
+      gaps: (plot, _, from, to, gaps) => this.data.breakLines(plot, from, to, gaps),
       fill: k ? () => colour(line.colour, 0.1) : undefined };
   }
 
@@ -150,7 +153,7 @@ export class Signal {
   }
 
   /** Shade the windows of the row in focus, and what is after the watermark. */
-  shade(plot, main) {
+  shade(plot) {
     const { ctx, bbox } = plot;
     const ratio = devicePixelRatio;
     const right = bbox.left + bbox.width;
@@ -170,12 +173,22 @@ export class Signal {
       ctx.stroke();
       ctx.setLineDash([]);
     }
-    const windows = this.data.windowsOf(this.focus);
-    windows.forEach(({ from, to, name, label }, place) => {
-      const [left, end] = [x(from), x(to)];
+    for (const { from, to, name } of this.data.windowsOf(this.focus)) {
       ctx.fillStyle = colour(name, 0.08);
-      ctx.fillRect(left, bbox.top, end - left, bbox.height);
-      if (main) bracket(ctx, left, end, bbox.top + bbox.height - (9 + 15 * place) * ratio, colour(name), label, ratio);
+      ctx.fillRect(x(from), bbox.top, x(to) - x(from), bbox.height);
+    }
+    ctx.restore();
+  }
+
+  /** Write how long the windows of the row in focus are. */
+  label({ ctx, bbox, valToPos }) {
+    const right = bbox.left + bbox.width;
+    const ratio = devicePixelRatio;
+    ctx.save();
+    this.data.windowsOf(this.focus).forEach(({ from, to, name, label }, place) => {
+      const [left, end] = [valToPos(from, "x", true), valToPos(to, "x", true)];
+      const y = bbox.top + bbox.height - (8 + 18 * place) * ratio;
+      bracket(ctx, Math.max(left, bbox.left), Math.min(end, right), left >= bbox.left, y, colour(name), label, ratio);
     });
     ctx.restore();
   }
@@ -219,7 +232,7 @@ export class Signal {
     const watermark = this.store.watermark();
     const newest = this.store.newest();
     const delay = this.store.start?.max_delay;
-    const pending = key.pending.slice(-NEWEST_ROWS);
+    const pending = key.pending.slice(0, WAITING_ROWS);
     $("why").hidden = !key.pending.length;
     if (!key.pending.length) return;
     const at = watermark === null ? "There is no watermark yet: the first micro-batch sets it for the next." : `The watermark is at ${clock(watermark, now)}.`;
@@ -233,6 +246,8 @@ export class Signal {
       const more = left === null ? "" : left > 0 ? `, ${span(left)} after the watermark` : ": it comes with the next micro-batch";
       return element("li", {}, element("b", { class: "number", text: time === null ? "–" : clock(time, now) }), ` ${ends}${more}`);
     }));
+    const others = key.pending.length - pending.length;
+    if (others) $("why-rows").append(element("li", { class: "muted", text: `and ${plural(others, "later row", "later rows")}` }));
   }
 
   list(key) {
@@ -271,7 +286,8 @@ class KeyData {
     const pending = key.pending.filter((row) => secondsOf(row.time) !== null).toSorted((a, b) => secondsOf(a.time) - secondsOf(b.time));
     this.inputs = [...new Set([...this.rows, ...pending].flatMap((row) => Object.keys(row.inputs)))];
     const numeric = (name) => this.rows.some((row) => isNumber(own(row.inputs, name)));
-    this.input = this.inputs.includes(wanted) ? wanted : (this.inputs.find(numeric) ?? this.inputs[0] ?? null);
+    this.drawn = this.inputs.filter(numeric);
+    this.input = this.drawn.includes(wanted) ? wanted : (this.drawn[0] ?? null);
     const times = [...this.times, ...pending.map((row) => secondsOf(row.time))];
     const first = times[0] ?? 0;
     const last = times.at(-1) ?? 1;
@@ -307,7 +323,19 @@ class KeyData {
     return main.length ? [main, ...strips] : strips;
   }
 
-  /** The different windows of a row, the widest first. */
+  /** Break lines where the key was silent for long, as measured by its usual pauses. */
+  breakLines(plot, from, to, gaps) {
+    const pauses = this.times.slice(1).map((time, k) => time - this.times[k]);
+    const long = 8 * (pauses.toSorted((a, b) => a - b)[Math.floor(pauses.length / 2)] ?? 0);
+    for (let k = from; k < Math.min(to, pauses.length); k += 1) {
+      if (long && pauses[k] > long) {
+        uPlot.addGap(gaps, Math.round(plot.valToPos(this.times[k], "x", true)), Math.round(plot.valToPos(this.times[k + 1], "x", true)));
+      }
+    }
+    return gaps;
+  }
+
+  /** The different windows of a row, the narrowest first. */
   windowsOf(place) {
     const at = this.times[place];
     if (at === undefined) return [];
@@ -325,19 +353,23 @@ class KeyData {
   }
 }
 
-function widen(low, high, by) {
-  const more = (high - low || Math.abs(high) || 1) * by;
-  return [low - more * 1.6, high + more];
+/** Leave room above and below; below the signal are the brackets of its windows. */
+function widen(low, high, above, below) {
+  const range = high - low || Math.abs(high) || 1;
+  return [low - range * below, high + range * above];
 }
 
-function bracket(ctx, left, right, y, stroke, label, ratio) {
+/** Draw how far a window reaches; one that begins before the picture is open on its left. */
+function bracket(ctx, left, right, whole, y, stroke, label, ratio) {
   const tick = 3 * ratio;
   ctx.strokeStyle = stroke;
   ctx.fillStyle = stroke;
   ctx.lineWidth = 1.4 * ratio;
   ctx.beginPath();
-  ctx.moveTo(left, y - tick);
-  ctx.lineTo(left, y + tick);
+  if (whole) {
+    ctx.moveTo(left, y - tick);
+    ctx.lineTo(left, y + tick);
+  }
   ctx.moveTo(left, y);
   ctx.lineTo(right, y);
   ctx.moveTo(right, y - tick);

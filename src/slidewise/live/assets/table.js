@@ -83,7 +83,7 @@ export class Table {
     const cells = features.map((feature, place) => new Cell(feature, place));
     const row = element("tr", { role: "row", tabindex: "-1", onclick: () => this.actions.open(name) },
       element("th", { role: "rowheader", scope: "row" }, pin, element("span", { class: "name", text: keyText(key) })),
-      element("td", { role: "cell", class: "when" }, when, wait), ...cells.map((cell) => cell.root));
+      element("td", { role: "gridcell", class: "when" }, when, wait), ...cells.map((cell) => cell.root));
     row.dataset.name = name;
     return { row, pin, when, wait, cells };
   }
@@ -132,7 +132,7 @@ class Cell {
     this.dot = svg("circle", { r: 1.8, class: "spark-dot" });
     this.spark = svg("svg", { class: "spark", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" }, this.area, this.line, this.dot);
     this.spark.style.color = `var(--${featureColour(place)})`;
-    this.root = element("td", { role: "cell", "data-label": feature.name }, this.spark, this.number);
+    this.root = element("td", { role: "gridcell", "data-label": feature.name }, this.spark, this.number);
   }
 
   update(rows) {
