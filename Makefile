@@ -54,8 +54,9 @@ test: $(READY) java  ## the quick tier: every capability, in five minutes
 test-all: $(READY) java  ## all tests: every combination, and more random cases
 	$(PARTS) TIER="$(FULL) 'not soak'"
 
+# The examples of src last: by then their kernels have been compiled for tests.
 test-core: $(READY)
-	@$(PYTEST) $(TIER) -n 2 --dist worksteal src tests --ignore=tests/spark
+	@$(PYTEST) $(TIER) -n 2 --dist worksteal tests src --ignore=tests/spark
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) $(TIER) -n 2 tests/compiled
 
 # Those that start a Spark of their own.

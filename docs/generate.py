@@ -84,7 +84,7 @@ def words(name: str) -> str:
 
 
 def rewritten(text: str) -> str:
-    """A page with its tables made anew."""
+    """Give a page with its tables made anew."""
     return re.sub(
         r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)",
         lambda m: f"{m[1]}\n{TABLES[m[2]]()}\n\n{m[3]}",

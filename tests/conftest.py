@@ -1,5 +1,7 @@
 """The two tiers: what pytest runs by itself is the quick one. See support/tiers.py."""
 
+import gc
+
 import pytest
 from hypothesis import settings
 from support.tiers import mark_what_a_covering_leaves_out
@@ -9,7 +11,18 @@ settings.register_profile("quick", max_examples=20, deadline=None)
 settings.register_profile("full", max_examples=100, deadline=None)
 settings.load_profile("quick")
 
+# numba makes so many objects that the collector would take a tenth of the time of compiling.
+gc.set_threshold(100_000, 20, 20)
+
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     mark_what_a_covering_leaves_out(items)
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # tests that call the collector need not wait until it has looked through all of pytest's objects
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()

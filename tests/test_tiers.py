@@ -1,5 +1,6 @@
 """The quick tier leaves out no value, and no pair of values where pairs are asked for."""
 
+import re
 import subprocess
 import sys
 from itertools import combinations
@@ -8,6 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.tiers import covering
+
+from slidewise.registry.aggregations import AGGREGATIONS
+from slidewise.registry.algorithms import ALGORITHMS
 
 cases = st.integers(1, 4).flatmap(lambda axes: st.lists(st.tuples(*[st.integers(0, 3)] * axes), min_size=1))
 
@@ -54,3 +58,40 @@ def test_what_each_tier_runs(tier, ran, request, tmp_path):
         [*command, "-p", "conftest", str(tmp_path)], capture_output=True, text=True, check=False, cwd=tests
     ).stdout
     assert sorted(line.partition("ran ")[2] for line in out.splitlines() if "ran " in line) == ran, out
+
+
+@pytest.fixture(scope="module")
+def quick_tests(request):
+    """The names of all quick tests, with their parameters."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "tests"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=request.config.rootpath)
+    assert done.returncode == 0, done.stdout
+    return [line for line in done.stdout.splitlines() if "::" in line]
+
+
+#: what has a quick test, by the names of those that there are
+CAPABILITIES = {
+    **{f"algorithm {entry.name}": rf"algorithm_conforms\[{entry.name}-" for entry in ALGORITHMS},
+    **{f"{e.name} compiled": rf"test_every_algorithm.*\[{e.name}-" for e in ALGORITHMS if e.compiled and e.fifo},
+    **{f"aggregation {entry.name}": rf"test_built_in\[{entry.name}\d*\]" for entry in AGGREGATIONS},
+    "all aggregations over columns": "test_every_aggregation_agrees",
+    **{f"{kind} for a frame": rf"same_kind_comes_back\[{kind}\]" for kind in ("Table", "pandas", "polars", "duckdb")},
+    **{f"windows of {kind}": rf"/columns/.*\[{kind}" for kind in ("rows", "time", "delta", "punctuation", "groups")},
+    "rows on Spark": r"/spark/.*with_columns.*\[spark\]",
+    "rows over Connect": r"/spark/.*with_columns.*\[connect\]",
+    "slides on Spark": r"/spark/.*hopping_windows.*\[spark\]",
+    "slides over Connect": r"/spark/.*hopping_windows.*\[connect\]",
+    "SQL": "/spark/.*sql.*test_the_same_as_spark",
+    "SQL over Connect": "/spark/.*sql.*test_over_connect",
+    "random SQL": "/spark/.*random_sql.*test_random_queries",
+    "a stream that starts again": "/spark/streams/.*across_restarts",
+    "a stream that is killed": "/spark/streams/.*after_kills",
+    "the demo": "test_demo.py",
+    "the demo on Spark": "/spark/test_demo_steps.py",
+}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("capability", CAPABILITIES)
+def test_every_capability_is_in_the_quick_tier(quick_tests, capability):
+    assert any(re.search(CAPABILITIES[capability], name) for name in quick_tests)

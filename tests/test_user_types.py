@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from slidewise import aggregations
 
 ROOT = Path(__file__).parent.parent
@@ -84,6 +86,7 @@ assert_type(sw.swag("daba_lite", Scaled()).query(), Any)
 """
 
 
+@pytest.mark.full
 def test_mypy_strict(tmp_path):
     for page in PAGES:
         examples = doctest.DocTestParser().get_examples(page.read_text(encoding="utf-8"))

@@ -100,7 +100,7 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> Any:
-    """What needs NumPy loads on first use; what needs numba or pyspark loads only when it runs."""
+    """Load what needs NumPy on first use; what needs numba or pyspark loads only when it runs."""
     if name in _LAZY:
         from importlib import import_module
 

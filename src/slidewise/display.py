@@ -28,7 +28,7 @@ class Table:
     def of(
         cls, title: str, rows: Sequence[Mapping[str, Any]], note: str = "", narrow: Sequence[Mapping[str, Any]] = ()
     ) -> Table:
-        """A table from rows with the same keys."""
+        """Build a table from rows with the same keys."""
         columns = tuple(rows[0]) if rows else ()
         cells = tuple(tuple(str(row[c]) for c in columns) for row in rows)
         return cls(title, columns, cells, note, cls.of(title, narrow, note) if narrow else None)
@@ -75,7 +75,7 @@ _LEFT, _GAP, _RIGHT = "  ", "   ", " "
 
 
 def as_text(table: Table) -> str:
-    """A table in lines that the terminal has room for; long cells take several."""
+    """Lay out a table in lines that the terminal has room for; long cells take several."""
     if table.narrow is not None:
         return as_text(table.narrow)
     lines = [table.title, ""] if table.title else []
@@ -84,16 +84,16 @@ def as_text(table: Table) -> str:
         rule = " " + "─" * (sum(widths) + len(_LEFT[1:] + _GAP * (len(widths) - 1) + _RIGHT))
         lines += [*_row_lines(table.columns, widths), rule]
         lines += [line for row in table.rows for line in _row_lines(row, widths)]
-    return "\n".join([*lines, *(["", wrapped(table.note)] if table.note else [])]).rstrip()
+    return "\n".join([*lines, *(["", wrap_text(table.note)] if table.note else [])]).rstrip()
 
 
-def wrapped(text: str, indent: str = "") -> str:
-    """Text in lines that the terminal has room for."""
+def wrap_text(text: str, indent: str = "") -> str:
+    """Break text into lines that the terminal has room for."""
     return "\n".join(_wrap(text, _room(), initial_indent=indent, subsequent_indent=indent))
 
 
 def _column_widths(rows: Sequence[Sequence[str]]) -> list[int]:
-    """As wide as the longest cell; where there is no room for that, as the longest word, and a share of what is left.
+    """Choose widths: the longest cell; without room for that, the longest word, and a share of what is left.
 
     The first column names the rows, and is not wrapped.
     """
@@ -124,13 +124,13 @@ def _wrap(text: str, width: int, **options: Any) -> list[str]:
 
 
 def _room() -> int:
-    """The columns of the terminal, within what can be read."""
+    """Return the columns of the terminal, within what can be read."""
     return max(80, min(shutil.get_terminal_size((120, 24)).columns, 160))
 
 
 # ---- progress
 def is_watched() -> bool:
-    """Whether a person sees standard error while it is written: a terminal or a notebook, and never a log.
+    """Tell whether a person sees standard error while it is written: a terminal or a notebook, and never a log.
 
     Nor what a worker of Spark writes: Spark's Java reads that from a pipe.
     """

@@ -30,7 +30,7 @@ def warn_of_fallback(of: type, name: str, reason: str) -> None:
 
 
 def _caller(frame: FrameType | None) -> FrameType | None:
-    """The first frame outside of the package that has called into it; None in a thread of our own."""
+    """Find the first frame outside of the package that has called into it; None in a thread of our own."""
     while frame is not None and not _is_ours(frame):
         frame = frame.f_back
     while frame is not None and _is_ours(frame):

@@ -72,7 +72,7 @@ def with_columns(
     common: dict[str, Any] = {
         "partition_by": partition_by, "order_by": order_by, "algorithm": algorithm, "threads": threads,
     }  # fmt: skip
-    taken, of_spark = _told_apart("with_columns", options, common)
+    taken, of_spark = _split_options("with_columns", options, common)
     if is_spark(data):
         from slidewise.spark.with_columns import with_columns as on_spark
 
@@ -129,7 +129,7 @@ def aggregate(
     common: dict[str, Any] = {
         "partition_by": partition_by, "order_by": order_by, "algorithm": algorithm, "threads": threads,
     }  # fmt: skip
-    taken, of_spark = _told_apart("aggregate", options, common)
+    taken, of_spark = _split_options("aggregate", options, common)
     if is_spark(data):
         from slidewise.spark.aggregate import aggregate as on_spark
 
@@ -215,18 +215,19 @@ def is_spark(data: Any) -> bool:
     return any(c.__module__.startswith("pyspark.sql.") and c.__name__ == "DataFrame" for c in type(data).__mro__)
 
 
-def _told_apart(
+def _split_options(
     what: str, options: Mapping[str, Any], common: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """New columns that have the name of an option of Spark's, and the options that were given."""
+    """Split options into new columns that have the name of one of Spark's options, and the options that were given."""
     for name, given in common.items():
         if _is_expression(given):
             raise InvalidInput(
                 f"{what}: {name}= is a parameter, and no new column can be named so, got {given!r}. Give the column "
                 "another name, and rename it afterwards"
             )
+    options = {name: given for name, given in options.items() if given is not None}
     taken = {name: given for name, given in options.items() if _is_expression(given)}
-    return taken, {name: given for name, given in options.items() if given is not None and name not in taken}
+    return taken, {name: given for name, given in options.items() if name not in taken}
 
 
 def _is_expression(given: Any) -> bool:

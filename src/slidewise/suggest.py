@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def suggest(name: object, known: Iterable[object]) -> str:
-    """The end of an error about an unknown name: the nearest one that there is, or all of them.
+    """Write the end of an error about an unknown name: the nearest one that there is, or all of them.
 
     >>> suggest("prise", ["price", "size"])
     "Did you mean 'price'?"

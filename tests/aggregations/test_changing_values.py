@@ -12,7 +12,7 @@ from support.tiers import in_full
 
 import slidewise as sw
 from slidewise.aggregations.code_digest import content_digest
-from slidewise.columns.two_phase import division
+from slidewise.columns.two_phase import divide
 from slidewise.errors import StateError
 
 #: how lift reads a factor, with what stands around it, and what sets another factor
@@ -152,9 +152,9 @@ def test_partials_of_other_values_have_other_names(changing, read):
     import pyarrow as pa
 
     mine, change = changing(read)
-    before = division(mine("x"), [pa.float64()])
+    before = divide(mine("x"), [pa.float64()])
     change()
-    after = division(mine("x"), [pa.float64()])
+    after = divide(mine("x"), [pa.float64()])
     if before is not None and after is not None:
         assert before.columns.keys() != after.columns.keys()
     else:

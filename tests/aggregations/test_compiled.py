@@ -5,6 +5,7 @@ import types
 
 import numpy as np
 import pytest
+from support.tiers import in_full
 
 import slidewise as sw
 from slidewise.registry.aggregations import AGGREGATION
@@ -43,7 +44,7 @@ def test_one_column(name, kind, fold, compiled_fold):
 SKETCH = pytest.param("bloom_filter", marks=pytest.mark.soak)
 
 
-@pytest.mark.covering(1)
+@pytest.mark.covering(0)
 @pytest.mark.parametrize("name", ["sum", "avg", "max", "min", "stddev", "first", "bit_or", "max_count", SKETCH])
 @pytest.mark.parametrize("dtype", ["i1", "u4", "u8", "f4"])
 def test_narrow_types(name, dtype, fold, compiled_fold):
@@ -62,7 +63,7 @@ def test_uint64_above_int64(compiled_fold):
     assert compiled_fold(sw.first(), (column,)) == 2**64 - 1
 
 
-@pytest.mark.covering(1)
+@pytest.mark.covering(0)
 @pytest.mark.parametrize("name", ["covar_samp", "corr", "max_by", "min_by"])
 @pytest.mark.parametrize("other", ["integers", "nan"])
 def test_two_columns(name, other, fold, compiled_fold):
@@ -71,12 +72,13 @@ def test_two_columns(name, other, fold, compiled_fold):
     assert alike(compiled_fold(getattr(sw, name)(), columns), fold(getattr(sw, name)(), rows))
 
 
+@pytest.mark.full
 def test_max_by_at_the_lowest_ordering(compiled_fold):
     assert compiled_fold(sw.max_by(), (np.array([5.0]), np.array([-np.inf]))) == 5.0
     assert compiled_fold(sw.min_by(), (np.array([5]), np.array([np.iinfo("i8").max]))) == 5
 
 
-@pytest.mark.parametrize("name", ["bool_and", "bool_or", "max", "min", "first"])
+@pytest.mark.parametrize("name", ["bool_and", *in_full("bool_or", "max", "min", "first")])
 def test_booleans(name, fold, compiled_fold):
     column = np.array([True, False, True])
     assert compiled_fold(getattr(sw, name)(), (column,)) == fold(getattr(sw, name)(), column.tolist())
@@ -87,7 +89,7 @@ def test_min_of_nothing_but_nan(compiled_fold):
     assert compiled_fold(sw.min(), (np.array([np.nan, np.inf]),)) == np.inf
 
 
-@pytest.mark.parametrize("bits", [1024, 1000])
+@pytest.mark.parametrize("bits", [1024, *in_full(1000)])
 def test_bloom_filter_sets_the_same_bits(bits, compiled_fold):
     import numba
 

@@ -6,6 +6,7 @@ import random
 import numpy as np
 import pytest
 from support.aggregations import Concat, Deviation
+from support.tiers import in_full
 from trees import CASES, IDS, Counted, agree, counted, fifo_steps, recalculate
 
 import slidewise as sw
@@ -167,7 +168,7 @@ def test_evicted_values_are_let_go():
 X = np.random.default_rng(3).integers(-50, 50, 300).astype(float)
 
 
-@pytest.mark.parametrize("aggregation", [sw.sum(), sw.max(), Deviation()], ids=["sum", "max", "spread"])
+@pytest.mark.parametrize("aggregation", [sw.max(), *in_full(sw.sum(), Deviation())], ids=["max", "sum", "spread"])
 def test_frames_that_move_back_compiled(aggregation):
     rng = np.random.default_rng(5)
     start = rng.integers(0, len(X), 400)
@@ -211,7 +212,7 @@ def test_operands_keep_their_order_compiled():
     assert out.tolist() == [joined(digits[lo:hi]) for lo, hi in zip(start, end, strict=True)]
 
 
-@pytest.mark.covering(1)
+@pytest.mark.full
 @pytest.mark.parametrize("algorithm", ["flat_fat", "reactive", "b_int"])
 @pytest.mark.parametrize("aggregation", [sw.sum(), sw.max(), Deviation(), Join()], ids=["sum", "max", "spread", "join"])
 def test_a_fifo_window_compiled(algorithm, aggregation):

@@ -6,7 +6,7 @@
 import os
 
 import pytest
-from support.tiers import in_full
+from support.tiers import in_full, share
 
 from slidewise.fuzz import by_hand, check, sqlite
 from slidewise.fuzz.__main__ import main
@@ -14,7 +14,7 @@ from slidewise.fuzz.cases import Aggregate, By, Case, CaseColumn, CaseFrame
 
 #: the first is quick, make test-all adds some, and make soak more
 BLOCKS = [0, *in_full(1, 2, 3), *(pytest.param(block, marks=pytest.mark.soak) for block in range(4, 8))]
-CASES = 20 if os.environ.get("NUMBA_DISABLE_JIT") == "1" else 300
+CASES = 20 if os.environ.get("NUMBA_DISABLE_JIT") == "1" else share(300)
 
 # Every function compiles a kernel for each type and kind of frame. Few of both are drawn here, in many frames, so that
 # the suite is quick where nothing is compiled yet; the command draws all.
@@ -161,7 +161,7 @@ def test_a_failing_case_is_made_small_and_shown_as_a_program(monkeypatch, capsys
     case = Case(columns, ("k",), (By("t", True),), aggregates)
     monkeypatch.setitem(check.ORACLES, "hand", wrong)
     assert "by hand" in check.difference(case, "hand")
-    small = check.shrunk(case, lambda c: check.difference(c, "hand") is not None)
+    small = check.shrink(case, lambda c: check.difference(c, "hand") is not None)
     assert (small.rows, small.keys, len(small.aggregates)) == (1, (), 1)
     assert not small.order[0].descending
     exec(small.snippet, {})
@@ -173,6 +173,7 @@ def test_an_error_is_a_failure_too():
     assert "raises InvalidInput" in check.difference(case, "sqlite")
 
 
+@pytest.mark.full
 def test_the_command(capsys, monkeypatch):
     assert main(["--cases", "2", "--seed", "3"]) == 0
     assert capsys.readouterr().out == "2 cases, 0 failed\n"

@@ -62,7 +62,8 @@ def test_sharing_changes_no_result(column):
         assert alone.null_count == shared.null_count, name
 
 
-@pytest.mark.parametrize("name", ["avg", *in_full("stddev", "var_pop")])
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["avg", "stddev", "var_pop"])
 def test_what_is_derived_equals_recalculation(name):
     aggregations = [getattr(sw, n)(c) for n in (name, "var_samp") for c in ("x", "i", "big")]
     columns = {f"{a!r} {k}": a.over(w) for a in aggregations for k, w in enumerate(WINDOWS)}
@@ -113,6 +114,7 @@ def test_threads_change_no_bit(monkeypatch, chunk, names):
     assert sw.aggregate(TABLE, **CALL, threads=2, **slides).equals(sw.aggregate(TABLE, **CALL, threads=1, **slides))
 
 
+@pytest.mark.full
 def test_chunks_change_no_result(monkeypatch):
     whole = sw.with_columns(TABLE, **CALL, **expressions(("i",)))
     monkeypatch.setattr(threads, "CHUNK", 64)

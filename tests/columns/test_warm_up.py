@@ -137,11 +137,13 @@ def test_a_person_is_told_of_compiling_once_and_a_log_never(tmp_path):
 
 
 @needs_jit
+@pytest.mark.full
 def test_what_takes_no_noticeable_time_is_not_told(tmp_path):
     assert seen(MAX.replace("NOTICEABLE = 0", "NOTICEABLE = 600"), tmp_path) == ""
 
 
 @needs_jit
+@pytest.mark.full
 def test_what_is_not_ours_is_not_told(tmp_path):
     theirs = "\nimport numba\n@numba.njit\ndef f(x): return x + 1\nf(1)"
     assert seen(MAX, tmp_path) != ""
@@ -149,6 +151,7 @@ def test_what_is_not_ours_is_not_told(tmp_path):
 
 
 @needs_jit
+@pytest.mark.full
 def test_where_nothing_is_kept_it_says_so(tmp_path):
     program = "import numba, slidewise.templates.cache as cache\ncache._njit = numba.njit\n" + MAX
     assert "compiling kernels (in this process only) ... 0 s" in seen(program, tmp_path)

@@ -237,9 +237,10 @@ def test_punctuation_by_a_function_of_the_row():
 @pytest.mark.covering(0)
 @pytest.mark.parametrize("count", [0, 1])
 @pytest.mark.parametrize("keys", [{}, {"partition_by": "key", "order_by": "at"}])
-def test_no_rows_and_one_row(count, keys):
+@pytest.mark.parametrize("window", [sw.rows_between(-3, 2), *in_full(sw.rows(3))], ids=repr)  # the first has kernels
+def test_no_rows_and_one_row(count, keys, window):
     table = TABLE.slice(0, count)
-    columns = {name: aggregation.over(sw.rows(3)) for name, aggregation in EVERY.items()}
+    columns = {name: aggregation.over(window) for name, aggregation in EVERY.items()}
     out = sw.with_columns(table, **keys, **columns)
     assert out.num_rows == count
     whole = sw.with_columns(TABLE, **keys, **columns)

@@ -12,7 +12,7 @@ from slidewise.templates import compile as compiling
 from slidewise.templates import fifo
 from slidewise.templates.bind import functions_of
 from slidewise.templates.digest import digest
-from slidewise.templates.names import close_state, evict, open_state, query, zipped
+from slidewise.templates.names import close_state, evict, open_state, query, zip_columns
 
 
 def insert_timed(s, time, v):
@@ -22,7 +22,7 @@ def insert_timed(s, time, v):
 def run_timed(state, times, values, window, out):
     """Values in any order; the oldest leaves when there are more than `window`."""
     s = open_state(state)
-    results = zipped(out)
+    results = zip_columns(out)
     for i in range(len(times)):
         insert_timed(s, times[i], lift(values[i]))
         if i >= window:
@@ -55,6 +55,7 @@ def expected(op, values):
     return op.lower(total)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("op", [pytest.param(Total(), marks=pytest.mark.soak), Ends()], ids=lambda op: op.name)
 @pytest.mark.parametrize("window", [1, 2, 15, 16, 40, 300])
 def test_a_sliding_window(op, window):
@@ -68,6 +69,7 @@ def test_a_sliding_window(op, window):
     assert state.held == window
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("op", [pytest.param(Total(), marks=pytest.mark.soak), Ends()], ids=lambda op: op.name)
 def test_irregular_frames(op):
     r = np.random.default_rng(3)

@@ -17,6 +17,7 @@ import numba
 import numpy as np
 import pytest
 from support.aggregations import Deviation, Highest
+from support.tiers import in_full
 
 import slidewise as sw
 from slidewise.aggregations.trial import partial_dtype, result_dtype
@@ -117,11 +118,17 @@ def assert_close(got, want):
 
 # ---- the same answers
 AGGREGATIONS = [Total(), Highest(), Latest(), Deviation()]
+LEGAL = {name: [op for op in AGGREGATIONS if not missing(algorithm(name), op)] for name in FIFO}
+# Quick are every aggregation of one algorithm, and one of the others.
 PAIRS = [
-    pytest.param(name, op, id=f"{name}-{op.name}")
-    for name in FIFO
-    for op in AGGREGATIONS
-    if not missing(algorithm(name), op)
+    pytest.param(
+        name,
+        op,
+        id=f"{name}-{op.name}",
+        marks=() if op is ops[0] or name == "two_stacks_lite" else pytest.mark.full,
+    )
+    for name, ops in LEGAL.items()
+    for op in ops
 ]
 
 
@@ -156,7 +163,7 @@ def test_state_carries_on_from_batch_to_batch(name):
     assert got == expected(op, (x,), start, end)
 
 
-@pytest.mark.parametrize("name", ["subtract_on_evict", "daba_lite"])
+@pytest.mark.parametrize("name", ["daba_lite", *in_full("subtract_on_evict")])
 def test_integers_stay_integers(name):
     x = np.array([2**53 + 1, 1, 2**53 + 1, -(2**53), 3])
     start, end = sliding(len(x), 2)
@@ -315,6 +322,12 @@ def test_a_second_process_compiles_nothing_and_changed_code_compiles_anew(tmp_pa
     assert run_program(tmp_path) == {"max": COMPILED, "Mine": COMPILED}
     assert run_program(tmp_path) == {"max": LOADED, "Mine": LOADED}
     assert run_program(tmp_path, factor=3) == {"max": LOADED, "Mine": COMPILED}
+
+
+@needs_cache
+@pytest.mark.full
+def test_damaged_entries_are_compiled_anew(tmp_path):
+    assert run_program(tmp_path) == {"max": COMPILED, "Mine": COMPILED}
     for file in tmp_path.rglob("*.nbc"):
         file.write_bytes(file.read_bytes()[:100])
     assert run_program(tmp_path) == {"max": COMPILED, "Mine": COMPILED}
@@ -324,6 +337,7 @@ def test_a_second_process_compiles_nothing_and_changed_code_compiles_anew(tmp_pa
 
 
 @needs_cache
+@pytest.mark.full
 def test_without_a_place_for_the_cache_everything_still_runs(tmp_path):
     a_file = tmp_path / "file"
     a_file.write_text("")

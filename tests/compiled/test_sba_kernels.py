@@ -6,6 +6,7 @@ import numba
 import numpy as np
 import pytest
 from support.aggregations import Deviation, Ends, Highest, Total
+from support.tiers import in_full
 
 import slidewise as sw
 from slidewise.aggregations.trial import partial_dtype, result_dtype
@@ -13,7 +14,7 @@ from slidewise.algorithms import _sba_blocks, sba
 from slidewise.templates import compile as compiling
 
 RANGES_AND_SLIDES = [(n, s) for n in (1, 2, 3, 7, 10, 12, 40, 200) for s in (1, 2, 3, 4, 7) if s <= n]
-AGGREGATIONS = [Total(), Highest(), Deviation(), Ends()]
+AGGREGATIONS = [Ends(), Deviation(), *in_full(Total(), Highest())]
 
 
 def column(op, rows, seed=0):
@@ -122,7 +123,7 @@ def test_nothing_stays_of_a_value_that_has_left():
     assert run(sba.run_rows, Total(), x, sba.room(1), 1)[4:] == [3.0, 1e300, 4.0, 0.5]
 
 
-COUNTED = [sw.sum(), sw.avg(), sw.var_pop(), sw.stddev()]
+COUNTED = [sw.sum(), sw.stddev(), *in_full(sw.avg(), sw.var_pop())]
 LENGTHS = [1, 2, 3, 4, 5, 16, 101]
 LONG = [sba.BLOCK + 1]
 if not numba.config.DISABLE_JIT:  # up to half a minute each in plain Python

@@ -3,13 +3,13 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from support.tiers import in_full, on_both
+from support.tiers import in_full, on_both, quick
 
 import slidewise as sw
 from slidewise.columns.aggregate import slide_expressions
-from slidewise.columns.with_columns import names, ordering
+from slidewise.columns.with_columns import list_names, list_order
 from slidewise.spark import aggregate as slidewise_aggregate
-from slidewise.spark.executor.slide_task import SlidesTask, SlidesWorker
+from slidewise.spark.executor.slide_task import SlideTask, SlideTaskRun
 
 WINDOWS = [
     sw.time(60, every=30),
@@ -96,10 +96,10 @@ def table_of(seed, count, keys, nulls="no"):
 def task_of(table, window, results, partition_by, order_by):
     """What an executor would do, and what must come out."""
     expected = sw.aggregate(table, partition_by=partition_by, order_by=order_by, window=window, **results)
-    keys, order = tuple(names(partition_by, "")), tuple(ordering(order_by))
+    keys, order = tuple(list_names(partition_by, "")), tuple(list_order(order_by))
     overs = tuple(slide_expressions(window, results, "auto").values())
     kinds = tuple(expected.schema.types)
-    return SlidesTask(table.schema, keys, order, overs, kinds, names=tuple(expected.column_names)), expected
+    return SlideTask(table.schema, keys, order, overs, kinds, names=tuple(expected.column_names)), expected
 
 
 def batches_of(table, rng, most):
@@ -117,7 +117,7 @@ def check(table, window, results, partition_by="key", order_by="at", seed=0):
     assert pa.Table.from_batches(out, expected.schema).to_pydict() == expected.to_pydict()
 
 
-SOME = WINDOWS[::4]
+SOME = WINDOWS[::8]
 CHUNKS = {"row by row": (1, 0), "tiny chunks": (5, 1), "small chunks": (12, 4)}
 
 
@@ -139,8 +139,12 @@ def test_chunk_by_chunk_as_all_at_once(window, monkeypatch):
     check(table_of(7, 150, 2), window, RESULTS | HOLISTIC)
 
 
+WITHOUT_DELTA = [w for w in WINDOWS if "delta" not in repr(w)][::2]
+
+
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("nulls", ["first", "last"])
-@pytest.mark.parametrize("window", [w for w in WINDOWS if "delta" not in repr(w)][::2], ids=repr)
+@pytest.mark.parametrize("window", quick(WITHOUT_DELTA, *WITHOUT_DELTA[::9]), ids=repr)
 def test_rows_without_an_order(window, nulls, monkeypatch):
     for seed, (chunks, keys) in enumerate([("row by row", 1), ("tiny chunks", 8)]):
         cut(monkeypatch, chunks)
@@ -177,7 +181,7 @@ def test_many_slides_per_row_are_made_a_few_rows_at_a_time(monkeypatch):
     table = pa.table({"key": np.arange(40), "at": np.arange(40) * 1000})
     task, expected = task_of(table, sw.time(30, every=1), {"n": sw.count()}, "key", "at")
     sizes = []
-    monkeypatch.setattr(SlidesWorker, "_results", counted(SlidesWorker._results, sizes))
+    monkeypatch.setattr(SlideTaskRun, "_emit_results", counted(SlideTaskRun._emit_results, sizes))
     out = pa.Table.from_batches(task.run(table.to_batches()), expected.schema)
     assert out.equals(expected) and len(out) == 40 * 30
     assert max(sizes) <= 7 * 30
@@ -211,7 +215,7 @@ def test_what_stays_is_the_windows_and_not_the_keys(window, most, monkeypatch):
     table = pa.table({"at": np.arange(count), "up": np.arange(count), "x": np.arange(count) % 97})
     monkeypatch.setattr("slidewise.spark.executor.task.CHUNK_ROWS", 500)
     task, expected = task_of(table, window, {"s": sw.sum("x"), "m": sw.max("x")}, None, "at")
-    w, tails = SlidesWorker(task), []
+    w, tails = SlideTaskRun(task), []
 
     def batches():
         for batch in table.to_batches(max_chunksize=250):
@@ -287,10 +291,10 @@ def of_a_notebook():
 
 THROUGH_SPARK = [
     ("key", "ts", sw.time("20m", every=sw.rows(30))),
-    ("key", "id", sw.rows(100, every=7, min_rows=20)),
-    ("key", "id", sw.delta("km", 50, every=70)),
+    pytest.param("key", "id", sw.rows(100, every=7, min_rows=20), marks=pytest.mark.full),
+    pytest.param("key", "id", sw.delta("km", 50, every=70), marks=pytest.mark.full),
     (None, "id", sw.rows(50, every=sw.punctuation(lambda row: row["stop"] and row["unread"] == "unread"))),
-    (["key", "stop"], ["ts", "id"], sw.rows_between(-5, 5, every=9)),
+    pytest.param(["key", "stop"], ["ts", "id"], sw.rows_between(-5, 5, every=9), marks=pytest.mark.full),
 ]
 
 

@@ -221,7 +221,7 @@ def test_mistakes_are_told_before_anything_runs(spark):
 )
 def test_missing_or_wrong_packages_are_told(monkeypatch, versions, message):
     found = {"pyspark": (4, 3), "pandas": (2, 2), "protobuf": (6, 1)} | versions
-    monkeypatch.setattr(requirements, "_version", found.get)
+    monkeypatch.setattr(requirements, "_find_version", found.get)
     monkeypatch.setattr(requirements, "version", lambda name: str(found[name]))
     with pytest.raises(requirements.MissingRequirement, match=message):
         requirements.require_packages(protobuf=True)

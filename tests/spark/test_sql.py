@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 from pyspark.errors import PythonException
+from support.tiers import in_full, quick
 
 import slidewise as sw
 from slidewise.errors import InvalidInput
 from slidewise.spark import sql
 from slidewise.spark.session import PROVIDER, ROCKSDB
 from slidewise.spark.sql.query_text import MARK, QueryText
-from slidewise.spark.sql.rewrite import rewrite_query, same_type
+from slidewise.spark.sql.rewrite import is_same_type, rewrite_query
 
 # ---- the same as Spark
 #: id is unique, u orders rows of a key without ties, t has ties
@@ -235,14 +236,20 @@ def same(a, b):
     return a == b
 
 
-def test_the_same_as_spark(spark, rows, caplog):
+#: those of few kernels
+QUICK = ("frames", "grouped", "aliases", "with", "set operations")
+
+
+@pytest.mark.parametrize("names", [QUICK, *in_full(tuple(SAME))], ids=["some", "all"])
+def test_the_same_as_spark(spark, rows, caplog, names):
     with caplog.at_level(logging.DEBUG, "slidewise.spark.sql"):
-        assert_same_as_spark(spark, SAME)
+        assert_same_as_spark(spark, {name: SAME[name] for name in names})
     assert left_to_spark(caplog) == []
 
 
-def test_what_spark_takes_is_taken(spark, rows, caplog):
-    assert_same_as_spark(spark, LEFT)
+@pytest.mark.parametrize("names", [("casts", "keys and orders"), *in_full(tuple(LEFT))], ids=["some", "all"])
+def test_what_spark_takes_is_taken(spark, rows, caplog, names):
+    assert_same_as_spark(spark, {name: LEFT[name] for name in names})
     with caplog.at_level(logging.DEBUG, "slidewise.spark.sql"):
         sql(spark, LEFT["pipes"])
     assert "left to Spark: a window in this place cannot be taken" in left_to_spark(caplog)[0]
@@ -253,7 +260,7 @@ def assert_same_as_spark(spark, queries):
     theirs = {name: spark.sql(query) for name, query in queries.items()}
     for name in queries:
         assert ours[name].columns == theirs[name].columns, name
-        assert same_type(ours[name].schema, theirs[name].schema), name
+        assert is_same_type(ours[name].schema, theirs[name].schema), name
     found, expected = collected(ours), collected(theirs)
     for name in queries:
         assert len(found[name]) == len(expected[name]), name
@@ -270,6 +277,7 @@ def test_order_and_limit(spark, rows):
         assert str(sql(spark, query).collect()) == str(spark.sql(query).collect())
 
 
+@pytest.mark.full
 def test_what_is_volatile_is_computed_for_each_call(spark):
     query = """
         SELECT max(rand()) OVER () AS a, max(rand()) OVER () AS b, count_if(rand() < 0.5) OVER () AS c,
@@ -315,6 +323,7 @@ def test_a_null_among_bounds_is_told_by_the_last_line(spark, rows):
 
 
 # ---- more than Spark can
+@pytest.mark.full
 def test_what_spark_refuses(spark, rows):
     query = """
         SELECT id, count(DISTINCT s) OVER w AS a, median(x) OVER (w ROWS 3 PRECEDING) AS b,
@@ -387,21 +396,22 @@ FRAMES = (
 )
 
 
-def test_distinct_and_ordered_aggregates_over_every_frame(spark, rows):
+@pytest.mark.parametrize("frame", quick(FRAMES, FRAMES[-1]))
+def test_distinct_and_ordered_aggregates_over_every_frame(spark, rows, frame):
     duckdb = pytest.importorskip("duckdb")
     given = spark.table("rows").toArrow()  # noqa: F841 DuckDB finds it by its name
-    for frame in FRAMES:
-        ours = ", ".join(f"{call} OVER w AS c{k}" for k, call in enumerate(DISTINCT_AND_ORDERED))
-        theirs = ", ".join(f"{call} OVER w AS c{k}" for k, call in enumerate(DISTINCT_AND_ORDERED.values()))
-        window = f"WINDOW w AS (PARTITION BY k {frame}) ORDER BY id"
-        found = sql(spark, f"SELECT {ours} FROM rows {window}").collect()
-        expected = duckdb.sql(f"SELECT {theirs} FROM given {window}").fetchall()
-        for k, call in enumerate(DISTINCT_AND_ORDERED):
-            for a, b in zip(found, expected, strict=True):
-                empty = [] if call.startswith(("array_agg", "collect_")) else None  # Spark's rule
-                assert same(a[k], empty if b[k] is None else b[k]), (call, frame, a[k], b[k])
+    ours = ", ".join(f"{call} OVER w AS c{k}" for k, call in enumerate(DISTINCT_AND_ORDERED))
+    theirs = ", ".join(f"{call} OVER w AS c{k}" for k, call in enumerate(DISTINCT_AND_ORDERED.values()))
+    window = f"WINDOW w AS (PARTITION BY k {frame}) ORDER BY id"
+    found = sql(spark, f"SELECT {ours} FROM rows {window}").collect()
+    expected = duckdb.sql(f"SELECT {theirs} FROM given {window}").fetchall()
+    for k, call in enumerate(DISTINCT_AND_ORDERED):
+        for a, b in zip(found, expected, strict=True):
+            empty = [] if call.startswith(("array_agg", "collect_")) else None  # Spark's rule
+            assert same(a[k], empty if b[k] is None else b[k]), (call, frame, a[k], b[k])
 
 
+@pytest.mark.full
 def test_distinct_values_are_in_the_order_of_their_first_rows(spark, rows):
     query = """
         SELECT id, array_agg(DISTINCT n) OVER w AS a, collect_set(n) OVER w AS b, collect_list(n) OVER w AS c,
@@ -456,6 +466,7 @@ def test_a_frame_means_nothing_to_ranks_and_neighbours(spark, rows):
     assert any(r.m is not None for r in shared)
 
 
+@pytest.mark.full
 def test_bounds_that_cross_give_empty_frames(spark):
     """Where Spark takes them, its answer, which has rows of null order among their peers; else PostgreSQL's."""
     spark.sql(

@@ -243,7 +243,7 @@ def test_every_changed_byte_is_refused():
 @pytest.mark.parametrize("payload", [None, (), (1, 2, 3, 4, 5, 6), ({}, (), None, {}, {}, (None, False))])
 def test_a_forged_state_of_the_right_definition_is_refused(payload):
     with pytest.raises(StateError):
-        base().from_bytes(envelope.seal("window", snapshot._definition(base()), payload))
+        base().from_bytes(envelope.seal("window", snapshot._describe(base()), payload))
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_forged_objects_are_refused(plain):
     class Forged:
         pass
 
-    data = envelope.seal("window", snapshot._definition(base()), [Forged()], reduce=lambda _: plain)
+    data = envelope.seal("window", snapshot._describe(base()), [Forged()], reduce=lambda _: plain)
     with pytest.raises(StateError):
         base().from_bytes(data)
 
@@ -275,7 +275,7 @@ NOT_STATE = {
     "Measure",
     "NumberedSlots",
     "Ordering",
-    "Plan",
+    "WindowPlan",
     "RowReader",
     "Result",
 }
@@ -297,9 +297,9 @@ def test_a_class_with_other_fields_is_refused(monkeypatch):
     w = sw.Window(sw.max(), sw.rows(2))
     w.push(1.5)
     data = w.to_bytes()
-    before = snapshot._slots
+    before = snapshot._list_slots
     monkeypatch.setattr(
-        snapshot, "_slots", lambda cls: (*before(cls), "colour") if cls.__name__ == "LastRows" else before(cls)
+        snapshot, "_list_slots", lambda cls: (*before(cls), "colour") if cls.__name__ == "LastRows" else before(cls)
     )
     with pytest.raises(StateError, match="whose LastRows has other fields"):
         w.from_bytes(data)

@@ -21,10 +21,22 @@ def in_full(*values: Any) -> list[Any]:
     return [pytest.param(value, marks=pytest.mark.full) for value in values]
 
 
+def quick(values: Iterable[Any], *some: Any) -> list[Any]:
+    """All values of a parameter, of which but some are quick."""
+    values = list(values)
+    assert all(value in values for value in some), some
+    return [value if value in some else pytest.param(value, marks=pytest.mark.full) for value in values]
+
+
+def share(number: int) -> int:
+    """So many in the full tier, and a fifth of them in the quick one."""
+    profile: Any = settings.default
+    return max(3, number * profile.max_examples // 100)
+
+
 def examples(number: int, **options: Any) -> settings:
     """Draw so many examples in the full tier, and a share of them in the quick one."""
-    profile: Any = settings.default
-    return settings(max_examples=max(3, number * profile.max_examples // 100), **options)
+    return settings(max_examples=share(number), **options)
 
 
 def covering(cases: Sequence[Sequence[Hashable]], strength: int) -> set[int]:

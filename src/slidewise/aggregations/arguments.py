@@ -9,8 +9,8 @@ from slidewise.aggregations.base import Aggregation
 from slidewise.errors import InvalidInput
 
 
-def given(*columns: Any) -> tuple[Any, ...]:
-    """The columns that were named: none for an aggregation of plain values."""
+def collect_columns(*columns: Any) -> tuple[Any, ...]:
+    """Collect the columns that were named: none for an aggregation of plain values."""
     return tuple(c for c in columns if c is not None)
 
 
@@ -18,18 +18,18 @@ class OneColumn(Aggregation):
     """An aggregation of one column, or of plain values where no column is named."""
 
     def __init__(self, column: str | None = None, *, where: str | None = None) -> None:
-        super().__init__(*given(column))
+        super().__init__(*collect_columns(column))
 
 
 class TwoColumns(Aggregation):
     """An aggregation of two columns, or of pairs of values where no columns are named."""
 
     def __init__(self, column1: str | None = None, column2: str | None = None, *, where: str | None = None) -> None:
-        super().__init__(*given(column1, column2))
+        super().__init__(*collect_columns(column1, column2))
 
 
 def fraction(name: str, value: Any) -> float:
-    """A fraction between 0 and 1, for quantiles."""
+    """Check a fraction between 0 and 1, for quantiles."""
     if isinstance(value, bool) or not hasattr(value, "__float__"):
         raise InvalidInput(f"{name}: fraction must be a number between 0 and 1, got {value!r}")
     number = float(value)
@@ -40,7 +40,7 @@ def fraction(name: str, value: Any) -> float:
 
 
 def whole(name: str, parameter: str, value: Any, least: int = 1, most: int | None = None) -> int:
-    """A whole number of at least `least`."""
+    """Check a whole number of at least `least`."""
     try:
         number = operator.index(value)
     except TypeError:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 
-def divided(total: float, count: float, share: float) -> float:
+def divide(total: float, count: float, share: float) -> float:
     """total / count, where share = 1 / count is at hand."""
     return total / count
 
 
-divided._intrinsic_ = True  # type: ignore[attr-defined]  # a mark: not cloned with the functions that call it
+divide._intrinsic_ = True  # type: ignore[attr-defined]  # a mark: not cloned with the functions that call it

@@ -10,6 +10,7 @@ tests them as laws.
 from __future__ import annotations
 
 import inspect
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar, overload
 
 from slidewise.errors import InvalidInput
@@ -98,27 +99,27 @@ def _combine(older: Any, newer: Any) -> Any:
 
 
 def _lower(partial: Any, *argument: Any) -> Any:
-    """The result of a frame from its partial."""
+    """Compute the result of a frame from its partial."""
     return partial
 
 
 def _inverse(total: Any, oldest: Any) -> Any:
-    """The total without its oldest operand; only where `invertible`."""
+    """Take the oldest operand out of the total; only where `invertible`."""
     raise InvalidInput("this aggregation declares no inverse")
 
 
 def _defined(partial: Any) -> bool:
-    """Whether a frame with rows has a result; False gives null (the standard deviation of one value)."""
+    """Tell whether a frame with rows has a result; False gives null (the standard deviation of one value)."""
     return True
 
 
 def _dump(partial: Any) -> Any:
-    """The partial as plain values (numbers, text, bytes, tuples, lists, dicts, sets), for to_bytes()."""
+    """Turn a partial into plain values (numbers, text, bytes, tuples, lists, dicts, sets), for to_bytes()."""
     return partial
 
 
 def _load(plain: Any) -> Any:
-    """What dump() gave, as a partial again."""
+    """Turn what dump() gave into a partial again."""
     return plain
 
 
@@ -277,10 +278,8 @@ class Aggregation(metaclass=_Filtering):
     @property
     def arity(self) -> int:
         """How many values a row has: the parameters of lift."""
-        parameters = inspect.signature(self.lift).parameters.values()
-        if any(p.kind is p.VAR_POSITIONAL for p in parameters):
-            return 1
-        return sum(p.default is p.empty for p in parameters)
+        # Asked in every call, and a signature takes longer than a small array.
+        return _count_values_once(self.lift) if inspect.isfunction(self.lift) else _count_values(self.lift)
 
     @property
     def properties(self) -> frozenset[str]:
@@ -294,7 +293,7 @@ class Aggregation(metaclass=_Filtering):
     def over(self, window: _Specifies[SpecifiedT], *, algorithm: str = "auto") -> SpecifiedT: ...
 
     def over(self, window: Any, *, algorithm: str = "auto") -> Any:
-        """This aggregation over a window, for `with_columns`: `sw.max("temp").over(sw.time("1h"))`.
+        """Put this aggregation over a window, for `with_columns`: `sw.max("temp").over(sw.time("1h"))`.
 
         A number is one of rows: `.over(5)` is `.over(sw.rows(5))`.
 
@@ -313,7 +312,7 @@ class Aggregation(metaclass=_Filtering):
         return Over(self, window_of(window, f"{self.name}: over()"), algorithm)
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
-        """The aggregation to compile for these columns and frames of at most `longest` rows; None: interpret.
+        """Give the aggregation to compile for these columns and frames of at most `longest` rows; None: interpret.
 
         The place for what depends on types: sums of integers choose a partial that cannot overflow unseen.
         """
@@ -335,11 +334,11 @@ class Aggregation(metaclass=_Filtering):
         return None
 
     def identity_for(self, dtype: np.dtype) -> Any:
-        """The identity where partials are scalars of this dtype; max over int64 has no minus infinity."""
+        """Give the identity where partials are scalars of this dtype; max over int64 has no minus infinity."""
         return self.identity
 
     def variant(self, **changes: Any) -> Aggregation:
-        """A copy with some functions or attributes replaced, for compiled()."""
+        """Copy the aggregation with some functions or attributes replaced, for compiled()."""
         changed = object.__new__(type(self))
         changed.__dict__.update(self.__dict__, **changes, is_variant=True)
         return changed
@@ -363,11 +362,11 @@ class Aggregation(metaclass=_Filtering):
             and isinstance(other, Aggregation)
             and not (self.is_variant or other.is_variant)  # its functions are not those of its class
             and (self.columns, self.parameters, self.where) == (other.columns, other.parameters, other.where)
-            and (type(self).__module__.startswith("slidewise.") or self._made() == other._made())
+            and (type(self).__module__.startswith("slidewise.") or self._collect_made() == other._collect_made())
         )
 
-    def _made(self) -> tuple[str, list[Any]]:
-        """What __init__ made beside the parameters, functions by their code: it may have kept others to itself."""
+    def _collect_made(self) -> tuple[str, list[Any]]:
+        """Collect what __init__ made beside the parameters, functions by their code: it may keep others to itself."""
         from slidewise.aggregations.code_digest import content_digest
 
         made = {name: x for name, x in vars(self).items() if name not in ("columns", "parameters", "where")}
@@ -376,6 +375,17 @@ class Aggregation(metaclass=_Filtering):
 
     def __hash__(self) -> int:
         return hash((type(self), self.columns, repr(self.parameters), self.where))
+
+
+def _count_values(lift: Callable[..., Any]) -> int:
+    """Count the values that a lift takes of a row; one that takes any number is given one."""
+    parameters = inspect.signature(lift).parameters.values()
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return 1
+    return sum(p.default is p.empty for p in parameters)
+
+
+_count_values_once = lru_cache(256)(_count_values)
 
 
 def _remake(

@@ -11,7 +11,7 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from slidewise.aggregations.arguments import given, whole
+from slidewise.aggregations.arguments import collect_columns, whole
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.values import numeric, plain, stable_hash
 
@@ -31,7 +31,7 @@ def mix(x: int) -> int:
     return x ^ (x >> 31)
 
 
-def hashed(x: Any) -> int:
+def hash_value(x: Any) -> int:
     """64 bits for x: equal numbers give equal bits, whatever their type."""
     x = plain(x)
     if isinstance(x, float):
@@ -48,8 +48,8 @@ def hashed(x: Any) -> int:
 
 
 def bits_of(x: Any, bits: int, hashes: int) -> int:
-    """The bits that x sets: `hashes` positions from two halves of one hash (Kirsch and Mitzenmacher)."""
-    position = hashed(x)
+    """Find the bits that x sets: `hashes` positions from two halves of one hash (Kirsch and Mitzenmacher)."""
+    position = hash_value(x)
     step = mix(position) | 1
     pattern = 0
     for _ in range(hashes):
@@ -86,7 +86,7 @@ class BloomFilter(Aggregation):
     ) -> None:
         bits = whole("bloom_filter", "bits", bits, least=8)
         hashes = whole("bloom_filter", "hashes", hashes, most=64)
-        super().__init__(*given(column), bits=bits, hashes=hashes)
+        super().__init__(*collect_columns(column), bits=bits, hashes=hashes)
 
         def lift(x: Any) -> int:
             return bits_of(x, bits, hashes)

@@ -35,7 +35,7 @@ class Undigestible(Exception):
 
 
 def content_digest(*things: Any, unknown: list[Any] | None = None) -> str:
-    """A digest of functions with all they refer to, and of plain values.
+    """Digest functions with all they refer to, and plain values.
 
     What has no content to digest goes to `unknown`, and is told apart by the caller; without it, it is an error.
     """
@@ -161,19 +161,19 @@ class _Feeder:
 
 
 def _is_pure(x: Any) -> bool:
-    """Whether this is a module, a function or a type of a package that never changes."""
+    """Tell whether this is a module, a function or a type of a package that never changes."""
     if isinstance(x, types.ModuleType):
         return x.__name__.partition(".")[0] in _PURE
     return callable(x) and hasattr(x, "__name__") and str(getattr(x, "__module__", "")).partition(".")[0] in _PURE
 
 
 def is_dispatcher(x: Any) -> bool:
-    """Whether this is a function that the user has given to numba."""
+    """Tell whether this is a function that the user has given to numba."""
     return hasattr(x, "py_func") and hasattr(x, "targetoptions")
 
 
 def _has_attributes(x: Any) -> bool:
-    """Whether a value is what is read of it: a module, a class, or an object of a class in Python."""
+    """Tell whether a value is what is read of it: a module, a class, or an object of a class in Python."""
     if isinstance(x, types.ModuleType | type):
         return not _is_pure(x) and not (isinstance(x, type) and issubclass(x, Exception))
     if isinstance(x, _WHOLE) or is_dispatcher(x) or type(x).__module__ in _VALUES:
@@ -183,7 +183,7 @@ def _has_attributes(x: Any) -> bool:
 
 @functools.cache
 def _reads(code: types.CodeType) -> tuple[_Paths, _Paths]:
-    """What a function, and the functions within it, read of globals and of the variables around it, by their names."""
+    """Find what a function, and those within it, read of globals and of the variables around it, by their names."""
     found: tuple[dict[str, set[_Path]], dict[str, set[_Path]]] = ({}, {})
     root: tuple[int, str] | None = None
     path: list[str] = []
@@ -209,6 +209,6 @@ def _reads(code: types.CodeType) -> tuple[_Paths, _Paths]:
 
 @functools.cache
 def global_names(code: types.CodeType) -> frozenset[str]:
-    """The global names that a function, and the functions within it, look up."""
+    """Find the global names that a function, and the functions within it, look up."""
     names = {i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
     return frozenset(names).union(*(global_names(c) for c in code.co_consts if isinstance(c, types.CodeType)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slidewise.aggregations.arguments import OneColumn, given
+from slidewise.aggregations.arguments import OneColumn, collect_columns
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.values import distinct, plain
 from slidewise.errors import InvalidInput
@@ -107,7 +107,7 @@ class StringAgg(Aggregation):
     def __init__(self, column: str | None = None, delimiter: str = "", *, where: str | None = None) -> None:
         if not isinstance(delimiter, str):
             raise InvalidInput(f"string_agg: delimiter must be text, got {delimiter!r}")
-        super().__init__(*given(column), **({"delimiter": delimiter} if delimiter else {}))
+        super().__init__(*collect_columns(column), **({"delimiter": delimiter} if delimiter else {}))
 
         def combine(a: str, b: str) -> str:
             return a + delimiter + b

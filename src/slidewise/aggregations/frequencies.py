@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def lowest_value(values: Any) -> Any:
-    """The least of some different values, NaN above all others."""
+    """Find the least of some different values, NaN above all others."""
     return min((v for v in values if v == v), default=NAN)
 
 

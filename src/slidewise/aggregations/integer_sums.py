@@ -20,7 +20,7 @@ MOST_ROWS = 2**31 - 1
 
 
 def proven(column: np.ndarray, longest: int) -> bool:
-    """Whether no sum of `longest` of these integers can leave int64."""
+    """Tell whether no sum of `longest` of these integers can leave int64."""
     if len(column) == 0:
         return True
     magnitude = max(abs(int(column.min())), abs(int(column.max())))

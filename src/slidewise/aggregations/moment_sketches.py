@@ -11,8 +11,8 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from slidewise.aggregations.arguments import collect_columns, whole
 from slidewise.aggregations.arguments import fraction as checked_fraction
-from slidewise.aggregations.arguments import given, whole
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.extremes import larger, smaller
 from slidewise.aggregations.values import as_float, numeric
@@ -42,7 +42,7 @@ class MomentSketch(Aggregation):
 
     def __init__(self, column: str | None = None, order: int = 10, *, where: str | None = None) -> None:
         order = whole("moment_sketch", "order", order, least=2, most=20)
-        super().__init__(*given(column), order=order)
+        super().__init__(*collect_columns(column), order=order)
         self.identity = (0, math.nan, -math.inf) + (0.0,) * (2 * order)
         self.result_fields = tuple(f"moment_{k}" for k in range(1, order + 1))
         functions = _written_out(order)
@@ -82,7 +82,7 @@ def _written_out(order: int) -> dict[str, Any]:
 
 
 def quantile(partial: tuple[Any, ...], q: float) -> float:
-    """The quantile q of the distribution of greatest entropy with these moments; NaN for infinite values."""
+    """Estimate the quantile q of the distribution of greatest entropy with these moments; NaN for infinite values."""
     n, low, high = partial[:3]
     order = (len(partial) - 3) // 2
     if not (math.isfinite(low) and math.isfinite(high)):
@@ -98,7 +98,7 @@ def quantile(partial: tuple[Any, ...], q: float) -> float:
 
 
 def _solve(n: int, low: float, high: float, sums: tuple[float, ...], q: float) -> float:
-    """The quantile from sums of powers of values between low and high."""
+    """Estimate the quantile from sums of powers of values between low and high."""
     import numpy as np
 
     centre, half = low / 2.0 + high / 2.0, high / 2.0 - low / 2.0
@@ -114,7 +114,7 @@ def _solve(n: int, low: float, high: float, sums: tuple[float, ...], q: float) -
 
 
 def _chebyshev_moments(means: list[float], centre: float, half: float) -> np.ndarray:
-    """The means of the Chebyshev polynomials of (x - centre) / half, as many as double precision gives.
+    """Compute the means of the Chebyshev polynomials of (x - centre) / half, as many as double precision gives.
 
     Shifting powers cancels digits, the more the further the values are from zero beside their spread.
     """

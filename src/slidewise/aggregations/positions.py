@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slidewise.aggregations.arguments import given, whole
+from slidewise.aggregations.arguments import collect_columns, whole
 from slidewise.aggregations.base import Aggregation, Nulls
 from slidewise.aggregations.values import numeric, zero
 from slidewise.errors import InvalidInput
@@ -36,7 +36,7 @@ class First(Aggregation):
     nulls: Nulls = "keep"
 
     def __init__(self, column: str | None = None, ignore_nulls: bool = False, *, where: str | None = None) -> None:
-        super().__init__(*given(column), **({"ignore_nulls": True} if ignore_nulls else {}))
+        super().__init__(*collect_columns(column), **({"ignore_nulls": True} if ignore_nulls else {}))
         self.nulls = "skip" if ignore_nulls else "keep"
 
     @staticmethod
@@ -109,7 +109,7 @@ class NthValue(Aggregation):
         if n is None:
             raise InvalidInput('nth_value: say which row of the frame, as in nth_value("x", 2)')
         n = whole("nth_value", "n", n)
-        super().__init__(*given(column), n=n, **({"ignore_nulls": True} if ignore_nulls else {}))
+        super().__init__(*collect_columns(column), n=n, **({"ignore_nulls": True} if ignore_nulls else {}))
         self.nulls = "skip" if ignore_nulls else "keep"
         self.size_limit = n
 

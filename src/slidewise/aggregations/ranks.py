@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
-from slidewise.aggregations.arguments import column_and_fractions, given, whole
+from slidewise.aggregations.arguments import collect_columns, column_and_fractions, whole
 from slidewise.aggregations.arguments import fraction as checked_fraction
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.values import NAN, plain
@@ -37,18 +37,18 @@ def discrete(n: int, q: float) -> tuple[int, float]:
 
 
 def continuous_as_paper(n: int, q: float) -> tuple[int, float]:
-    """The average of the two neighbours of rank q (n - 1) (holistic-windows paper)."""
+    """Average the two neighbours of rank q (n - 1) (holistic-windows paper)."""
     k, rest = continuous(n, q)
     return k, 0.5 if rest > 0.0 else 0.0
 
 
 def discrete_as_paper(n: int, q: float) -> tuple[int, float]:
-    """The value of rank floor(q (n - 1)) (holistic-windows paper)."""
+    """Take the value of rank floor(q (n - 1)) (holistic-windows paper)."""
     return continuous(n, q)[0], 0.0
 
 
 def between(low: Any, high: Any, share: float) -> Any:
-    """The value that lies `share` of the way from low to high."""
+    """Interpolate the value that lies `share` of the way from low to high."""
     if low == high:
         return low
     if isinstance(low, int | float):
@@ -95,11 +95,11 @@ class OrderStatistic(Aggregation):
         return (tuple(values), total[1] - oldest[1])
 
     def position(self, n: int, x: Any = None) -> tuple[int, float] | None:
-        """Which of n sorted values: its rank from 0, and the share of the way to the next; None for none."""
+        """Choose one of n sorted values: its rank from 0, and the share of the way to the next; None for none."""
         raise NotImplementedError
 
     def select(self, n: int, kth: Callable[[int], Any], x: Any = None) -> Any:
-        """The result of n values, where kth(k) is the k-th smallest, counted from 0."""
+        """Compute the result of n values, where kth(k) is the k-th smallest, counted from 0."""
         found = self.position(n, x) if n else None
         if found is None:
             return None
@@ -149,7 +149,9 @@ class Percentile(OrderStatistic):
         if method not in self.rules:
             raise InvalidInput(f'{self.name}: method must be "spark" or "paper", got {method!r}')
         self.rule = self.rules[method]
-        super().__init__(*given(column), fraction=self.fraction, **({"method": method} if method != "spark" else {}))
+        super().__init__(
+            *collect_columns(column), fraction=self.fraction, **({"method": method} if method != "spark" else {})
+        )
 
     @property
     def parts(self) -> tuple[Percentile, ...]:
@@ -211,7 +213,7 @@ class Median(OrderStatistic):
     fraction = 0.5
 
     def __init__(self, column: str | None = None, *, where: str | None = None) -> None:
-        super().__init__(*given(column))
+        super().__init__(*collect_columns(column))
 
     def position(self, n: int, x: Any = None) -> tuple[int, float]:
         return continuous(n, 0.5)
@@ -242,7 +244,7 @@ class NthSmallest(OrderStatistic):
         if n is None:
             raise InvalidInput('nth_smallest: say which, as in nth_smallest("x", 3)')
         self.n = whole("nth_smallest", "n", n)
-        super().__init__(*given(column), n=self.n)
+        super().__init__(*collect_columns(column), n=self.n)
 
     def position(self, n: int, x: Any = None) -> tuple[int, float] | None:
         k = self.n if x is None else whole("nth_smallest", "n", x)

@@ -13,7 +13,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from slidewise.aggregations.arguments import column_and_fraction, given, whole
+from slidewise.aggregations.arguments import collect_columns, column_and_fraction, whole
 from slidewise.aggregations.arguments import fraction as checked_fraction
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.values import NAN, as_float, sketch_key
@@ -32,7 +32,7 @@ def _library() -> ModuleType:
 
 
 def _share(name: str, parameter: str, value: Any) -> float:
-    """A share strictly between 0 and 1."""
+    """Check a share strictly between 0 and 1."""
     share = checked_fraction(name, value)
     if share in (0.0, 1.0):
         raise InvalidInput(f"{name}: {parameter} must be between 0 and 1, neither included, got {value!r}")
@@ -61,7 +61,7 @@ class ApproxCountDistinct(_Sketch):
 
     def __init__(self, column: str | None = None, rsd: float = 0.05, *, where: str | None = None) -> None:
         rsd = _share("approx_count_distinct", "rsd", rsd)
-        super().__init__(*given(column), rsd=rsd)
+        super().__init__(*collect_columns(column), rsd=rsd)
         log_k = max(4, math.ceil(2.0 * math.log2(1.04 / rsd)))
         if log_k > 21:
             raise InvalidInput(
@@ -133,7 +133,7 @@ class CountMinSketch(_Sketch):
         eps = _share("count_min_sketch", "eps", eps)
         confidence = _share("count_min_sketch", "confidence", confidence)
         seed = whole("count_min_sketch", "seed", seed, least=0)
-        super().__init__(*given(column), eps=eps, confidence=confidence, seed=seed)
+        super().__init__(*collect_columns(column), eps=eps, confidence=confidence, seed=seed)
         rows, buckets = math.ceil(-math.log(1.0 - confidence)), math.ceil(math.e / eps)
 
         def lift(x: Any) -> Any:
@@ -194,7 +194,7 @@ class ApproxPercentile(_Sketch):
     ) -> None:
         column, q = column_and_fraction("approx_percentile", column, fraction)
         accuracy = whole("approx_percentile", "accuracy", accuracy, most=20000)
-        super().__init__(*given(column), fraction=q, accuracy=accuracy)
+        super().__init__(*collect_columns(column), fraction=q, accuracy=accuracy)
         k = _sketch_size(accuracy)
         self.size_limit = 64 * k
 
@@ -232,7 +232,7 @@ class ApproxPercentile(_Sketch):
 
 @cache
 def _sketch_size(accuracy: int) -> int:
-    """The smallest KLL size whose rank error is at most 1/accuracy."""
+    """Find the smallest KLL size whose rank error is at most 1/accuracy."""
     error = _library().kll_doubles_sketch.get_normalized_rank_error
     small, large = 8, 65535
     while small < large:
@@ -254,7 +254,7 @@ _LIST, _SET, _REGISTERS = 8, 9, 10
 
 
 def damaged_sketch(what: str) -> StateError:
-    """The error for bytes that are not those of a sketch of this definition."""
+    """Make the error for bytes that are not those of a sketch of this definition."""
     return StateError(f"saved state is damaged: there are bytes that are not {what} of this size. Use another copy")
 
 
@@ -319,7 +319,7 @@ def _has_sound_levels(data: bytes, k: int) -> bool:
 
 
 def _level_size(k: int, depth: int) -> int:
-    """The room of a level so many below the highest, each two thirds of the one above."""
+    """Compute the room of a level so many below the highest, each two thirds of the one above."""
     if depth > 30:
         return _level_size(_level_size(k, depth // 2), depth - depth // 2)
     return (((2 * k) << depth) // 3**depth + 1) >> 1

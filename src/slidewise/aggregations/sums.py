@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from slidewise.aggregations import integer_sums
-from slidewise.aggregations.arguments import OneColumn, given
-from slidewise.aggregations.arithmetic import divided
+from slidewise.aggregations.arguments import OneColumn, collect_columns
+from slidewise.aggregations.arithmetic import divide
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.values import INT64_MAX, INT64_MIN, as_float, number, numeric
 
@@ -50,7 +50,7 @@ def _whole_sum(s: Any, count: Any, share: Any) -> Any:
 
 
 def _mean_of_sum(s: Any, count: Any, share: Any) -> Any:
-    return divided(s, count, share)
+    return divide(s, count, share)
 
 
 def _add_pairs(a: Any, b: Any) -> Any:
@@ -83,7 +83,7 @@ class Count(Aggregation):
     exactly_invertible = True
 
     def __init__(self, column: str | None = None, *, where: str | None = None) -> None:
-        columns = given(column if column != "*" else None)
+        columns = collect_columns(column if column != "*" else None)
         super().__init__(*columns)
         self.nulls = "skip" if columns else "keep"
 
@@ -305,7 +305,7 @@ def _integers(
     plain: dict[str, Any],
     halves: dict[str, Any],
 ) -> Aggregation | None:
-    """The variant that sums these integers exactly; none for other types, nor for uint64."""
+    """Make the variant that sums these integers exactly; none for other types, nor for uint64."""
     if not numeric(columns, "iu") or columns[0].dtype.str[1:] == "u8":
         return None
     if integer_sums.proven(columns[0], longest):

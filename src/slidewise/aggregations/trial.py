@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,37 +12,49 @@ from slidewise.aggregations.base import Aggregation
 
 
 def is_ours(op: Aggregation) -> bool:
-    """Whether the functions of an aggregation are part of this package, and never change."""
+    """Tell whether the functions of an aggregation are part of this package, and never change."""
     return are_ours(op.lift, op.combine, op.lower, op.defined)
 
 
 @functools.lru_cache(maxsize=4096)
 def are_ours(*functions: Any) -> bool:
-    """Whether functions are part of this package, and never change."""
+    """Tell whether functions are part of this package, and never change."""
     return all(str(f.__module__).startswith("slidewise.") for f in functions if callable(f))
 
 
 def partial_dtype(op: Aggregation, columns: tuple[np.ndarray, ...]) -> np.dtype:
-    """The type of partials, by trial on a few rows of the columns' types: combining may widen what lift gives."""
+    """Find the type of partials by trial on a few rows of the columns' types: combining may widen what lift gives."""
     return (_our_partial if is_ours(op) else _tried_partial)(op.lift, op.combine, tuple(c.dtype for c in columns))
 
 
 def result_dtype(op: Aggregation, columns: tuple[np.ndarray, ...], partial: np.dtype) -> np.dtype:
-    """The type of results, from lowering a real partial; the identity need not have a result."""
+    """Find the type of results by lowering a real partial; the identity need not have a result."""
     if op.keeps_type:
         return columns[0].dtype
     trial = _our_result if is_ours(op) else _tried_result
     return trial(op.lift, op.combine, op.lower, tuple(c.dtype for c in columns), partial)
 
 
+def compute_trial(op: Aggregation, rows: Iterable[tuple[Any, ...]]) -> Any:
+    """Compute the result of a few rows, to see of which type it is."""
+    with np.errstate(all="ignore"):
+        return op.lower(_combine_rows(op.lift, op.combine, rows))
+
+
+def make_trial_rows(dtypes: Iterable[np.dtype]) -> list[tuple[Any, ...]]:
+    """Make rows of the numbers 1, 2 and 4, as Python's, for columns of these types."""
+    return [tuple(dtype.type(value).item() for dtype in dtypes) for value in (1, 2, 4)]
+
+
 def obstacle(op: Aggregation, columns: tuple[np.ndarray, ...]) -> str | None:
-    """Why a user's aggregation cannot be compiled, as far as a trial shows: only numbers and tuples of numbers can.
+    """Tell why a user's aggregation cannot be compiled, as a trial shows: only numbers and tuples of numbers can.
 
     NumPy would take other partials and results all the same: texts with the length that they had on the trial.
     """
     try:
         dtypes = tuple(c.dtype for c in columns)
-        one, total = op.lift(*_trial_row(dtypes, 1)), _trial_total(op.lift, op.combine, dtypes)
+        rows = make_trial_rows(dtypes)
+        one, total = op.lift(*rows[0]), _combine_rows(op.lift, op.combine, rows)
         parts = total if isinstance(total, tuple) else (total,)
         if isinstance(one, tuple) and len(one) != len(parts):
             return "since its partials are tuples of changing length"
@@ -62,9 +75,10 @@ def _holds_numbers(dtype: np.dtype) -> bool:
 
 
 def _tried_partial(lift: Any, combine: Any, dtypes: tuple[np.dtype, ...]) -> np.dtype:
+    rows = make_trial_rows(dtypes)
     with np.errstate(all="ignore"):
-        one = lift(*_trial_row(dtypes, 1))
-    total = _trial_total(lift, combine, dtypes)
+        one = lift(*rows[0])
+    total = _combine_rows(lift, combine, rows)
     if isinstance(total, tuple):
         return np.dtype([(f"f{k}", _wider(a, b)) for k, (a, b) in enumerate(zip(one, total, strict=True))])
     return _wider(one, total)
@@ -73,7 +87,7 @@ def _tried_partial(lift: Any, combine: Any, dtypes: tuple[np.dtype, ...]) -> np.
 def _tried_result(lift: Any, combine: Any, lower: Any, dtypes: tuple[np.dtype, ...], partial: np.dtype) -> np.dtype:
     try:
         with np.errstate(all="ignore"):
-            result = lower(np.array(_trial_total(lift, combine, dtypes), partial).item())
+            result = lower(np.array(_combine_rows(lift, combine, make_trial_rows(dtypes)), partial).item())
     except (ArithmeticError, ValueError):  # no result of the trial's rows: a computed number, in all likelihood
         return np.dtype(np.float64)
     if isinstance(result, tuple):
@@ -86,14 +100,9 @@ _our_partial = functools.lru_cache(maxsize=1024)(_tried_partial)
 _our_result = functools.lru_cache(maxsize=1024)(_tried_result)
 
 
-def _trial_row(dtypes: tuple[np.dtype, ...], value: int) -> tuple[Any, ...]:
-    return tuple(dtype.type(value).item() for dtype in dtypes)
-
-
-def _trial_total(lift: Any, combine: Any, dtypes: tuple[np.dtype, ...]) -> Any:
+def _combine_rows(lift: Any, combine: Any, rows: Iterable[tuple[Any, ...]]) -> Any:
     with np.errstate(all="ignore"):  # the hash of a sketch overflows on purpose
-        first, second, third = (lift(*_trial_row(dtypes, value)) for value in (1, 2, 4))
-        return combine(combine(first, second), third)
+        return functools.reduce(combine, [lift(*row) for row in rows])
 
 
 def _wider(a: Any, b: Any) -> np.dtype:
@@ -101,7 +110,7 @@ def _wider(a: Any, b: Any) -> np.dtype:
 
 
 def typed_identity(op: Aggregation, partial: np.dtype) -> Any:
-    """The identity as a constant of exactly the partials' type."""
+    """Make the identity a constant of exactly the partials' type."""
     if partial.fields is None:
         return _constant(op.identity_for(partial), partial)
     dtypes = [partial[name] for name in partial.names or ()]

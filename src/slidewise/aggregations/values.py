@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 NAN = math.nan
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+#: relative difference up to which two floats count as equal: room for rounding, none for another formula
+TOLERANCE = 1e-9
 
 
 def number(x: Any, name: str) -> Any:
@@ -45,7 +47,7 @@ def plain(x: Any) -> Any:
 
 
 def hashable(x: Any) -> Any:
-    """What stands for x in a table: x itself, or a tuple for a list, map or struct. Equal values have equal ones."""
+    """Find what stands for x in a table: x, or a tuple for a list, map or struct. Equal values have equal ones."""
     try:
         hash(x)
     except TypeError:
@@ -62,7 +64,7 @@ def _frozen(x: Any) -> Any:
 
 
 def distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The first of each of the values that are equal. O(n)."""
+    """Keep the first of each of the values that are equal. O(n)."""
     try:
         return tuple(dict.fromkeys(values))
     except TypeError:  # lists, maps and structs
@@ -72,13 +74,18 @@ def distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(first.values())
 
 
+def are_close(a: Any, b: Any, slack: float = TOLERANCE) -> bool:
+    """Tell whether two numbers are equal but for rounding, NaN and NaN too; near zero they may differ by `slack`."""
+    return bool(a == b) or (a != a and b != b) or math.isclose(a, b, rel_tol=TOLERANCE, abs_tol=slack)
+
+
 def stable_hash(x: Any) -> int:
     """64 bits that are the same in every process, unlike hash()."""
     return int.from_bytes(hashlib.blake2b(f"{type(x).__name__}:{x!r}".encode(), digest_size=8).digest(), "little")
 
 
 def sketch_key(x: Any) -> int | str:
-    """What a sketch is given for x: a 64-bit integer, or text. Values that are equal have one key."""
+    """Find what a sketch is given for x: a 64-bit integer, or text. Values that are equal have one key."""
     x = plain(x)
     if type(x) is str:
         return x
@@ -90,17 +97,17 @@ def sketch_key(x: Any) -> int | str:
 
 
 def numeric(columns: tuple[np.ndarray, ...], kinds: str = "iuf") -> bool:
-    """Whether numba can take these columns as numbers (kinds: b, i, u, f as in NumPy; no half floats)."""
+    """Tell whether numba can take these columns as numbers (kinds: b, i, u, f as in NumPy; no half floats)."""
     return all(c.dtype.kind in kinds and not (c.dtype.kind == "f" and c.dtype.itemsize not in (4, 8)) for c in columns)
 
 
 def zero(dtype: np.dtype) -> Any:
-    """A placeholder of this type, for the empty fields of an identity."""
+    """Make a placeholder of this type, for the empty fields of an identity."""
     return dtype.type(0)
 
 
 def lowest(dtype: np.dtype) -> Any:
-    """The neutral value of max."""
+    """Find the neutral value of max."""
     import numpy as np
 
     if dtype.kind == "f":
@@ -109,7 +116,7 @@ def lowest(dtype: np.dtype) -> Any:
 
 
 def highest(dtype: np.dtype) -> Any:
-    """The neutral value of min: NaN for floats, since NaN is above infinity."""
+    """Find the neutral value of min: NaN for floats, since NaN is above infinity."""
     import numpy as np
 
     if dtype.kind == "f":

@@ -11,7 +11,7 @@ from slidewise.templates.interpret import Swag, swag_class
 
 
 def swag(name: str, aggregation: Aggregation | type[Aggregation], **options: Any) -> Swag:
-    """The bare data structure: a sliding-window aggregator of one algorithm for one aggregation.
+    """Make the bare data structure: a sliding-window aggregator of one algorithm for one aggregation.
 
     >>> import slidewise as sw
     >>> s = sw.swag("daba_lite", sw.max())

@@ -5,7 +5,7 @@ from typing import Any
 from slidewise.errors import InvalidInput
 
 
-class Timed:
+class FibaTimes:
     """Values by their times, in any order."""
 
     __slots__ = ()
@@ -60,7 +60,7 @@ class Timed:
         )
 
     def query(self: Any, *arguments: Any) -> Any:
-        """The aggregate of all values: 2 combines. query(start, end) is that of these times, both included: O(log n).
+        """Aggregate all values: 2 combines. query(start, end) takes those of these times, both included: O(log n).
 
         Either end may be None: no bound. One argument, or a third one after start and end, goes to the
         aggregation's lower.

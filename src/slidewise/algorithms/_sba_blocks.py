@@ -11,13 +11,13 @@ import numpy as np
 
 from slidewise.algorithms import sba
 from slidewise.algorithms.sba import BLOCK, cumulate_slots, emit
-from slidewise.templates.names import always_defined, combine, defined, identity, lift, lower, prefetch, zipped
+from slidewise.templates.names import always_defined, combine, defined, identity, lift, lower, prefetch, zip_columns
 
 USES = (sba,)
 
 
 def room(n):
-    """The partials in the work array of drivers for trailing rows: what is left of a frame's first block, what there is
+    """Count the partials in the work array of drivers for trailing rows: what is left of a frame's first block, what is
     of its last one, and the totals of the blocks between."""
     return 4 * BLOCK + 1 + -(-n // BLOCK)
 
@@ -31,10 +31,10 @@ def run_rows(work, values, n, out, valid):
     each of them waits for its own last result: for a sum and n = 2^14, 1.3 ns per row, against 2.3 for one pass after
     the other.
     """
-    values = zipped(values)
-    left = zipped(work)
-    edges = zipped(work[2 * BLOCK + 2 :])
-    results = zipped(out)
+    values = zip_columns(values)
+    left = zip_columns(work)
+    edges = zip_columns(work[2 * BLOCK + 2 :])
+    results = zip_columns(out)
     rows = len(values)
     n = max(1, min(n, rows))
     blocks = -(-n // BLOCK)
@@ -108,10 +108,10 @@ def run_counted(work, values, n, out, valid, doubtful):
     every count has a result, partials are plain sums, and do not depend on the anchor. Where not, doubtful[0] to
     doubtful[1] - 1 are the rows among which results are NaN: the anchor was unfit, and run_rows has to do these rows.
     """
-    values = zipped(values)
-    left = zipped(work[: 2 * BLOCK])
-    right = zipped(work[2 * BLOCK : 4 * BLOCK])
-    edges = zipped(work[4 * BLOCK :])
+    values = zip_columns(values)
+    left = zip_columns(work[: 2 * BLOCK])
+    right = zip_columns(work[2 * BLOCK : 4 * BLOCK])
+    edges = zip_columns(work[4 * BLOCK :])
     rows = len(values)
     n = max(1, min(n, rows))
     blocks = -(-n // BLOCK)
@@ -162,7 +162,7 @@ def run_counted(work, values, n, out, valid, doubtful):
 
 
 def sums(left, values, begin, end, n, anchor, run, back, out):
-    """Writes the sums of the frames that end in rows begin to end - 1; gives the running sum and the block's.
+    """Write the sums of the frames that end in rows begin to end - 1; give the running sum and the block's.
 
     5 combines per row, four rows at a time, on plain numbers: 1.0 to 1.3 ns, against 1.4 to 1.5 as for the
     moments, and 0.8 for a mere copy of the column.
@@ -212,7 +212,7 @@ def sums(left, values, begin, end, n, anchor, run, back, out):
 
 
 def lower_block(left, right, count, out, begin, end, doubtful):
-    """The results of rows begin to end - 1, by vector instructions."""
+    """Lower the totals of rows begin to end - 1, by vector instructions."""
     results = out[begin:end]
     share = 1.0 / count
     doubt = False
@@ -230,7 +230,7 @@ def lower_block(left, right, count, out, begin, end, doubtful):
 
 
 def fill_up(edges, blocks, values, n, out, valid, doubtful):
-    """The first chunk, whose frames are shorter than n, and the totals of its blocks."""
+    """Compute the first chunk, whose frames are shorter than n, and the totals of its blocks."""
     total = identity
     for i in range(n):
         total = combine(total, lift(*(values[i] + values[0])))

@@ -138,7 +138,7 @@ class BInt(Timed):
             del self._times[: self._first()]
 
     def query_last(self: Any, k: int, *argument: Any) -> Any:
-        """The youngest k values, or all where fewer are held. At most 2 log2 k + 1 combines."""
+        """Aggregate the youngest k values, or all where fewer are held. At most 2 log2 k + 1 combines."""
         try:
             count = operator.index(k)
         except TypeError:

@@ -53,7 +53,7 @@ def query(s):
 
 
 def back(s):
-    """The product of b..end-1."""
+    """Give the product of b..end-1."""
     if s.b == s.end:
         return identity
     return at(s.products, s.end - 1)

@@ -22,7 +22,7 @@ node * WIDTH + k of the flat arrays; the child before all entries is first[node]
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from slidewise.algorithms._fiba_times import Timed
+from slidewise.algorithms._fiba_times import FibaTimes
 from slidewise.templates.checking import agree
 from slidewise.templates.names import Array, IntArray, combine, grow, identity
 
@@ -127,7 +127,7 @@ def append_and_split(s, leaf, k, time, v):
 
 
 def evict(s):
-    """The oldest: amortised O(1), no combine where the leaf stays long enough."""
+    """Evict the oldest: amortised O(1), no combine where the leaf stays long enough."""
     leaf = s.left
     k = s.skip
     s.held -= 1
@@ -179,7 +179,7 @@ def youngest(s):
 
 # ---- searching
 def locate(s, time):
-    """The leaf and the index behind every entry up to `time`, from the finger on its side: O(log d) steps."""
+    """Find the leaf and the index behind every entry up to `time`, from the finger on its side: O(log d) steps."""
     tidy(s)
     if time < s.times[s.root * WIDTH]:
         node = s.left
@@ -197,7 +197,7 @@ def locate(s, time):
 
 
 def find(s, time):
-    """The node and the index of the oldest entry of this time; NONE where there is none. O(log n) steps."""
+    """Find the node and the index of the oldest entry of this time; NONE where there is none. O(log n) steps."""
     tidy(s)
     found, index = NONE, 0
     node = s.root
@@ -229,12 +229,12 @@ def entries_before(s, node, time):
 
 
 def child(s, node, k):
-    """The child before entry k."""
+    """Find the child before entry k."""
     return s.first[node] if k == 0 else s.after[node * WIDTH + k - 1]
 
 
 def rank(s, parent, node):
-    """How many entries of the parent stand before the child."""
+    """Tell how many entries of the parent stand before the child."""
     if s.first[parent] == node:
         return 0
     k = s.counts[parent]
@@ -245,7 +245,7 @@ def rank(s, parent, node):
 
 # ---- ranges
 def product(s, start, end):
-    """The product of the entries of these times, both included: O(log n)."""
+    """Combine the entries of these times, both included: O(log n)."""
     tidy(s)
     node = s.root
     i = entries_before(s, node, start)
@@ -417,7 +417,7 @@ def free_node(s, node):
 
 
 def put_entry(s, node, k, time, v, below):
-    """An entry, and the child after it, before entry k."""
+    """Put an entry, and the child after it, before entry k."""
     times, values, after = s.times, s.values, s.after
     base = node * WIDTH
     for i in range(base + s.counts[node], base + k, -1):
@@ -573,7 +573,7 @@ def rebalance(s, node):
 
 
 def lower_root(s):
-    """The only child of the root becomes the root."""
+    """Make the only child of the root the root."""
     old = s.root
     s.root = s.first[old]
     s.kinds[s.root] = ROOT
@@ -721,7 +721,7 @@ def freshen(s, node):
 
 # ---- the invariant
 def sound(s):
-    """Whether the nodes are a tree of one depth with its entries in the order of time, and the rest is free."""
+    """Tell whether the nodes are a tree of one depth with its entries in the order of time, and the rest is free."""
     per_node = (s.parents, s.first, s.counts, s.kinds, s.stale, s.aggregates)
     per_entry = (s.times, s.values, s.after)
     if not (
@@ -848,4 +848,4 @@ def check(s, partials):
         assert agree([p for _, p in entries], partials)
 
 
-MIXINS = (Timed,)
+MIXINS = (FibaTimes,)

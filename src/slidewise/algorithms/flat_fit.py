@@ -58,7 +58,7 @@ def query(s):
 
 
 def rest(s, i):
-    """The product of i..end-1, of which no element was met before."""
+    """Combine i..end-1, of which no element was met before."""
     total = at(s.queue, s.end - 1)
     for k in range(s.end - 2, i - 1, -1):
         total = reach_end(s, k, total)

@@ -55,7 +55,7 @@ def count_distinct(
     variant: str = "incremental",
     tau: float = TAU,
 ) -> tuple[list[int], Work]:
-    """The number of different values of each frame. Incremental: O(rows that change), amortised.
+    """Count the different values of each frame. Incremental: O(rows that change), amortised.
 
     variant="naive" (algorithm 1) counts each frame anew; "incremental" (algorithm 2) does so when the live
     share of its table has fallen to tau. tau=1 is the naive one again.
@@ -65,12 +65,12 @@ def count_distinct(
     >>> results, work.hash_operations
     ([3, 4, 3, 3, 4], 12)
     """
-    keys, frames = prepared(values, start, end)
+    keys, frames = prepare(values, start, end)
     if one_of("variant", variant, "naive", "incremental") == "naive":
         tau = 1
     checked_tau(tau)
     work = Work()
-    tables = counted(keys, frames, lambda: DistinctCounter(0), lambda t: t.live <= tau * len(t.counts), work)
+    tables = count_frames(keys, frames, lambda: DistinctCounter(0), lambda t: t.live <= tau * len(t.counts), work)
     return [table.live for table in tables], work
 
 
@@ -82,7 +82,7 @@ def mode(
     variant: str = "tournament",
     tau: float = TAU,
 ) -> tuple[list[Any], Work]:
-    """The most frequent value of each frame; None where a frame has no values.
+    """Find the most frequent value of each frame; None where a frame has no values.
 
     variant="naive" (algorithm 3) counts each frame anew; "incremental" (algorithm 4) keeps its table until
     the live share has fallen to tau, and searches it when the mode is lost. Their ties depend on the order of
@@ -93,15 +93,15 @@ def mode(
     >>> results
     ['c', 'b', 'b', 'b', 'b']
     """
-    keys, frames = prepared(values, start, end)
+    keys, frames = prepare(values, start, end)
     work = Work()
     if one_of("variant", variant, "naive", "incremental", "tournament") == "tournament":
-        tables = counted(keys, frames, Tournament, lambda t: False, work)
+        tables = count_frames(keys, frames, Tournament, lambda t: False, work)
         return [to_value(table.mode()) for table in tables], work
     if variant == "naive":
         tau = 1
     checked_tau(tau)
-    tables = counted(keys, frames, lambda: Rescanned(0), lambda t: t.live <= tau * len(t.counts), work)
+    tables = count_frames(keys, frames, lambda: Rescanned(0), lambda t: t.live <= tau * len(t.counts), work)
     results = []
     for table in tables:
         work.rescans += not table.valid
@@ -109,14 +109,14 @@ def mode(
     return results, work
 
 
-def counted(
+def count_frames(
     keys: list[Any],
     frames: Iterable[Frame],
     new_table: Callable[[], Any],
     mostly_empty: Callable[[Any], bool],
     work: Work,
 ) -> Iterator[Any]:
-    """The table of counts of each frame: the last one brought up to date where that pays, else a new one."""
+    """Give the table of counts of each frame: the last one brought up to date where that pays, else a new one."""
     table, last = new_table(), (0, 0)
     for frame in frames:
         if mostly_empty(table) or frame[0] >= last[1] or frame[1] <= last[0]:
@@ -133,7 +133,7 @@ def counted(
 
 
 def difference(a: Frame, b: Frame) -> Iterator[int]:
-    """The rows of frame a that are not in frame b."""
+    """List the rows of frame a that are not in frame b."""
     return chain(range(a[0], min(a[1], b[0])), range(max(a[0], b[1]), a[1]))
 
 
@@ -148,7 +148,7 @@ def quantile(
     method: str = "spark",
     variant: str = "replace",
 ) -> tuple[list[Any], Work]:
-    """The quantile of each frame; None where a frame has no values. `fraction` may differ by frame.
+    """Compute the quantile of each frame; None where a frame has no values. `fraction` may differ by frame.
 
     variant="naive" (algorithm 7), "reuse" (8) or "replace" (11): see incremental_quantile. method="spark"
     interpolates, and takes the ceil(q n)-th value where not continuous; "paper" averages the two neighbours,
@@ -159,7 +159,7 @@ def quantile(
     >>> holistic_frames.quantile(values, [0, 0], [11, 10], 0.5)[0]
     [5.0, 4.5]
     """
-    keys, frames = prepared(values, start, end)
+    keys, frames = prepare(values, start, end)
     fractions = fraction if isinstance(fraction, Sequence) else [fraction] * len(frames)
     if len(fractions) != len(frames):
         raise InvalidInput(
@@ -180,8 +180,8 @@ def quantile(
 
 
 # ---- input
-def prepared(values: Sequence[Any], start: Sequence[int], end: Sequence[int]) -> tuple[list[Any], list[Frame]]:
-    """The values without nulls, as keys, and the frames among them."""
+def prepare(values: Sequence[Any], start: Sequence[int], end: Sequence[int]) -> tuple[list[Any], list[Frame]]:
+    """Take the values without nulls, as keys, and the frames among them."""
     if len(start) != len(end):
         raise InvalidInput(f"frames: {len(start)} starts and {len(end)} ends; every frame has both")
     n = len(values)

@@ -109,7 +109,7 @@ def size(s: Any) -> Any:
     return len(s.queue)
 
 
-def held(s: Any) -> Any:
+def count_held(s: Any) -> Any:
     return len(s.table.counts)
 
 

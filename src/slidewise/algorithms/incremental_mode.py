@@ -38,7 +38,7 @@ class Tournament:
         self.rebuild([], self.FEWEST)
 
     def rebuild(self, pairs: Any, capacity: Any) -> None:
-        """A tournament of these (value, count). O(capacity)."""
+        """Make a tournament of these (value, count). O(capacity)."""
         unused = capacity - len(pairs)
         self.values = [value for value, _ in pairs] + [None] * unused
         self.counts = [count for _, count in pairs] + [0] * unused
@@ -65,7 +65,7 @@ class Tournament:
             self.give_slot(slot)
 
     def mode(self) -> Any:
-        """The most frequent value, the lowest of several; None where there are no values. O(1)."""
+        """Give the most frequent value, the lowest of several; None where there are no values. O(1)."""
         return self.values[self.winner[1]]
 
     def take_slot(self, value: Any) -> Any:
@@ -98,7 +98,7 @@ class Tournament:
             node >>= 1
 
     def match(self, left: Any) -> Any:
-        """The winner of node `left` and its right sibling."""
+        """Find the winner of node `left` and its right sibling."""
         a, b = self.winner[left], self.winner[left + 1]
         m, n = self.counts[a], self.counts[b]
         if m != n:
@@ -198,7 +198,7 @@ class Rescanned:
 
 
 def new_table(variant: Any = "tournament", tau: Any = TAU) -> Any:
-    """The table of one variant."""
+    """Make the table of one variant."""
     if variant not in ("tournament", "paper"):
         raise InvalidInput(f'incremental_mode: variant must be "tournament" or "paper", got {variant!r}')
     if variant == "paper":
@@ -259,7 +259,7 @@ def size(s: Any) -> Any:
     return len(s.queue)
 
 
-def held(s: Any) -> Any:
+def count_held(s: Any) -> Any:
     return len(s.table.slot_of if isinstance(s.table, Tournament) else s.table.counts)
 
 

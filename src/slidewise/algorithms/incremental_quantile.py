@@ -106,7 +106,7 @@ class QuantileIndex:
 
     # ---- selection
     def kth(self, k: Any) -> Any:
-        """The k-th smallest value of the frame, counted from 0."""
+        """Find the k-th smallest value of the frame, counted from 0."""
         self.asked.append(k)
         if k in self.placed:
             self.avoided += 1
@@ -150,7 +150,7 @@ class QuantileIndex:
         self.answer = self.index[k]
 
     def median_of_three(self, left: Any, right: Any) -> Any:
-        """The median of three values drawn at random."""
+        """Take the median of three values drawn at random."""
         drawn = []
         for _ in range(3):
             self.seed = (self.seed * 6364136223846793005 + 1442695040888963407) % 2**64  # Knuth's MMIX
@@ -244,7 +244,7 @@ def size(s: Any) -> Any:
     return len(s.queue)
 
 
-def held(s: Any) -> Any:
+def count_held(s: Any) -> Any:
     return len(s.rows)
 
 

@@ -47,13 +47,13 @@ class Ranked:
     __slots__ = ()
 
     def select(self: Any, i: Any) -> Any:
-        """The i-th smallest value, counted from 0; nulls have no rank. O(log n)."""
+        """Find the i-th smallest value, counted from 0; nulls have no rank. O(log n)."""
         if not 0 <= i < self.root.size:
             raise InvalidInput(f"select: there are {self.root.size} values, counted from 0, got {i!r}")
         return to_value(at_rank(self.root, i))
 
     def rank(self: Any, value: Any) -> Any:
-        """How many values held are less than this one. O(log n)."""
+        """Tell how many values held are less than this one. O(log n)."""
         return count_below(self.root, to_key(value))
 
 
@@ -88,24 +88,24 @@ def size(s: Any) -> Any:
     return len(s.queue)
 
 
-def held(s: Any) -> Any:
+def count_held(s: Any) -> Any:
     return s.root.size
 
 
 # ---- the tree
 def with_value(node: Any, value: Any) -> Any:
-    """The subtree with one value more, right of its equals."""
+    """Add a value to a subtree, right of its equals."""
     if node is NIL:
         return Node(value)
     if value < node.value:
         node.left = with_value(node.left, value)
     else:
         node.right = with_value(node.right, value)
-    return balanced(node)
+    return balance(node)
 
 
 def without_rank(node: Any, i: Any) -> Any:
-    """The subtree without its i-th value."""
+    """Remove the i-th value of a subtree."""
     before = node.left.size
     if i < before:
         node.left = without_rank(node.left, i)
@@ -118,11 +118,11 @@ def without_rank(node: Any, i: Any) -> Any:
     else:
         node.value = at_rank(node.right, 0)
         node.right = without_rank(node.right, 0)
-    return balanced(node)
+    return balance(node)
 
 
 def at_rank(node: Any, i: Any) -> Any:
-    """The i-th value of a subtree."""
+    """Find the i-th value of a subtree."""
     while True:
         before = node.left.size
         if i == before:
@@ -135,7 +135,7 @@ def at_rank(node: Any, i: Any) -> Any:
 
 
 def count_below(node: Any, value: Any) -> Any:
-    """How many values of a subtree are less."""
+    """Tell how many values of a subtree are less."""
     count = 0
     while node is not NIL:
         if node.value < value:
@@ -146,8 +146,8 @@ def count_below(node: Any, value: Any) -> Any:
     return count
 
 
-def balanced(node: Any) -> Any:
-    """The subtree after a change in one child: sized, and rotated where one side has become too heavy."""
+def balance(node: Any) -> Any:
+    """Balance a subtree after a change in one child: size it, and rotate it where one side has become too heavy."""
     left, right = node.left, node.right
     if left.size + 1 > DELTA * (right.size + 1):
         if left.right.size + 1 >= RATIO * (left.left.size + 1):

@@ -29,7 +29,7 @@ GREATEST = Greatest()
 
 
 def to_key(value: Any) -> Any:
-    """The value as it is kept: None for a null, GREATEST for NaN, 0.0 for -0.0."""
+    """Turn a value into what is kept: None for a null, GREATEST for NaN, 0.0 for -0.0."""
     kind = type(value)
     if kind is int or kind is str or value is None:
         return value
@@ -40,7 +40,7 @@ def to_key(value: Any) -> Any:
 
 
 def to_value(key: Any) -> Any:
-    """A kept value as it is given out."""
+    """Turn a kept value into what is given out."""
     return NAN if key is GREATEST else key
 
 
@@ -54,7 +54,7 @@ class OfRawValues:
     keys, the oldest first.
 
     The structure's module has insert(s, key), evict(s), query(s, *argument), size(s), check(s, keys that
-    are not null), and held(s), the number of values (or counts) that it keeps beside the queue.
+    are not null), and count_held(s), the number of values (or counts) that it keeps beside the queue.
     """
 
     __slots__ = ()
@@ -75,16 +75,16 @@ class OfRawValues:
             ) from error
 
     def query(self: Any, *argument: Any) -> Any:
-        """The aggregate of the values held; a fraction or rank as argument goes to the aggregation's rule."""
+        """Compute the aggregate of the values held; a fraction or rank as argument goes to the aggregation's rule."""
         return self.functions["query"](self, *argument)
 
     def window(self: Any) -> Any:
-        """The values of the window, the oldest first; nulls are None. O(n)."""
+        """List the values of the window, the oldest first; nulls are None. O(n)."""
         return [to_value(key) for key in self.queue]
 
     def partials(self: Any) -> Any:
-        """How many values, or counts of values, are kept beside the queue: the algorithm's space."""
-        return self.functions["held"](self)
+        """Tell how many values, or counts of values, are kept beside the queue: the algorithm's space."""
+        return self.functions["count_held"](self)
 
     # for to_bytes(): the answer depends on the window alone, so that inserting its values again will do
     def _save(self: Any) -> Any:

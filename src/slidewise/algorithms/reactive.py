@@ -99,7 +99,7 @@ def remove(s, position):
 
 
 def query(s):
-    """An update of the m leaves that changed, and at most 2 log2 capacity - 1 combines where inverted."""
+    """Update the m leaves that changed, then aggregate: at most 2 log2 capacity - 1 combines more where inverted."""
     flush(s)
     return around(s.tree, s.capacity, s.front, s.end)
 
@@ -157,7 +157,7 @@ def update_range(tree, width, first, last):
 
 
 def climb_both(tree, u, v):
-    """The nodes above two of one level, which may be the same: common ones once."""
+    """Update the nodes above two of one level, which may be the same: common ones once."""
     a = tree[u]
     b = tree[v]
     while u >> 1 != v >> 1:
@@ -168,8 +168,8 @@ def climb_both(tree, u, v):
     climb(tree, u)
 
 
-def changed(s):
-    """The leaves whose ancestors wait for an update."""
+def find_changed(s):
+    """Find the leaves whose ancestors wait for an update."""
     # The last `capacity` positions are all leaves there are.
     ranges = (
         range(max(begin, end - s.capacity), end) for begin, end in ((s.clean_front, s.front), (s.clean_end, s.end))
@@ -180,7 +180,7 @@ def changed(s):
 
 def flush_touched(s):
     """As flush, where slots in the middle have changed too."""
-    refresh(s.tree, changed(s))
+    refresh(s.tree, find_changed(s))
     s.touched.clear()
     s.clean_front = s.front
     s.clean_end = s.end
@@ -208,7 +208,7 @@ def resize(s, capacity):
         s.tree[i] = identity  # nothing of evicted values stays alive here
     shrink(s.tree, 2 * capacity)
     s.capacity = capacity
-    moved(s, 0, end)
+    finish_move(s, 0, end)
 
 
 def compact(s):
@@ -220,10 +220,10 @@ def compact(s):
             to += 1
     for position in range(to, s.end):
         s.tree[leaf(s, position)] = identity
-    moved(s, s.front, to)
+    finish_move(s, s.front, to)
 
 
-def moved(s, front, end):
+def finish_move(s, front, end):
     if s.holes > 0:
         for i in range(len(s.gone)):
             s.gone[i] = 0
@@ -267,7 +267,7 @@ def check(s, partials):
     live = live_positions(s)
     used = {leaf(s, p) for p in live}
     assert all(s.tree[i] is None for i in range(s.capacity, 2 * s.capacity) if i not in used)
-    stale = {i >> k for i in changed(s) for k in range(1, s.capacity.bit_length())}
+    stale = {i >> k for i in find_changed(s) for k in range(1, s.capacity.bit_length())}
     for i in range(1, s.capacity):
         assert i in stale or agree(s.tree[i], combine(s.tree[2 * i], s.tree[2 * i + 1]))
     if s._times is not None:
@@ -353,7 +353,7 @@ class Reactive(Timed):
             self._remove(self._up_to(time) - 1)
 
     def query(self: Any, *argument: Any, start: Any = None, end: Any = None) -> Any:
-        """The aggregate of all values: query(). Of those with start <= time <= end: query(start, end).
+        """Aggregate all values: query(). Those with start <= time <= end: query(start, end).
 
         Updates the m leaves that changed since the last query in O(m + m log(n/m)), then O(log n) at most.
         The first range after a late value also moves the d values that are younger, in O(d log d).

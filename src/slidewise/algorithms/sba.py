@@ -36,7 +36,7 @@ from slidewise.templates.names import (
     lift,
     lower,
     prefetch,
-    zipped,
+    zip_columns,
 )
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ else:
 
 # ---- the size of chunks
 def optimal_chunk_size(range, slide):
-    """The chunk size, in slices, at which PBA never waits for its second thread: count-based windows (theorem
+    """Compute the chunk size, in slices, at which PBA never waits for its second thread: count-based windows (theorem
     1).
 
     >>> optimal_chunk_size(10, 2), optimal_chunk_size(1000, 1), optimal_chunk_size(10, 5)
@@ -60,7 +60,7 @@ def optimal_chunk_size(range, slide):
 
 
 def optimal_chunk_size_time(range, slide, combine_time):
-    """The same for time-based windows (theorem 2): all three in one unit, such as nanoseconds.
+    """Compute the same for time-based windows (theorem 2): all three in one unit, such as nanoseconds.
 
     The paper's term for a slide that does not divide the range multiplies two times; it is kept as printed.
 
@@ -98,7 +98,7 @@ def setup(s, range=None, slide=1, chunk=None):
 
 
 def require_count(name, value, least, most=None, limit=""):
-    """The integer; refused where it is none, or outside its bounds."""
+    """Check an integer; refused where it is none, or outside its bounds."""
     try:
         count = operator.index(value)
     except TypeError:
@@ -126,7 +126,7 @@ def insert(s, v):
 
 
 def close_chunk(s, end):
-    """A boundary: the slices of the chunk that ends before slot `end` become left-cumulative partials."""
+    """Cross a boundary: the slices of the chunk that ends before slot `end` become left-cumulative partials."""
     base = end - s.chunk
     gone = max(0, s.evicted // s.slide - (s.inserted // s.slide - s.chunk))
     if gone == 0:
@@ -136,7 +136,7 @@ def close_chunk(s, end):
 
 
 def cumulate(s, first, end):
-    """The left-cumulative partials of slots first to end - 1: one combine less than slots."""
+    """Compute the left-cumulative partials of slots first to end - 1: one combine less than slots."""
     cumulate_slots(s.slices, first, end)
 
 
@@ -217,7 +217,7 @@ class FixedWindow(Base):
         evicted: int
 
     def query(self, *argument: Any) -> Any:
-        """The aggregate of a full window, or of one that is filling up for the first time."""
+        """Aggregate a full window, or one that is filling up for the first time."""
         held, evicted = len(self), self.evicted
         if (held == self.range and evicted % self.slide == 0) or (held < self.range and evicted == 0):
             return self.functions["lower"](self.functions["query"](self), *argument)
@@ -238,7 +238,7 @@ MOST_ROWS = 1 << 17
 
 
 def room(n):
-    """The partials in the work array of drivers for trailing rows."""
+    """Count the partials in the work array of drivers for trailing rows."""
     return 2 * max(1, n) + 2 + 2 * BLOCK
 
 
@@ -250,9 +250,9 @@ def run_rows(work, values, n, out, valid):
     each of them waits for its own last result: for a sum and n = 2^14, 1.3 ns per row, against 2.3 for one
     pass after the other and 1.8 with two chunks at once in one loop.
     """
-    values = zipped(values)
-    left = zipped(work)
-    results = zipped(out)
+    values = zip_columns(values)
+    left = zip_columns(work)
+    results = zip_columns(out)
     rows = len(values)
     n = max(1, min(n, rows))
     last, this = 0, n + 1  # where the left-cumulative partials of the last chunk and of this one begin
@@ -302,9 +302,9 @@ def run_counted(work, values, n, out, valid, doubtful):
     of them, and are lowered by vector instructions: a standard deviation takes 2.7 ns, and 3.7 row by row; a sum
     1.2, and 0.8 row by row.
     """
-    values = zipped(values)
-    left = zipped(work[2 * BLOCK :])
-    waiting = zipped(work[: 2 * BLOCK])
+    values = zip_columns(values)
+    left = zip_columns(work[2 * BLOCK :])
+    waiting = zip_columns(work[: 2 * BLOCK])
     rows = len(values)
     n = max(1, min(n, rows))
     last, this = 0, n + 1  # as in run_rows
@@ -362,7 +362,7 @@ def run_counted(work, values, n, out, valid, doubtful):
 
 
 def lower_block(waiting, count, out, begin, end, doubtful):
-    """The results of rows begin to end - 1 from their totals."""
+    """Lower the totals of rows begin to end - 1."""
     results = out[begin:end]
     share = 1.0 / count
     doubt = False
@@ -376,7 +376,7 @@ def lower_block(waiting, count, out, begin, end, doubtful):
 
 
 def fill_up(left, values, n, out, valid, doubtful):
-    """The first chunk, whose frames are shorter than n, and its left-cumulative partials."""
+    """Compute the first chunk, whose frames are shorter than n, and its left-cumulative partials."""
     total = identity
     for i in range(n):
         total = combine(total, lift(*(values[i] + values[0])))
@@ -400,9 +400,9 @@ def run_frames(work, values, start, end, out, valid):
     Neither bound ever moves back; a frame may be empty, and is then not valid. At most 2 combines per row and
     one per frame: when the frame has left a boundary behind, its end becomes the next one.
     """
-    values = zipped(values)
-    left = zipped(work)
-    results = zipped(out)
+    values = zip_columns(values)
+    left = zip_columns(work)
+    results = zip_columns(out)
     base = 0  # left[k - base] is the product of rows k to boundary - 1
     boundary = 0
     last = 0
@@ -436,9 +436,9 @@ def run_slides(work, values, n, slide, out, valid):
     slide whole slices and the first n % slide rows of the next; a chunk has d slices. A slice takes the place
     of the left-cumulative partial that the window has just left, until the chunk is complete.
     """
-    values = zipped(values)
-    left = zipped(work)
-    results = zipped(out)
+    values = zip_columns(values)
+    left = zip_columns(work)
+    results = zip_columns(out)
     d = n // slide
     extra = n % slide
     for j in range(d):

@@ -133,7 +133,7 @@ POLICIES: dict[str, Callable[[int, int], tuple[int, ...]]] = {
 
 
 def compare_slicing(range: int, slide: int) -> Table:
-    """The three policies side by side, for windows of one range and slide.
+    """Compare the three policies side by side, for windows of one range and slide.
 
     >>> for row in compare_slicing(100, 30):
     ...     print(row["policy"], row["partials per window"], row["combines per slide"])

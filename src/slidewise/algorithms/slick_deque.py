@@ -58,7 +58,7 @@ def setup_compiled(s, identity, capacity):
 
 
 def insert(s, v):
-    """Selective: fewer than 2 combines on average, at most n. Invertible: 1 combine."""
+    """Insert: fewer than 2 combines on average, at most n, where selective; 1 combine where invertible."""
     if selective:
         while s.head != s.tail and same(combine(at(s.queue, s.tail - 1), v), v):
             s.tail -= 1
@@ -73,7 +73,7 @@ def insert(s, v):
 
 
 def evict(s):
-    """Selective: no combine. Invertible: 1 inverse."""
+    """Evict: no combine where selective, 1 inverse where invertible."""
     if at(s.positions, s.head) == s.front:
         if not selective:
             subtract(s, at(s.queue, s.head))

@@ -56,7 +56,7 @@ def query(s):
 
 
 def back(s):
-    """The product of the back stack."""
+    """Give the product of the back stack."""
     if s.boundary == s.end:
         return identity
     return at(s.products, s.end - 1)

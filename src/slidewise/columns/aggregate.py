@@ -13,11 +13,11 @@ from slidewise.aggregations.over import Over
 from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.frames.slides import Slides, slides_of
-from slidewise.columns.sources import Origin, source
+from slidewise.columns.sources import Origin, source_of
 from slidewise.columns.threads import thread_count
-from slidewise.columns.with_columns import check_columns, names, ordering, origins
+from slidewise.columns.with_columns import check_columns, find_origins, list_names, list_order
 from slidewise.errors import InvalidInput
-from slidewise.windows.definitions import Frames, WindowDefinition, window_of
+from slidewise.windows.definitions import WindowDefinition, window_of
 
 
 def aggregate(
@@ -31,31 +31,31 @@ def aggregate(
     algorithm: str = "auto",
 ) -> Any:
     """Aggregate a frame in memory, one row per key and slide; slidewise.aggregate says the rules."""
-    incoming = source(data)
+    incoming = source_of(data)
     expressions = slide_expressions(window, given, algorithm)
     number = thread_count(threads)
-    rows = ArrangedFrame(incoming, names(partition_by, "partition_by"), ordering(order_by), number)
+    rows = ArrangedFrame(incoming, list_names(partition_by, "partition_by"), list_order(order_by), number)
     found = compute_slides(rows, expressions, number)
     labels = {name: found[name] for name in found if name not in expressions}
     values_of = {*rows.partition_by, *(by.name for by in rows.order_by)}
-    made_from = {name: Origin(name, "values") for name in labels if name in values_of} | origins(expressions)
+    made_from = {name: Origin(name, "values") for name in labels if name in values_of} | find_origins(expressions)
     return incoming.table(labels, {name: found[name] for name in expressions}, made_from)
 
 
 def slide_expressions(window: Any, columns: Mapping[str, Any], algorithm: str) -> dict[str, Over]:
-    """The results of a call over their window, checked."""
+    """Check the results of a call, and pair each with the window that they share."""
     window = window_of(window, "aggregate: window=")
     _check(window, columns)
     return {name: Over(aggregation, window, algorithm) for name, aggregation in columns.items()}
 
 
 def compute_slides(rows: ArrangedFrame, expressions: Mapping[str, Over], threads: int) -> dict[str, pa.Array]:
-    """The columns of a call: keys, what says which slide it is, and results."""
+    """Compute the columns of a call: keys, what says which slide it is, and results."""
     window = next(iter(expressions.values())).window
     for over in expressions.values():
         for column in (*over.aggregation.columns, *window.columns, over.aggregation.where):
             if column is not None:
-                rows.known(column)
+                rows.require_column(column)
     slides = slides_of(window, rows)
     rows.set_frames(window, slides.frames)
     out = slide_labels(rows, slides)
@@ -66,14 +66,14 @@ def compute_slides(rows: ArrangedFrame, expressions: Mapping[str, Over], threads
 
 
 def slide_labels(rows: ArrangedFrame, slides: Slides) -> dict[str, pa.Array]:
-    """The keys of slides, and which slide each is."""
+    """Build the columns that say which key and slide a result belongs to."""
     first = np.repeat(rows.offsets[:-1], np.diff(slides.offsets))
-    keys = {name: rows.taken(name, first, np.ones(len(first), bool)) for name in rows.partition_by}
+    keys = {name: rows.take(name, first, np.ones(len(first), bool)) for name in rows.partition_by}
     return keys | {name: label for name, label in slides.labels.items() if name not in keys}
 
 
 def _check(window: WindowDefinition, columns: Mapping[str, Any]) -> None:
-    if isinstance(window, Frames):
+    if window.is_explicit:
         raise InvalidInput(
             f'aggregate: window= is a window with a slide such as sw.time("1h", every="1m"), got {window!r}'
         )

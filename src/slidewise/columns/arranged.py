@@ -11,14 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slidewise.aggregations.base import Aggregation
-from slidewise.columns.encoding import Encoded, canonical, encode, encoding_for, mask_of, whole_numbers
+from slidewise.columns.encoding import Encoded, canonical, encode, encoding_for, integers_as_arrow, mask_of
 from slidewise.columns.frames.bounds import Frames
 from slidewise.columns.frames.from_window import Arranged, frames_of
-from slidewise.columns.sorting import Arrangement, OrderColumn, arrange, sortable
-from slidewise.columns.sources import Source
+from slidewise.columns.sorting import Arrangement, OrderColumn, arrange, as_sortable
+from slidewise.columns.sources import ColumnSource
 from slidewise.errors import InvalidInput
 from slidewise.suggest import suggest
-from slidewise.windows.definitions import Between, DeltaWindow, PunctuationWindow, RowsWindow, WindowDefinition
+from slidewise.windows.definitions import DeltaWindow, PunctuationWindow, WindowDefinition
 
 #: what tells a column as numbers from all others: its name and its encoding. Never where it lies: memory is used again.
 Encoding = tuple[str, str]
@@ -32,20 +32,20 @@ class ArrangedFrame:
 
     def __init__(
         self,
-        source: Source,
+        source: ColumnSource,
         partition_by: list[str],
         order_by: list[OrderColumn],
         threads: int = 1,
         arrangement: Arrangement | None = None,
     ) -> None:
-        """With an arrangement, rows need not be arranged any more: Spark has sorted them."""
+        """Arrange the rows of a source; with an arrangement they need not be: Spark has sorted them."""
         self.source, self.partition_by, self.order_by = source, partition_by, order_by
         self._arrays: dict[str, pa.Array] = {}
         self._masks: dict[str, np.ndarray | None] = {}
         self._encoded: dict[Encoding, Encoded] = {}
         self._canonical: dict[Encoding, str] = {}
         self._frames: dict[WindowDefinition, Frames] = {}
-        self._views: dict[Any, View] = {}
+        self._views: dict[Any, RowView] = {}
         self._in_order: Arranged | None = None
         if arrangement is None:
             keys = [self.array(name) for name in partition_by]
@@ -59,51 +59,51 @@ class ArrangedFrame:
         return self.arrangement.offsets
 
     def array(self, name: str) -> pa.Array:
-        """A column as it came in."""
+        """Return a column as it came in; read once."""
         if name not in self._arrays:
-            self._arrays[name] = self.source.column(self.known(name))
+            self._arrays[name] = self.source.column(self.require_column(name))
         return self._arrays[name]
 
-    def known(self, name: str) -> str:
-        """The name of a column that there is; others are refused with the nearest one."""
+    def require_column(self, name: str) -> str:
+        """Check that there is a column of this name, and return the name; refuse others with the nearest one."""
         if name in self.source.names:
             return name
         raise InvalidInput(f"there is no column {name!r}. {suggest(name, self.source.names)}")
 
     # ---- arranged columns
-    def arranged(self, name: str) -> pa.Array:
-        """A column in the arranged order, as Arrow."""
+    def arrange(self, name: str) -> pa.Array:
+        """Return a column in the arranged order, as Arrow."""
         array, permutation = self.array(name), self.arrangement.permutation
-        return array if permutation is None else array.take(whole_numbers(permutation))
+        return array if permutation is None else array.take(integers_as_arrow(permutation))
 
     def mask(self, name: str) -> np.ndarray | None:
-        """Which arranged rows of a column are null; None where none is."""
+        """Return which arranged rows of a column are null; None where none is."""
         if name not in self._masks:
             mask = mask_of(self.array(name))
             self._masks[name] = None if mask is None else self.arrangement.arrange(mask)
         return self._masks[name]
 
     def encoding(self, name: str, how: str) -> Encoding:
-        """What tells a column as numbers from all others: its name, and the encoding that this one comes down to."""
+        """Identify a column as numbers: by its name, and the encoding that this one comes down to."""
         if (name, how) not in self._canonical:
             self._canonical[name, how] = how if how == "row" else canonical(self.array(name), how)
         return name, self._canonical[name, how]
 
-    def encoded(self, encoding: Encoding) -> Encoded:
-        """An arranged column as numbers; "row" is the number of the arranged row."""
+    def encode(self, encoding: Encoding) -> Encoded:
+        """Return an arranged column as numbers; "row" is the number of the arranged row."""
         if encoding not in self._encoded:
             name, how = encoding
             if how == "row":
                 me = weakref.proxy(self)
-                made = Encoded(np.arange(len(self.source)), lambda rows, valid: me.taken(name, rows, valid))
+                made = Encoded(np.arange(len(self.source)), lambda rows, valid: me.take(name, rows, valid))
             else:
                 values, decode = encode(self.array(name), how)
                 made = Encoded(self.arrangement.arrange(values), decode)
             self._encoded[encoding] = made
         return self._encoded[encoding]
 
-    def taken(self, name: str, rows: np.ndarray, valid: np.ndarray) -> pa.Array:
-        """The values of a column at arranged rows."""
+    def take(self, name: str, rows: np.ndarray, valid: np.ndarray) -> pa.Array:
+        """Take the values of a column at some arranged rows; null where not valid."""
         permutation = self.arrangement.permutation
         rows = np.where(valid, rows, 0)
         if permutation is not None and len(permutation):
@@ -111,23 +111,16 @@ class ArrangedFrame:
         return self.array(name).take(pa.array(rows, pa.int64(), mask=None if valid.all() else ~valid))
 
     # ---- windows
-    def _arranged(self) -> Arranged:
+    def _arrange_order(self) -> Arranged:
         if self._in_order is None:
             columns = [self.arrangement.arrange(column) for by in self.order_by for column in self._sortable(by)]
             kind = self.array(self.order_by[0].name).type if self.order_by else None
             me = weakref.proxy(self)
-            self._in_order = Arranged(self.offsets, self.order_by, columns, kind, lambda name: me.arranged(name))
+            self._in_order = Arranged(self.offsets, self.order_by, columns, kind, lambda name: me.arrange(name))
         return self._in_order
 
     def _sortable(self, by: OrderColumn) -> list[np.ndarray]:
-        return sortable(self.array(by.name), by)
-
-    @staticmethod
-    def looks_at_order(window: WindowDefinition) -> bool:
-        """Whether frames depend on the values of the order, and not on the places of rows alone."""
-        return not isinstance(window, RowsWindow | DeltaWindow | PunctuationWindow) and not (
-            isinstance(window, Between) and window.unit == "rows" and window.exclude is None
-        )
+        return as_sortable(self.array(by.name), by)
 
     def forget(self, window: WindowDefinition | None = None) -> None:
         """Let the frames of a window go; without one, what frames are made from."""
@@ -139,42 +132,42 @@ class ArrangedFrame:
             view.forget(window)
 
     def frames(self, window: WindowDefinition) -> Frames:
-        """The frame of every arranged row."""
+        """Return the frame of every arranged row; computed once."""
         if window not in self._frames:
-            self._frames[window] = self._made(window)
+            self._frames[window] = self._build_frames(window)
         return self._frames[window]
 
     def set_frames(self, window: WindowDefinition, frames: Frames) -> None:
-        """Other frames for a window than one per row: those of its slides."""
+        """Set other frames for a window than one per row: those of its slides."""
         self._frames[window] = frames
 
-    def _made(self, window: WindowDefinition) -> Frames:
+    def _build_frames(self, window: WindowDefinition) -> Frames:
         if isinstance(window, DeltaWindow):
             from slidewise.columns.frames.deltas import delta_frames
 
-            return delta_frames(window, self.arranged(self.delta_column(window)), self.offsets)
+            return delta_frames(window, self.arrange(self.delta_column(window)), self.offsets)
         if isinstance(window, PunctuationWindow) and not isinstance(window.predicate, str):
             from slidewise.columns.frames.bounds_kernels import since_marks
 
             start, end = np.empty(len(self.source), np.int64), np.empty(len(self.source), np.int64)
             since_marks(self.offsets, self.marks(window), start, end)
             return Frames(start, end)
-        if not self.looks_at_order(window):
-            return frames_of(window, Arranged(self.offsets, self.order_by, [], None, self.arranged))
-        return frames_of(window, self._arranged())
+        if not window.looks_at_order:
+            return frames_of(window, Arranged(self.offsets, self.order_by, [], None, self.arrange))
+        return frames_of(window, self._arrange_order())
 
     def delta_column(self, window: DeltaWindow) -> str:
-        """The column that a delta is measured along."""
+        """Return the column that a delta is measured along; refuse a delta of plain values."""
         if window.column is None:
             raise InvalidInput(f"{window!r} measures plain values, and rows have columns. Name the one to measure")
         return window.column
 
     def marks(self, window: PunctuationWindow) -> np.ndarray:
-        """Which arranged rows are punctuations: by a boolean column, or by a function of the row as a dict."""
+        """Find the arranged rows that are punctuations: by a boolean column, or by a function of the row as a dict."""
         predicate = window.predicate
         if isinstance(predicate, str):
             return self.true(predicate, "punctuation: the column")
-        table = pa.table({name: self.arranged(name) for name in self.source.names})
+        table = pa.table({name: self.arrange(name) for name in self.source.names})
         found = [predicate(row) for row in table.to_pylist()]
         wrong = [f for f in found if not isinstance(f, bool | np.bool_)]
         if wrong:
@@ -187,14 +180,14 @@ class ArrangedFrame:
         return np.arange(len(self.source)) - np.repeat(self.offsets[:-1], np.diff(self.offsets))
 
     def due(self, window: WindowDefinition) -> np.ndarray | None:
-        """Which arranged rows have seen enough rows of their key for a result; None where all have."""
-        if not isinstance(window, RowsWindow) or window.min_rows == 1:
+        """Tell which arranged rows have seen enough rows of their key for a result; None where all have."""
+        if window.min_rows == 1:
             return None
         return self.places >= window.min_rows - 1
 
     # ---- what an aggregation sees
-    def view(self, aggregation: Aggregation) -> View:
-        """The rows that an aggregation takes: without nulls where it skips them, and those of `where` alone."""
+    def view(self, aggregation: Aggregation) -> RowView:
+        """Select the rows that an aggregation takes: without nulls where it skips them, and those of `where` alone."""
         needed: tuple[str, ...] = ()
         if aggregation.nulls == "skip":
             needed = aggregation.columns
@@ -203,11 +196,11 @@ class ArrangedFrame:
         with_nulls = frozenset(name for name in needed if self.mask(name) is not None)
         key = (with_nulls, aggregation.where)
         if key not in self._views:
-            self._views[key] = View(self, with_nulls, aggregation.where)
+            self._views[key] = RowView(self, with_nulls, aggregation.where)
         return self._views[key]
 
     def true(self, name: str, what: str = "where: the column") -> np.ndarray:
-        """Which arranged rows have true in a boolean column."""
+        """Tell which arranged rows have true in a boolean column."""
         array = self.array(name)
         if pa.types.is_null(array.type):  # pandas has no other type for nothing but None
             return np.zeros(len(array), bool)
@@ -216,7 +209,7 @@ class ArrangedFrame:
         return self.arrangement.arrange(pc.fill_null(array, False).to_numpy(zero_copy_only=False))
 
 
-class View:
+class RowView:
     """Some of the arranged rows, one after the other, and frames over them."""
 
     def __init__(self, data: ArrangedFrame, with_nulls: frozenset[str], where: str | None) -> None:
@@ -243,12 +236,12 @@ class View:
 
     @cached_property
     def offsets(self) -> np.ndarray:
-        """Where each key begins among the rows that are left."""
+        """Where each key begins among the selected rows."""
         offsets = self.data.offsets
         return offsets if self.left_out is None else np.searchsorted(self._kept, offsets)
 
     def frames(self, window: WindowDefinition) -> Frames:
-        """The frame of every arranged row, over the rows that are left."""
+        """Return the frame of every arranged row, over the selected rows."""
         frames = self.data.frames(window)
         if self.left_out is None:
             return frames
@@ -260,9 +253,9 @@ class View:
         """Let the frames of a window go."""
         self._frames.pop(window, None)
 
-    def encoded(self, encoding: Encoding) -> Encoded:
-        """A column over the rows that are left."""
-        whole = self.data.encoded(encoding)
+    def encode(self, encoding: Encoding) -> Encoded:
+        """Return a column over the selected rows, as numbers."""
+        whole = self.data.encode(encoding)
         if self.left_out is None:
             return whole
         if encoding not in self._values:
@@ -270,13 +263,13 @@ class View:
         return Encoded(self._values[encoding], whole.decode)
 
     def has_nan(self, encoding: Encoding) -> bool:
-        """Whether one of these floats is NaN; a column is looked through once."""
+        """Tell whether one of these floats is NaN; a column is scanned once."""
         if encoding not in self._nan:
-            self._nan[encoding] = bool(np.isnan(self.encoded(encoding).values.min(initial=0.0)))
+            self._nan[encoding] = bool(np.isnan(self.encode(encoding).values.min(initial=0.0)))
         return self._nan[encoding]
 
     def encodings(self, aggregation: Aggregation) -> tuple[Encoding, ...]:
-        """Which columns the aggregation is given, and how."""
+        """Choose which columns the aggregation is given, and in which encoding."""
         if not aggregation.columns:
             return (("", "row"),)
         made = []
@@ -287,11 +280,11 @@ class View:
         return tuple(made)
 
     def arguments(self, aggregation: Aggregation) -> list[Encoded]:
-        """What the aggregation is given."""
-        return [self.encoded(encoding) for encoding in self.encodings(aggregation)]
+        """Return the encoded columns that the aggregation is given."""
+        return [self.encode(encoding) for encoding in self.encodings(aggregation)]
 
     def row(self, kept: np.ndarray) -> np.ndarray:
-        """The arranged rows that rows of this view are."""
+        """Convert row numbers of this selection to those of arranged rows."""
         if self.left_out is None or not len(self._kept):
             return kept
         return self._kept[np.clip(kept, 0, len(self._kept) - 1)]

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slidewise.columns.encoding import arrow, words
+from slidewise.columns.encoding import read_words, words_as_arrow
 from slidewise.errors import InvalidInput
 
 _ARROW_ERRORS = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError)
@@ -16,7 +16,7 @@ _INT32 = np.iinfo(np.int32)
 
 
 def as_arrow(array: Any, name: str) -> pa.Array:
-    """An array of any kind in one piece; errors call it by its name."""
+    """Convert an array of any kind to Arrow, in one piece; errors call it by its name."""
     if is_pandas(array, "Series", "Index", "ExtensionArray"):
         return pandas_as_arrow(array, name)
     if is_polars(array):
@@ -33,7 +33,7 @@ def as_arrow(array: Any, name: str) -> pa.Array:
 
 
 def in_kind(values: pa.Array, like: Any, rows: np.ndarray | None = None, holds_values: bool = False) -> Any:
-    """Results as an array of the kind of another one. A pandas index and a polars name are kept.
+    """Convert results to the kind of another array. A pandas index and a polars name are kept.
 
     `rows` are those that the results belong to; None where there is one result per row. Results that belong to no rows
     have an empty `rows`, and no index. `holds_values` says that the results are values of that array.
@@ -59,7 +59,7 @@ def in_kind(values: pa.Array, like: Any, rows: np.ndarray | None = None, holds_v
 
 
 def is_array(data: Any) -> bool:
-    """Whether this is an array of a kind that is known, and not, for example, a list."""
+    """Tell whether this is an array of a kind that is known, and not, for example, a list."""
     kinds = (np.ndarray, pa.Array, pa.ChunkedArray)
     return (
         isinstance(data, kinds)
@@ -71,7 +71,7 @@ def is_array(data: Any) -> bool:
 
 
 def as_array(data: Any) -> Any:
-    """An array of a kind that is known. A list is an array where its values are of one type, and as they are if not.
+    """Return an array of a kind that is known. A list becomes one if its values are of one type, else one of objects.
 
     NumPy would make text of a number beside text, and floats of large integers, and drop what ends in a zero byte.
     """
@@ -90,17 +90,17 @@ def as_array(data: Any) -> Any:
 
 
 def is_pandas(data: Any, *names: str) -> bool:
-    """Whether this is one of these classes of pandas, or made from one; found out without importing pandas."""
+    """Tell whether this is one of these classes of pandas, or made from one, without importing pandas."""
     return any(c.__module__.partition(".")[0] == "pandas" and c.__name__ in names for c in type(data).__mro__)
 
 
 def is_polars(data: Any, name: str = "Series") -> bool:
-    """Whether this is of a class of polars; found out without importing polars."""
+    """Tell whether this is of a class of polars, without importing polars."""
     return any(c.__module__.partition(".")[0] == "polars" and c.__name__ == name for c in type(data).__mro__)
 
 
 def _not_of_one_type(name: str, values: Any, error: Exception) -> InvalidInput:
-    """Objects that Arrow has no type for."""
+    """Build the error for objects that Arrow has no type for."""
     if isinstance(error, OverflowError):
         return InvalidInput(f"{name!r} has integers of more than 64 bits. Give floats, or Decimals")
     found = sorted({type(v).__name__ for v in values if v is not None and v == v})
@@ -113,12 +113,12 @@ def _not_of_one_type(name: str, values: Any, error: Exception) -> InvalidInput:
 
 # ---- NumPy
 def numpy_as_arrow(array: Any, name: str) -> pa.Array:
-    """Masked entries and NaT are nulls, and NaN is NaN."""
+    """Convert a NumPy array to Arrow: masked entries and NaT are nulls, and NaN is NaN."""
     mask = np.ma.getmaskarray(array) if np.ma.isMA(array) else None
     values = _readable(np.asarray(array), name)
     if values.dtype.kind in "biuf":
         valid = np.ones(len(values), bool) if mask is None else ~mask
-        return arrow(values, valid, pa.from_numpy_dtype(values.dtype))  # pa.array() would load pandas
+        return words_as_arrow(values, valid, pa.from_numpy_dtype(values.dtype))  # pa.array() would load pandas
     try:
         return pa.array(values, mask=mask, from_pandas=False)
     except _ARROW_ERRORS as error:
@@ -126,7 +126,7 @@ def numpy_as_arrow(array: Any, name: str) -> pa.Array:
 
 
 def _readable(values: np.ndarray, name: str) -> np.ndarray:
-    """As Arrow takes them: in the bytes of this machine, and times in units that it has."""
+    """Convert values to what Arrow takes: in the byte order of this machine, and times in units that it has."""
     kind = values.dtype.kind
     if kind == "c":
         raise InvalidInput(
@@ -142,7 +142,7 @@ def _readable(values: np.ndarray, name: str) -> np.ndarray:
 
 
 def _in_known_units(values: np.ndarray, name: str) -> np.ndarray:
-    """Times in the next finer unit that Arrow has: M8[M] in days, M8[h] and all lengths from minutes on in seconds."""
+    """Convert times to the next finer unit of Arrow: M8[M] to days, M8[h] and lengths from minutes on to seconds."""
     kind = values.dtype.kind
     unit, steps = np.datetime_data(values.dtype)
     if unit in ("ps", "fs", "as"):
@@ -164,17 +164,17 @@ def _in_known_units(values: np.ndarray, name: str) -> np.ndarray:
 
 
 def arrow_to_numpy(values: pa.Array) -> np.ndarray:
-    """An array, and a masked one where there are nulls."""
+    """Convert Arrow to an array of NumPy, to a masked one where there are nulls."""
     plain_words = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
     if not values.null_count and plain_words:
-        return words(values, values.type.to_pandas_dtype())  # to_numpy() would load pandas
+        return read_words(values, values.type.to_pandas_dtype())  # to_numpy() would load pandas
     if not values.null_count:
         return values.to_numpy(zero_copy_only=False)
     if plain_words:
         bits = np.frombuffer(values.buffers()[0], np.uint8)
         valid = np.unpackbits(bits, count=values.offset + len(values), bitorder="little")[values.offset :]
         # What stands under nulls is as computed: to fill it in is a copy. 0.3 ns a row, and 2 by Arrow's own way.
-        return np.ma.masked_array(words(values, values.type.to_pandas_dtype()), valid == 0)
+        return np.ma.masked_array(read_words(values, values.type.to_pandas_dtype()), valid == 0)
     null = values.is_null().to_numpy(zero_copy_only=False)
     if pa.types.is_primitive(values.type):
         filled = (
@@ -201,7 +201,7 @@ _NULLABLE_TOO = {pa.float32(): "Float32", pa.float64(): "Float64", pa.string(): 
 
 
 def pandas_as_arrow(array: Any, name: str) -> pa.Array:
-    """pandas marks missing floats with NaN: there, as Arrow's own conversion does, NaN is null."""
+    """Convert a pandas column to Arrow. NaN marks a missing float there: it becomes null, as by Arrow's own rules."""
     import pandas
 
     if isinstance(array.dtype, pandas.SparseDtype):
@@ -219,7 +219,7 @@ def pandas_as_arrow(array: Any, name: str) -> pa.Array:
 
 
 def backend(dtype: Any) -> str:
-    """What a column of pandas is made of: "arrow", "nullable" (masks beside the values, pandas.NA) or "numpy"."""
+    """Tell what a column of pandas is made of: "arrow", "nullable" (masks beside the values, pandas.NA) or "numpy"."""
     import pandas
 
     if isinstance(dtype, pandas.ArrowDtype):
@@ -229,7 +229,7 @@ def backend(dtype: Any) -> str:
 
 
 def arrow_to_pandas(values: pa.Array, made_of: str, index: Any) -> Any:
-    """A Series made of what a backend() is made of."""
+    """Convert Arrow to a Series of a backend()."""
     import pandas
 
     if made_of == "arrow":
@@ -252,7 +252,7 @@ _WIDE_INTEGERS = ("Int128", "UInt128")
 
 
 def polars_as_arrow(series: Any, name: str) -> pa.Array:
-    """A column of polars; 128-bit integers, which Arrow does not have, as decimals."""
+    """Convert a column of polars to Arrow; 128-bit integers, which Arrow does not have, to decimals."""
     import polars
 
     if series.dtype == polars.Object:
@@ -267,7 +267,7 @@ def polars_as_arrow(series: Any, name: str) -> pa.Array:
 
 
 def arrow_to_polars(values: pa.Array, name: str, of: Any = None) -> Any:
-    """Results as a column of polars; of values of a column of type `of`, where that is given.
+    """Convert results to a column of polars; to values of a column of type `of`, where that is given.
 
     polars marks its Enums in the metadata of Arrow's fields, which results do not have: their order tells them apart
     from its Categoricals.
@@ -281,7 +281,7 @@ def arrow_to_polars(values: pa.Array, name: str, of: Any = None) -> Any:
 
 
 def _polars_type(column: Any, kind: Any) -> Any:
-    """The type of an Arrow column as polars has it, with ordered dictionaries as Enums, in lists too."""
+    """Find the type of an Arrow column as polars has it, with ordered dictionaries as Enums, in lists too."""
     import polars
 
     if pa.types.is_dictionary(column.type) and column.type.ordered:
@@ -296,7 +296,7 @@ def _polars_type(column: Any, kind: Any) -> Any:
 
 # ---- Arrow
 def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
-    """A chunked column as one array, without a copy where it has one chunk."""
+    """Join a chunked column into one array, without a copy where it has one chunk."""
     kind = _computable(column.type)
     if kind != column.type:
         column = pa.chunked_array([_convert(chunk, kind) for chunk in column.chunks], kind)
@@ -313,7 +313,7 @@ def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _computable(kind: pa.DataType) -> pa.DataType:
-    """The type to work with: Arrow's functions do not take views (of which polars is fond) and run ends."""
+    """Choose the type to compute with: Arrow's functions do not take views (of which polars is fond) and run ends."""
     if pa.types.is_string_view(kind):
         return pa.large_string()
     if pa.types.is_binary_view(kind):
@@ -344,7 +344,7 @@ _LISTS = (
 
 
 def _convert(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """An array as its computable type; Arrow's own cast knows no run ends, and spoils views of lists (26.0)."""
+    """Convert an array to its computable type; Arrow's own cast knows no run ends, and spoils views of lists (26.0)."""
     if array.type == kind:
         return array
     if pa.types.is_run_end_encoded(array.type):
@@ -366,5 +366,5 @@ def _convert(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def cast_to(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    """A column as the type that was promised."""
+    """Cast a column to the type that was promised."""
     return column if column.type == kind else column.cast(kind)

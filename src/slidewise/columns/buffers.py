@@ -18,17 +18,17 @@ _LINE, _PAGE, _STEP = 64, 4096, 9
 _LARGE = 1 << 25
 
 
-def scratch(count: int, dtype: np.dtype) -> np.ndarray:
-    """An array to work in; anything stands in it."""
-    return np.frombuffer(_memory(count * dtype.itemsize), dtype)
+def allocate(count: int, dtype: np.dtype) -> np.ndarray:
+    """Allocate an array to work in; its contents are undefined."""
+    return np.frombuffer(_allocate_bytes(count * dtype.itemsize), dtype)
 
 
-def _memory(size: int) -> Any:
+def _allocate_bytes(size: int) -> Any:
     return pa.allocate_buffer(size) if size < _LARGE else np.empty(size, np.uint8)
 
 
 class OutputBuffers:
-    """Where the results of some frames go, by name; `part` is a stretch of them."""
+    """Where the results of some frames go, by name; `part` is a slice of them."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -39,20 +39,21 @@ class OutputBuffers:
         return self._count
 
     def take(self, name: str, dtype: np.dtype) -> np.ndarray:
-        """An array for results; anything stands in it."""
+        """Return the array for the results of this name, allocated once; its contents are undefined."""
         with self._lock:
             if name not in self._made:
                 begin = len(self._made) * _STEP * _LINE % _PAGE
-                self._made[name] = np.frombuffer(_memory(self._count * dtype.itemsize + begin), dtype, -1, begin)
+                memory = _allocate_bytes(self._count * dtype.itemsize + begin)
+                self._made[name] = np.frombuffer(memory, dtype, -1, begin)
             return self._made[name]
 
     def part(self, first: int, last: int) -> BufferSlice:
-        """The room of frames first to last - 1."""
+        """Return the buffers of frames first to last - 1."""
         return BufferSlice(self, first, last)
 
 
 class BufferSlice(OutputBuffers):
-    """A stretch of a room."""
+    """A slice of output buffers."""
 
     def __init__(self, whole: OutputBuffers, first: int, last: int) -> None:
         super().__init__(last - first)
@@ -64,17 +65,17 @@ class BufferSlice(OutputBuffers):
         return self._made[name]
 
     def whole_of(self, array: np.ndarray) -> np.ndarray | None:
-        """The array that this one is a stretch of; None where it is not from here."""
+        """Return the whole array that this one is a slice of; None where it is not from here."""
         name = next((name for name, part in self._made.items() if part is array), None)
         return None if name is None else self._whole._made[name]
 
 
 # ---- which results are not null: an array of booleans, or one True that stands for all of them
 def all_valid(count: int) -> np.ndarray:
-    """No result is null; not to be written to."""
+    """Return a mask in which no result is null; read-only."""
     return np.broadcast_to(True, count)
 
 
-def every(valid: np.ndarray) -> bool:
-    """Whether no result is null: at once where one value stands for all."""
+def are_all_valid(valid: np.ndarray) -> bool:
+    """Tell whether no result is null: at once where one value stands for all."""
     return valid.strides == (0,) or bool(valid.all())

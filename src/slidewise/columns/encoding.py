@@ -17,8 +17,9 @@ import pyarrow.compute as pc
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.collecting import CollectList, CollectSet
+from slidewise.aggregations.trial import compute_trial
 from slidewise.aggregations.values import hashable
-from slidewise.columns.buffers import all_valid, every
+from slidewise.columns.buffers import all_valid, are_all_valid
 from slidewise.errors import InvalidInput
 
 #: results of an encoding, and which of them are not null, as Arrow
@@ -51,29 +52,41 @@ class Encoded(NamedTuple):
 
 
 def family(kind: pa.DataType) -> str:
-    """What a type is, as far as aggregations care."""
-    is_ = pa.types
-    if is_.is_dictionary(kind):
+    """Tell what a type is, as far as aggregations care. O(1)."""
+    if kind.id == pa.lib.Type_DICTIONARY:
         return family(kind.value_type)
-    tests = {
-        "integer": (is_.is_integer,),
-        "float": (is_.is_floating,),
-        "boolean": (is_.is_boolean,),
-        "decimal": (is_.is_decimal,),
-        "string": (is_.is_string, is_.is_large_string, is_.is_string_view),
-        "binary": (is_.is_binary, is_.is_large_binary, is_.is_fixed_size_binary, is_.is_binary_view),
-        "date": (is_.is_date,),
-        "timestamp": (is_.is_timestamp,),
-        "duration": (is_.is_duration,),
-        "time": (is_.is_time,),
-        "null": (is_.is_null,),
-    }
-    return next((name for name, checks in tests.items() if any(check(kind) for check in checks)), "other")
+    found = _families.get(kind.id)
+    if found is None:
+        found = next((name for name, checks in _TESTS.items() if any(check(kind) for check in checks)), "other")
+        _families[kind.id] = found
+    return found
+
+
+_TESTS = {
+    "integer": (pa.types.is_integer,),
+    "float": (pa.types.is_floating,),
+    "boolean": (pa.types.is_boolean,),
+    "decimal": (pa.types.is_decimal,),
+    "string": (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
+    "binary": (
+        pa.types.is_binary,
+        pa.types.is_large_binary,
+        pa.types.is_fixed_size_binary,
+        pa.types.is_binary_view,
+    ),
+    "date": (pa.types.is_date,),
+    "timestamp": (pa.types.is_timestamp,),
+    "duration": (pa.types.is_duration,),
+    "time": (pa.types.is_time,),
+    "null": (pa.types.is_null,),
+}
+#: by the number of a type: the tests ask for nothing else, and are asked several times in each call
+_families: dict[int, str] = {}
 
 
 # ---- what an aggregation takes
 def encoding_for(aggregation: Aggregation, position: int, name: str, kind: pa.DataType) -> str:
-    """How a column is encoded for an argument of an aggregation; refused where its type does not fit."""
+    """Choose how a column is encoded for an argument of an aggregation; refuse a type that does not fit."""
     accepts = aggregation.accepts[min(position, len(aggregation.accepts) - 1)]
     of = family(kind)
     if accepts == "carried":
@@ -118,14 +131,14 @@ def _instead(aggregation: Aggregation, of: str) -> str:
 
 # ---- encodings
 def encode(array: pa.Array, how: str) -> Encoded:
-    """A column in one of the encodings: "number", "double", "unscaled", "order", "equal", "first" or "object"."""
+    """Encode a column: as "number", "double", "unscaled", "order", "equal", "first" or "object"."""
     if pa.types.is_null(array.type):
         return Encoded(np.zeros(len(array), np.int64), lambda values, valid: pa.nulls(len(values), array.type))
     return _ENCODINGS[canonical(array, how)](array)
 
 
 def canonical(array: pa.Array, how: str) -> str:
-    """The encoding that one comes down to for a column: numbers are ordered, and equal, as they are.
+    """Return the encoding that one comes down to for a column: numbers are ordered, and equal, as they are.
 
     With the column's name it says what was made, so that all who read a column alike share it.
     """
@@ -135,7 +148,7 @@ def canonical(array: pa.Array, how: str) -> str:
     if how == "equal" and of != "other" and (pa.types.is_dictionary(kind) or of not in ("string", "binary")):
         how = "order"
     if how == "order" and of in ("integer", "float", "boolean") and not pa.types.is_dictionary(kind):
-        beyond = pa.types.is_uint64(kind) and words(array, np.uint64).max(initial=0) >= 2**63
+        beyond = pa.types.is_uint64(kind) and read_words(array, np.uint64).max(initial=0) >= 2**63
         return "order" if beyond else "number"
     return how
 
@@ -146,9 +159,11 @@ def _number(array: pa.Array) -> Encoded:
         return _number(array.cast(kind.value_type))
     if pa.types.is_boolean(kind):
         return Encoded(array.fill_null(False).to_numpy(zero_copy_only=False), _to(kind))
-    values = words(array, kind.to_pandas_dtype())
+    values = read_words(array, kind.to_pandas_dtype())
     if pa.types.is_float16(kind):  # numba has no half floats
-        return Encoded(values.astype(np.float32), lambda out, valid: arrow(out.astype(np.float16), valid, kind))
+        return Encoded(
+            values.astype(np.float32), lambda out, valid: words_as_arrow(out.astype(np.float16), valid, kind)
+        )
     if pa.types.is_uint64(kind) and values.max(initial=0) < 2**63:
         return Encoded(values.view(np.int64), _to(kind))
     return Encoded(values, _to(kind))
@@ -159,14 +174,14 @@ def _double(array: pa.Array) -> Encoded:
 
 
 def _encode_decimals(array: pa.Array) -> Encoded:
-    """Decimals as their digits, where those of all fit 64 bits; as Decimal objects where not."""
+    """Encode decimals as their digits, where those of all fit 64 bits; as Decimal objects where not."""
     kind = array.type
     if pa.types.is_dictionary(kind):
         return _encode_decimals(array.cast(kind.value_type))
     digits = unscaled_digits(array)
     if digits is None:
         return _object(array)
-    return Encoded(digits, lambda values, valid: decimals(values, valid, kind))
+    return Encoded(digits, lambda values, valid: decimals_as_arrow(values, valid, kind))
 
 
 def _order(array: pa.Array) -> Encoded:
@@ -179,19 +194,21 @@ def _order(array: pa.Array) -> Encoded:
         return Encoded(values, lambda out, valid: back(out, valid).dictionary_encode().cast(kind))
     if pa.types.is_uint64(kind):  # with values from 2**63 on
         top = np.uint64(1 << 63)
-        flipped = (words(array, np.uint64) ^ top).view(np.int64)
-        return Encoded(flipped, lambda out, valid: arrow(out.astype(np.int64).view(np.uint64) ^ top, valid, kind))
+        flipped = (read_words(array, np.uint64) ^ top).view(np.int64)
+        return Encoded(
+            flipped, lambda out, valid: words_as_arrow(out.astype(np.int64).view(np.uint64) ^ top, valid, kind)
+        )
     if of == "decimal":
         digits = unscaled_digits(array)
         if digits is not None:
-            return Encoded(digits, lambda values, valid: decimals(values, valid, kind))
+            return Encoded(digits, lambda values, valid: decimals_as_arrow(values, valid, kind))
     if of in ("string", "binary", "decimal"):
         return _rank_dictionary(array.dictionary_encode(), kind)
-    return Encoded(words(array, f"i{kind.bit_width // 8}"), _to(kind))
+    return Encoded(read_words(array, f"i{kind.bit_width // 8}"), _to(kind))
 
 
 def _equal(array: pa.Array) -> Encoded:
-    """Numbers that are equal where values are; only their number is asked for."""
+    """Encode values as numbers that are equal where values are; only how many differ is asked for."""
     if pa.types.is_dictionary(array.type):  # of nested values, and entries may be equal
         array = array.dictionary_decode()
     try:
@@ -202,17 +219,17 @@ def _equal(array: pa.Array) -> Encoded:
 
 
 def _first(array: pa.Array) -> Encoded:
-    """For each row, the first one that has an equal value."""
+    """Encode each row as the first one that has an equal value."""
     null = mask_of(array)
     known = np.arange(len(array)) if null is None else np.flatnonzero(~null)  # a null has any number
     _, first, codes = np.unique(encode(array, "equal").values[known], return_index=True, return_inverse=True)
     rows = np.zeros(len(array), np.int64)
     rows[known] = known[first[codes]]
-    return Encoded(rows, lambda rows, valid: array.take(whole_numbers(rows, valid)))
+    return Encoded(rows, lambda rows, valid: array.take(integers_as_arrow(rows, valid)))
 
 
 def _codes_of_nested(array: pa.Array) -> pa.Array:
-    """Lists, maps and structs, of which Arrow makes no dictionary; NaN is equal to itself, as everywhere.
+    """Encode lists, maps and structs, of which Arrow makes no dictionary; NaN is equal to itself, as everywhere.
 
     Times in them are told apart as numbers: those of Python have no nanoseconds, and 2:30 twice where clocks go back.
     """
@@ -224,7 +241,7 @@ def _codes_of_nested(array: pa.Array) -> pa.Array:
 
 
 def _with_plain_times(kind: pa.DataType) -> pa.DataType:
-    """A type with the integers that its times are made of."""
+    """Replace the times in a type by the integers that they are made of."""
     if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
         return pa.int32() if kind.bit_width == 32 else pa.int64()
     if pa.types.is_struct(kind):
@@ -240,7 +257,7 @@ def _with_plain_times(kind: pa.DataType) -> pa.DataType:
 
 
 def _rank_dictionary(array: pa.Array, kind: pa.DataType | None = None) -> Encoded:
-    """The ranks of the distinct values. Two entries of a dictionary that are equal have one rank.
+    """Rank the distinct values of a dictionary. Two entries that are equal have one rank.
 
     An ordered dictionary (pandas' and polars' ordered categories) says itself how its entries are ordered.
     """
@@ -255,7 +272,7 @@ def _rank_dictionary(array: pa.Array, kind: pa.DataType | None = None) -> Encode
     ranks[known] = rank_of[distinct.indices.drop_null().to_numpy()]
     entry_of[ranks[known]] = known
     index_type = array.indices.type
-    codes = words(array.indices, index_type.to_pandas_dtype())
+    codes = read_words(array.indices, index_type.to_pandas_dtype())
     null = mask_of(array)
     if null is not None:
         codes = np.where(null, 0, codes)
@@ -264,8 +281,8 @@ def _rank_dictionary(array: pa.Array, kind: pa.DataType | None = None) -> Encode
     def decode(out: np.ndarray, valid: np.ndarray) -> pa.Array:
         found = entry_of[np.where(valid, out, 0)] if count else np.zeros(len(out), np.int64)
         if kind is not None:
-            return entries.take(whole_numbers(found, valid)).cast(kind)
-        indices = arrow(found.astype(index_type.to_pandas_dtype()), valid, index_type)
+            return entries.take(integers_as_arrow(found, valid)).cast(kind)
+        indices = words_as_arrow(found.astype(index_type.to_pandas_dtype()), valid, index_type)
         return pa.DictionaryArray.from_arrays(indices, entries, ordered=array.type.ordered)
 
     return Encoded(values, decode)
@@ -275,7 +292,7 @@ def _object(array: pa.Array) -> Encoded:
     values = np.empty(len(array), object)
     for i, value in enumerate(array.to_pylist()):  # a slice would take lists apart
         values[i] = value
-    return Encoded(values, lambda out, valid: objects(out, valid, array.type))
+    return Encoded(values, lambda out, valid: objects_as_arrow(out, valid, array.type))
 
 
 _ENCODINGS: dict[str, Callable[[pa.Array], Encoded]] = {
@@ -290,12 +307,12 @@ _ENCODINGS: dict[str, Callable[[pa.Array], Encoded]] = {
 
 
 def _to(kind: pa.DataType) -> Decode:
-    return lambda values, valid: arrow(values, valid, kind)
+    return lambda values, valid: words_as_arrow(values, valid, kind)
 
 
 # ---- Arrow's memory as NumPy arrays and back
-def words(array: pa.Array, dtype: Any) -> np.ndarray:
-    """The values of a column of a fixed width, without a copy; anything stands where they are null."""
+def read_words(array: pa.Array, dtype: Any) -> np.ndarray:
+    """Return the values of a fixed-width column without a copy; undefined where they are null."""
     buffer = array.buffers()[1]
     if buffer is None or len(array) == 0:
         return np.zeros(len(array), dtype)
@@ -303,15 +320,15 @@ def words(array: pa.Array, dtype: Any) -> np.ndarray:
 
 
 def mask_of(array: pa.Array) -> np.ndarray | None:
-    """Which values are null; None where none is."""
+    """Return which values are null; None where none is."""
     if pa.types.is_dictionary(array.type) and array.dictionary.null_count:
         array = array.cast(array.type.value_type)
     return array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
 
 
-def arrow(values: np.ndarray, valid: np.ndarray, kind: pa.DataType) -> pa.Array:
-    """Numbers as Arrow values of a type, whose words they are; without a copy where the width fits."""
-    bits = None if every(valid) else pa.py_buffer(np.packbits(valid, bitorder="little"))
+def words_as_arrow(values: np.ndarray, valid: np.ndarray, kind: pa.DataType) -> pa.Array:
+    """Convert numbers to Arrow values of a type that has them as its words; without a copy where the width fits."""
+    bits = None if are_all_valid(valid) else pa.py_buffer(np.packbits(valid, bitorder="little"))
     if pa.types.is_boolean(kind):
         data = np.packbits(values.astype(bool, copy=False), bitorder="little")
     else:
@@ -321,13 +338,13 @@ def arrow(values: np.ndarray, valid: np.ndarray, kind: pa.DataType) -> pa.Array:
     return pa.Array.from_buffers(kind, len(values), [bits, pa.py_buffer(data)])
 
 
-def whole_numbers(values: np.ndarray, valid: np.ndarray | None = None) -> pa.Array:
-    """int64 as Arrow; pa.array() would load pandas, where there is one, which takes longer than all the rest."""
-    return arrow(values, all_valid(len(values)) if valid is None else valid, pa.int64())
+def integers_as_arrow(values: np.ndarray, valid: np.ndarray | None = None) -> pa.Array:
+    """Convert int64 to Arrow; pa.array() would load pandas, if there is one, which takes longer than all the rest."""
+    return words_as_arrow(values, all_valid(len(values)) if valid is None else valid, pa.int64())
 
 
-def objects(values: np.ndarray, valid: np.ndarray, kind: pa.DataType | None) -> pa.Array:
-    """Python objects as Arrow."""
+def objects_as_arrow(values: np.ndarray, valid: np.ndarray, kind: pa.DataType | None) -> pa.Array:
+    """Convert Python objects to Arrow."""
     if kind is not None and pa.types.is_dictionary(kind) and pa.types.is_null(kind.value_type):  # pandas: no categories
         return pa.DictionaryArray.from_arrays(pa.nulls(len(values), kind.index_type), pa.nulls(0))
     plain = [v if ok else None for v, ok in zip(values.tolist(), valid.tolist(), strict=True)]
@@ -339,52 +356,58 @@ def objects(values: np.ndarray, valid: np.ndarray, kind: pa.DataType | None) -> 
         raise
 
 
-def lists(values: np.ndarray, valid: np.ndarray, of: Encoded) -> pa.Array:
-    """Lists of the values of a column as Arrow."""
+def lists_as_arrow(values: np.ndarray, valid: np.ndarray, of: Encoded) -> pa.Array:
+    """Convert lists of encoded values to Arrow lists of the column's values."""
     found = [v if ok else [] for v, ok in zip(values, valid, strict=True)]
     flat = np.array([part for parts in found for part in parts], of.values.dtype)
     offsets = np.concatenate(([0], np.cumsum([len(parts) for parts in found], dtype=np.int64)))
     parts = of.decode(flat, all_valid(len(flat)))
-    return list_array(offsets, parts, None if every(valid) else arrow(~valid, all_valid(len(valid)), pa.bool_()))
+    return build_lists(
+        offsets, parts, None if are_all_valid(valid) else words_as_arrow(~valid, all_valid(len(valid)), pa.bool_())
+    )
 
 
-def list_array(offsets: np.ndarray, parts: pa.Array, null: pa.Array | None) -> pa.Array:
-    """Lists from their parts; large ones where it takes 64 bits to count these."""
+def build_lists(offsets: np.ndarray, parts: pa.Array, null: pa.Array | None) -> pa.Array:
+    """Build lists from their parts; large lists where it takes 64 bits to count these."""
     if offsets[-1] < 2**31:
-        return pa.ListArray.from_arrays(arrow(offsets, all_valid(len(offsets)), pa.int32()), parts, mask=null)
-    return pa.LargeListArray.from_arrays(whole_numbers(offsets), parts, mask=null)
+        return pa.ListArray.from_arrays(words_as_arrow(offsets, all_valid(len(offsets)), pa.int32()), parts, mask=null)
+    return pa.LargeListArray.from_arrays(integers_as_arrow(offsets), parts, mask=null)
 
 
-def side_by_side(columns: list[pa.Array]) -> pa.Array:
-    """One column of lists from several columns; null where they are, which is in the same rows."""
+def zip_lists(columns: list[pa.Array]) -> pa.Array:
+    """Build one column of lists from several columns; null where they are, which is in the same rows."""
     count, width = len(columns[0]), len(columns)
     rows = (np.arange(count)[:, None] + np.arange(width) * count).ravel()
-    values = pa.concat_arrays(columns).take(whole_numbers(rows))
-    return list_array(np.arange(count + 1) * width, values, columns[0].is_null())
+    values = pa.concat_arrays(columns).take(integers_as_arrow(rows))
+    return build_lists(np.arange(count + 1) * width, values, columns[0].is_null())
 
 
-def results(
+def results_as_arrow(
     values: np.ndarray,
     valid: np.ndarray,
     names: tuple[str, ...] = (),
     part: Decode | None = None,
     of_none: Callable[[], pa.DataType] = pa.null,
 ) -> pa.Array:
-    """Computed results as Arrow, of the type that they have; tuples as structs. Where there are objects and all of them
-    are null, `of_none` tells the type."""
+    """Convert computed results to Arrow, in the type that they have; tuples to structs.
+
+    Where there are objects and all of them are null, `of_none` tells the type.
+    """
     if values.dtype.names:
         fields = names or values.dtype.names
         parts = [np.ascontiguousarray(values[f]) for f in values.dtype.names]
-        arrays = [part(p, valid) if part else results(p, valid) for p in parts]
-        return pa.StructArray.from_arrays(arrays, fields, mask=arrow(~valid, all_valid(len(valid)), pa.bool_()))
+        arrays = [part(p, valid) if part else results_as_arrow(p, valid) for p in parts]
+        return pa.StructArray.from_arrays(
+            arrays, fields, mask=words_as_arrow(~valid, all_valid(len(valid)), pa.bool_())
+        )
     if values.dtype.kind in "biuf":
-        return arrow(values, valid, pa.from_numpy_dtype(values.dtype))
+        return words_as_arrow(values, valid, pa.from_numpy_dtype(values.dtype))
     if not valid.any():
         return pa.nulls(len(values), of_none())
     if names:
         return pa.array([dict(zip(names, v, strict=True)) if ok else None for v, ok in zip(values, valid, strict=True)])
     try:
-        return objects(values, valid, None)
+        return objects_as_arrow(values, valid, None)
     except OverflowError:
         raise OverflowError("a result is an integer of more than 64 bits: give floats, or Decimals") from None
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
@@ -392,11 +415,10 @@ def results(
 
 
 def type_by_trial(aggregation: Aggregation, kinds: list[pa.DataType]) -> pa.DataType:
-    """The type that results would have, from two rows with values of these types; null where that tells nothing."""
+    """Find the type that results would have, from two rows with values of these types; null where it is not known."""
     try:
-        row = [_some_value(kind) for kind in kinds]
-        with np.errstate(all="ignore"):
-            result = aggregation.lower(aggregation.combine(aggregation.lift(*row), aggregation.lift(*row)))
+        row = tuple(_some_value(kind) for kind in kinds)
+        result = compute_trial(aggregation, [row, row])
         if aggregation.result_fields:
             result = dict(zip(aggregation.result_fields, result, strict=True))
         return pa.array([result]).type
@@ -405,7 +427,7 @@ def type_by_trial(aggregation: Aggregation, kinds: list[pa.DataType]) -> pa.Data
 
 
 def _some_value(kind: pa.DataType) -> Any:
-    """A Python value of a type."""
+    """Make some Python value of a type."""
     if pa.types.is_dictionary(kind):
         return _some_value(kind.value_type)
     plain: dict[str, Any] = {"string": "a", "binary": b"a", "boolean": True, "decimal": Decimal(1)}
@@ -418,7 +440,7 @@ def _some_value(kind: pa.DataType) -> Any:
 
 # ---- decimals
 def unscaled_digits(array: pa.Array) -> np.ndarray | None:
-    """Decimals as integers without their point; None where one of them is wider than 64 bits."""
+    """Convert decimals to integers without their point; None where one of them is wider than 64 bits."""
     kind = array.type
     if not pa.types.is_decimal128(kind):
         if kind.precision > 38:
@@ -434,23 +456,23 @@ def unscaled_digits(array: pa.Array) -> np.ndarray | None:
     return np.ascontiguousarray(low)
 
 
-def decimals(digits: np.ndarray, valid: np.ndarray, kind: pa.DataType) -> pa.Array:
-    """Integers as decimals of that type."""
+def decimals_as_arrow(digits: np.ndarray, valid: np.ndarray, kind: pa.DataType) -> pa.Array:
+    """Convert integers to decimals of that type."""
     wide = pa.decimal128(max(19, min(38, kind.precision)), kind.scale)
     pairs = np.stack([digits, digits >> 63], axis=1)
-    bits = None if every(valid) else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    bits = None if are_all_valid(valid) else pa.py_buffer(np.packbits(valid, bitorder="little"))
     array = pa.Array.from_buffers(wide, len(digits), [bits, pa.py_buffer(np.ascontiguousarray(pairs))])
     return array if wide == kind else array.cast(kind)
 
 
 def decimal_sum_type(kind: pa.DataType) -> pa.DataType:
-    """The type of sums of decimals, as Spark has it: ten digits more; Spark has none of more than 38 digits."""
+    """Return the type of sums of decimals, as Spark has it: ten digits more; Spark has none of more than 38 digits."""
     wide = pa.types.is_decimal256(kind)
     return (pa.decimal256 if wide else pa.decimal128)(min(76 if wide else 38, kind.precision + 10), kind.scale)
 
 
 def decimal_avg_type(kind: pa.DataType) -> pa.DataType:
-    """The type of means of decimals, as Spark has it: four more digits after the point, within 38 (or 76)."""
+    """Return the type of means of decimals, as Spark has it: four more digits after the point, within 38 (or 76)."""
     wide = pa.types.is_decimal256(kind)
     most, precision, scale = 76 if wide else 38, kind.precision + 4, kind.scale + 4
     if precision > most:
@@ -460,7 +482,7 @@ def decimal_avg_type(kind: pa.DataType) -> pa.DataType:
 
 
 def exact_decimal(value: Decimal, kind: pa.DataType) -> Decimal:
-    """A decimal rounded half up to the scale of a type."""
+    """Round a decimal half up to the scale of a type."""
     from decimal import ROUND_HALF_UP
 
     return value.quantize(Decimal(1).scaleb(-kind.scale), rounding=ROUND_HALF_UP)

@@ -1,6 +1,6 @@
 """From expressions to columns: what is shared between them, and how each result is made.
 
-Order, frames, codes and null masks are made once per call (data.py). Here equal aggregates are computed once, what
+Order, frames, codes and null masks are made once per call (arranged.py). Here equal aggregates are computed once, what
 follows from others is derived from them, and what can be read off the bounds of a frame needs no algorithm at all.
 """
 
@@ -23,8 +23,8 @@ from slidewise.aggregations.positions import Last, NthValue
 from slidewise.aggregations.ranks import Percentile
 from slidewise.aggregations.sums import Avg, Count, Sum
 from slidewise.columns import encoding, fused
-from slidewise.columns.arranged import ArrangedFrame, View
-from slidewise.columns.buffers import every
+from slidewise.columns.arranged import ArrangedFrame, RowView
+from slidewise.columns.buffers import are_all_valid
 from slidewise.columns.frames.bounds import Frames, Pieces, Scattered
 from slidewise.columns.threads import compute_keys
 from slidewise.planner.choose import Situation, choose
@@ -47,13 +47,13 @@ class Evaluation:
         self._done: dict[Any, Result] = {}
 
     def columns(self, expressions: Mapping[str, Over]) -> dict[str, pa.Array]:
-        """The new columns. Window by window, so that what is made for one of them can go before the next."""
+        """Compute the new columns, window by window, so that what is made for one of them can go before the next."""
         windows = list(dict.fromkeys(over.window for over in expressions.values()))
-        windows.sort(key=self.data.looks_at_order, reverse=True)
+        windows.sort(key=lambda window: window.looks_at_order, reverse=True)
         done: dict[str, pa.Array] = {}
         for window, following in zip(windows, [*windows[1:], None], strict=True):
             self.data.frames(window)
-            if following is None or not self.data.looks_at_order(following):
+            if following is None or not following.looks_at_order:
                 self.data.forget()
             here = {name: over for name, over in expressions.items() if over.window == window}
             if len(self.data.source) * len(expressions) >= fused.MANY:
@@ -64,12 +64,10 @@ class Evaluation:
         return {name: done[name] for name in expressions}
 
     def column(self, over: Over) -> pa.Array:
-        """One new column, in the order of the input."""
+        """Compute one new column, in the order of the input."""
         aggregation, window = over.aggregation, over.window
         if isinstance(aggregation, Percentile) and aggregation.parts:
-            return encoding.side_by_side(
-                [self.column(Over(part, window, over.algorithm)) for part in aggregation.parts]
-            )
+            return encoding.zip_lists([self.column(Over(part, window, over.algorithm)) for part in aggregation.parts])
         view = self.data.view(aggregation)
         frames = view.frames(window)
         due = self.data.due(window) if self.slides is None else None
@@ -77,22 +75,22 @@ class Evaluation:
         bounded = isinstance(frames, Pieces) or not isinstance(frames, Scattered)
         if read_off(over) and (bounded or isinstance(aggregation, Count)):
             if isinstance(aggregation, CollectList):
-                return self._lists(aggregation, view, frames, due)
+                return self._collect_lists(aggregation, view, frames, due)
             values, valid = _read_off(aggregation, view, frames)
-            decode = encoding.results if isinstance(aggregation, Count) else self._row_decoder(aggregation)
+            decode = encoding.results_as_arrow if isinstance(aggregation, Count) else self._row_decoder(aggregation)
             return self._finish(values, valid, due, decode)
         if self._is_exact(aggregation):
-            return self._exact(over, view, frames, due)
+            return self._compute_exactly(over, view, frames, due)
         values, valid = self._compute_once(over, view, frames)
         return self._finish(values, valid, due, self._decoder(aggregation, view))
 
     # ---- computing
-    def _compute_once(self, over: Over, view: View, frames: Frames) -> Result:
+    def _compute_once(self, over: Over, view: RowView, frames: Frames) -> Result:
         if over not in self._done:
             self._done[over] = self._compute(over, view, frames)
         return self._done[over]
 
-    def _compute(self, over: Over, view: View, frames: Frames) -> Result:
+    def _compute(self, over: Over, view: RowView, frames: Frames) -> Result:
         aggregation = over.aggregation
         derived = self._derive(over, view, frames)
         if derived is not None:
@@ -102,16 +100,16 @@ class Evaluation:
         return self._run(aggregation, columns, view, frames, over.algorithm)
 
     def _run(
-        self, aggregation: Aggregation, columns: tuple[np.ndarray, ...], view: View, frames: Frames, algorithm: str
+        self, aggregation: Aggregation, columns: tuple[np.ndarray, ...], view: RowView, frames: Frames, algorithm: str
     ) -> Result:
         if algorithm == "auto":
             algorithm = _choose_algorithm(aggregation, columns, frames)
-        found = compute_keys([aggregation], columns, frames, algorithm, self._keys(view), self.threads)
+        found = compute_keys([aggregation], columns, frames, algorithm, self._find_keys(view), self.threads)
         assert found is not None
-        return _with_empty(aggregation, frames, *found[0])
+        return _fill_empty(aggregation, frames, *found[0])
 
-    def _keys(self, view: View) -> tuple[np.ndarray, np.ndarray]:
-        """Where each key begins among the frames and among the rows."""
+    def _find_keys(self, view: RowView) -> tuple[np.ndarray, np.ndarray]:
+        """Return where each key begins among the frames and among the rows."""
         return (self.data.offsets if self.slides is None else self.slides), view.offsets
 
     # ---- several results in one pass
@@ -139,17 +137,17 @@ class Evaluation:
         view = self.data.view(group[0].aggregation)
         frames = view.frames(group[0].window)
         encodings = view.encodings(group[0].aggregation)
-        columns = tuple(view.encoded(encoding).values for encoding in encodings)
+        columns = tuple(view.encode(encoding).values for encoding in encodings)
         aggregations = [over.aggregation for over in group]
         if any(map(fused.minds_nan, aggregations)) and columns[0].dtype.kind == "f" and not view.has_nan(encodings[0]):
             aggregations = list(map(fused.of_numbers, aggregations))
-        found = compute_keys(aggregations, columns, frames, algorithm, self._keys(view), self.threads)
+        found = compute_keys(aggregations, columns, frames, algorithm, self._find_keys(view), self.threads)
         for over, result in zip(group, found or [], strict=found is not None):
-            self._done[over] = _with_empty(over.aggregation, frames, *result)
+            self._done[over] = _fill_empty(over.aggregation, frames, *result)
 
     # ---- results that follow from others
-    def _derive(self, over: Over, view: View, frames: Frames) -> Result | None:
-        """The result from another one of the call, which is then computed once for all that need it."""
+    def _derive(self, over: Over, view: RowView, frames: Frames) -> Result | None:
+        """Derive the result from another one of the call, which is then computed once for all that need it."""
         base = base_of(over, self.wanted)
         if base is None:
             return None
@@ -158,7 +156,7 @@ class Evaluation:
             if column.dtype.kind != "f" and not _exact_as_floats(column, frames.longest):
                 return None
             total, valid = self._compute_once(base, view, frames)
-            return quotients(total, frames), valid
+            return divide_totals(total, frames), valid
         squares, valid = self._compute_once(base, view, frames)
         less, root = over.aggregation.from_squares
         counts = frames.count - less
@@ -168,12 +166,12 @@ class Evaluation:
 
     # ---- exact sums of decimals and durations
     def _is_exact(self, aggregation: Aggregation) -> bool:
-        """Whether the aggregation is in the integers that the column's values are made of."""
+        """Tell whether the aggregation is in the integers that the column's values are made of."""
         kinds = (encoding.family(self.data.array(name).type) for name in aggregation.columns[:1])
         return aggregation.exact_in_units and next(kinds) in ("decimal", "duration")
 
-    def _exact(self, over: Over, view: View, frames: Frames, due: np.ndarray | None) -> pa.Array:
-        """Sums and means in the integers that decimals and durations are made of."""
+    def _compute_exactly(self, over: Over, view: RowView, frames: Frames, due: np.ndarray | None) -> pa.Array:
+        """Compute sums and means in the integers that decimals and durations are made of."""
         aggregation = over.aggregation
         name = aggregation.columns[0]
         kind = self.data.array(name).type
@@ -182,7 +180,7 @@ class Evaluation:
         digits = view.arguments(aggregation)[0].values
         decimals = pa.types.is_decimal(kind)
         if decimals and (digits.dtype == object or not integer_sums.proven(digits, frames.longest)):
-            return self._decimals(over, view, frames, due, kind)
+            return self._compute_decimals(over, view, frames, due, kind)
         distinct, mean = isinstance(aggregation, OfDistinct), isinstance(aggregation, Avg | AvgDistinct)
         try:
             total, valid = self._run(SumDistinct() if distinct else Sum(), (digits,), view, frames, over.algorithm)
@@ -198,16 +196,18 @@ class Evaluation:
             elif _largest(total) < 2**63 // 10**4:
                 total = divide_exactly(total, count, 10 ** (encoding.decimal_avg_type(kind).scale - kind.scale))
             else:
-                return self._decimals(over, view, frames, due, kind)
+                return self._compute_decimals(over, view, frames, due, kind)
         if not decimals:
-            return self._finish(total, valid, due, lambda out, ok: encoding.arrow(out, ok, kind))
+            return self._finish(total, valid, due, lambda out, ok: encoding.words_as_arrow(out, ok, kind))
         result = encoding.decimal_avg_type(kind) if mean else encoding.decimal_sum_type(kind)
-        return self._finish(total, valid, due, lambda out, ok: encoding.decimals(out, ok, result))
+        return self._finish(total, valid, due, lambda out, ok: encoding.decimals_as_arrow(out, ok, result))
 
-    def _decimals(self, over: Over, view: View, frames: Frames, due: np.ndarray | None, kind: pa.DataType) -> pa.Array:
-        """Decimals that are too wide for 64 bits, as Python's, with as many digits as it takes."""
+    def _compute_decimals(
+        self, over: Over, view: RowView, frames: Frames, due: np.ndarray | None, kind: pa.DataType
+    ) -> pa.Array:
+        """Aggregate decimals that are too wide for 64 bits as Python's, with as many digits as it takes."""
         aggregation = over.aggregation
-        values = view.encoded((aggregation.columns[0], "object")).values
+        values = view.encode((aggregation.columns[0], "object")).values
         mean = isinstance(aggregation, Avg | AvgDistinct)
         result = encoding.decimal_avg_type(kind) if mean else encoding.decimal_sum_type(kind)
         with decimal.localcontext(prec=100):
@@ -217,7 +217,7 @@ class Evaluation:
                     [encoding.exact_decimal(v, result) if ok else None for v, ok in zip(out, valid, strict=True)],
                     object,
                 )
-            return self._finish(out, valid, due, lambda values, ok: encoding.objects(values, ok, result))
+            return self._finish(out, valid, due, lambda values, ok: encoding.objects_as_arrow(values, ok, result))
 
     # ---- results as columns
     def _finish(
@@ -225,41 +225,43 @@ class Evaluation:
     ) -> pa.Array:
         if due is not None:
             valid = valid & due
-        return decode(self._restore_order(values), valid if every(valid) else self._restore_order(valid))
+        return decode(self._restore_order(values), valid if are_all_valid(valid) else self._restore_order(valid))
 
     def _restore_order(self, values: np.ndarray) -> np.ndarray:
         return values if self.slides is not None else self.data.arrangement.restore(values)
 
     def _row_decoder(self, aggregation: Aggregation) -> encoding.Decode:
-        return self.data.encoded((aggregation.columns[0], "row")).decode
+        return self.data.encode((aggregation.columns[0], "row")).decode
 
-    def _decoder(self, aggregation: Aggregation, view: View) -> encoding.Decode:
+    def _decoder(self, aggregation: Aggregation, view: RowView) -> encoding.Decode:
         first = view.arguments(aggregation)[0]
         if aggregation.keeps_type:
             return first.decode
         if isinstance(aggregation, CollectSet | CollectList):
-            return lambda values, valid: encoding.lists(values, valid, first)
+            return lambda values, valid: encoding.lists_as_arrow(values, valid, first)
         part = first.decode if aggregation.parts_keep_type else None
         kinds = [self.data.array(name).type for name in aggregation.columns]
-        return lambda values, valid: encoding.results(
+        return lambda values, valid: encoding.results_as_arrow(
             values, valid, aggregation.result_fields, part, lambda: encoding.type_by_trial(aggregation, kinds)
         )
 
-    def _lists(self, aggregation: Aggregation, view: View, frames: Frames, due: np.ndarray | None) -> pa.Array:
-        """All values of every frame: one take along the frames, in the order of the input."""
+    def _collect_lists(
+        self, aggregation: Aggregation, view: RowView, frames: Frames, due: np.ndarray | None
+    ) -> pa.Array:
+        """Collect all values of every frame: one take along the frames, in the order of the input."""
         restore = self._restore_order
         pieces = [Frames(restore(p.start), restore(p.end)) for p in pieces_of(frames)]
         late = None if due is None else restore(~due)
         if late is not None:
             pieces = [Frames(p.start, np.where(late, p.start, p.end)) for p in pieces]
         rows, offsets = Pieces(pieces).rows_of_all()
-        values = self.data.taken(aggregation.columns[0], view.row(rows), np.ones(len(rows), bool))
-        mask = None if late is None else encoding.results(late, np.ones(len(late), bool))
-        return encoding.list_array(offsets, values, mask)
+        values = self.data.take(aggregation.columns[0], view.row(rows), np.ones(len(rows), bool))
+        mask = None if late is None else encoding.results_as_arrow(late, np.ones(len(late), bool))
+        return encoding.build_lists(offsets, values, mask)
 
 
-def _with_empty(aggregation: Aggregation, frames: Frames, out: np.ndarray, valid: np.ndarray) -> Result:
-    """Results with those of frames without rows."""
+def _fill_empty(aggregation: Aggregation, frames: Frames, out: np.ndarray, valid: np.ndarray) -> Result:
+    """Fill in the results of frames without rows."""
     empty = frames.empty
     if empty is None or aggregation.empty is None:
         return out, valid
@@ -272,15 +274,15 @@ def _with_empty(aggregation: Aggregation, frames: Frames, out: np.ndarray, valid
 
 
 def _choose_algorithm(aggregation: Aggregation, columns: tuple[np.ndarray, ...], frames: Frames) -> str:
-    """The algorithm that the planner takes."""
-    algorithm = choose(aggregation, situation(columns, frames)).algorithm
+    """Return the algorithm that was asked for, or that the planner chooses."""
+    algorithm = choose(aggregation, describe_situation(columns, frames)).algorithm
     if isinstance(frames, Scattered) and not isinstance(frames, Pieces) and algorithm == "flat_fat":
         return "recalculate"
     return algorithm
 
 
-def situation(columns: tuple[np.ndarray, ...], frames: Frames) -> Situation:
-    """What decides which algorithm runs."""
+def describe_situation(columns: tuple[np.ndarray, ...], frames: Frames) -> Situation:
+    """Describe columns and frames as the planner needs them to choose an algorithm."""
     return Situation(
         "columns",
         rows=frames.trailing,
@@ -292,13 +294,13 @@ def situation(columns: tuple[np.ndarray, ...], frames: Frames) -> Situation:
 
 
 def pieces_of(frames: Frames) -> list[Frames]:
-    """The stretches of neighbouring rows that frames are made of."""
+    """Return the contiguous pieces that frames are made of."""
     return frames.pieces if isinstance(frames, Pieces) else [frames]
 
 
 # ---- what the bounds alone tell
-def _read_off(aggregation: Aggregation, view: View, frames: Frames) -> Result:
-    """The number of rows, or the row of a position in the frame: O(1) per row, and no algorithm."""
+def _read_off(aggregation: Aggregation, view: RowView, frames: Frames) -> Result:
+    """Compute what the bounds of frames tell: the number of rows, or the row of a position. O(1) per row."""
     if isinstance(aggregation, Count):
         return frames.count, np.ones(len(frames), bool)
     pieces = pieces_of(frames)
@@ -319,8 +321,8 @@ def _read_off(aggregation: Aggregation, view: View, frames: Frames) -> Result:
 
 
 # ---- divisions
-def quotients(totals: np.ndarray, frames: Frames) -> np.ndarray:
-    """Totals divided by the number of rows; most frames of trailing rows have one and the same."""
+def divide_totals(totals: np.ndarray, frames: Frames) -> np.ndarray:
+    """Divide totals by the number of rows; most frames of trailing rows have one and the same."""
     n = frames.trailing
     if n is None:
         return totals / np.maximum(frames.count, 1)
@@ -331,12 +333,12 @@ def quotients(totals: np.ndarray, frames: Frames) -> np.ndarray:
 
 
 def _exact_as_floats(column: np.ndarray, longest: int) -> bool:
-    """Whether no sum of so many of these integers is too large for a float."""
+    """Tell whether no sum of so many of these integers is too large for a float."""
     return column.dtype.kind in "iu" and _largest(column) * longest <= integer_sums.EXACT
 
 
 def divide_exactly(totals: np.ndarray, counts: np.ndarray, scale: int) -> np.ndarray:
-    """totals * scale / counts, rounded half away from zero, in integers: in Python's where totals reach 2**63."""
+    """Compute totals * scale / counts, rounded half away from zero, in integers: Python's where totals reach 2**63."""
     counts = np.maximum(counts, 1)
     if _largest(totals) >= 2**63:
         totals, counts = totals.astype(object), np.broadcast_to(counts, totals.shape).astype(object)

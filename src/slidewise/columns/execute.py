@@ -11,7 +11,7 @@ import numpy as np
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.distinct import OfDistinct, by_name
 from slidewise.aggregations.ranks import Percentile
-from slidewise.aggregations.trial import partial_dtype, result_dtype
+from slidewise.aggregations.trial import compute_trial, make_trial_rows, partial_dtype, result_dtype
 from slidewise.aggregations.values import plain
 from slidewise.columns import fused_kernel
 from slidewise.columns.buffers import all_valid
@@ -36,9 +36,9 @@ Results = tuple[np.ndarray, np.ndarray]
 
 
 def compute(
-    aggregation: Aggregation, columns: Columns, frames: Frames, algorithm: str, room: OutputBuffers | None = None
+    aggregation: Aggregation, columns: Columns, frames: Frames, algorithm: str, buffers: OutputBuffers | None = None
 ) -> Results:
-    """The results of all frames, and which of them are not null; `room` says where to put them."""
+    """Compute the results of all frames, and which of them are not null; written to `buffers`, if given."""
     entry = algorithm_entry(algorithm)
     require_legal(entry, aggregation)
     _require_frames(entry, frames)
@@ -49,34 +49,34 @@ def compute(
     if distinct:
         of = aggregation.of  # type: ignore[attr-defined]
         with by_name(aggregation.name, of):
-            return _distinct(entry, of, columns, frames)
+            return _run_distinct(entry, of, columns, frames)
     numeric = all(c.dtype.kind in "biuf" for c in columns)
     if not entry.events:
-        return _holistic(entry, aggregation, columns[0], frames)
+        return _run_holistic(entry, aggregation, columns[0], frames)
     if numeric and entry.compiled and (other := aggregation.by_columns(columns)) is not None:
         base, made, finish = other
-        out, valid = compute(base, made, frames, algorithm, room)
+        out, valid = compute(base, made, frames, algorithm, buffers)
         return finish(out), valid
     op = aggregation.compiled(columns, frames.longest) if numeric and entry.compiled else None
-    result = _run_compiled(entry, op, columns, frames, room) if op is not None else None
+    result = _run_compiled(entry, op, columns, frames, buffers) if op is not None else None
     return result if result is not None else _run_interpreted(entry, aggregation, columns, frames)
 
 
 def compute_jointly(
-    aggregations: Sequence[Aggregation], columns: Columns, frames: Frames, algorithm: str, room: OutputBuffers
+    aggregations: Sequence[Aggregation], columns: Columns, frames: Frames, algorithm: str, buffers: OutputBuffers
 ) -> list[Results] | None:
-    """As compute() for several aggregations at once; None where that cannot be compiled."""
+    """Compute several aggregations in one pass; None where that cannot be compiled."""
     entry = algorithm_entry(algorithm)
     ops = [aggregation.compiled(columns, frames.longest) for aggregation in aggregations]
     if any(op is None for op in ops):
         return None
     made = [op for op in ops if op is not None]
     outs = tuple(
-        room.take(f"result {k}", result_dtype(op, columns, partial_dtype(op, columns))) for k, op in enumerate(made)
+        buffers.take(f"result {k}", result_dtype(op, columns, partial_dtype(op, columns))) for k, op in enumerate(made)
     )
     if frames.trailing is not None and entry.name == "sba" and len(frames):
-        return _run_fused_counted(made, columns, frames, outs, room)
-    valid = room.take("valid", np.dtype(bool))
+        return _run_fused_counted(made, columns, frames, outs, buffers)
+    valid = buffers.take("valid", np.dtype(bool))
     for array in () if _writes_every(entry, frames) else (*outs, valid):
         array.fill(0)
     op = joint(made, columns, counted=False)
@@ -87,16 +87,16 @@ def compute_jointly(
 
 
 def _run_fused_counted(
-    ops: list[Aggregation], columns: Columns, frames: Frames, outs: tuple[np.ndarray, ...], room: OutputBuffers
+    ops: list[Aggregation], columns: Columns, frames: Frames, outs: tuple[np.ndarray, ...], buffers: OutputBuffers
 ) -> list[Results] | None:
-    """Trailing rows: their number is known, but for the first ones. Results in doubt are computed alone."""
-    from slidewise.columns.buffers import scratch
+    """Compute over trailing rows, whose number is known but for the first ones. Results in doubt are computed alone."""
+    from slidewise.columns.buffers import allocate
 
     op, n = joint(ops, columns, counted=True), frames.longest
     c = _Compiler(fused_kernel, op, op.partial)
     now, later = (tuple(outs[k] for k in group) for group in (op.now, op.later))
     doubtful = np.array([len(frames), 0])
-    work = scratch(2 * n + 2, op.partial), scratch(2 * fused_kernel.BLOCK, op.waiting)
+    work = allocate(2 * n + 2, op.partial), allocate(2 * fused_kernel.BLOCK, op.waiting)
     if not c.call(fused_kernel.run, *work, columns, n, now, later, doubtful):
         return None
     valid = all_valid(len(frames))
@@ -104,11 +104,11 @@ def _run_fused_counted(
     sba = algorithm_entry("sba").module
     few = next(count for count in range(n) if op.defined(count + 1))  # frames too short for a result of all
     for k in op.later:
-        results[k] = outs[k], room.take(f"valid {k}", np.dtype(bool))
+        results[k] = outs[k], buffers.take(f"valid {k}", np.dtype(bool))
         results[k][1].fill(True)
         alone = _Compiler(sba, ops[k], partial_dtype(ops[k], columns))
         for first, end in ((0, few), (int(doubtful[0]), int(doubtful[1]))):
-            if first < end and not _again(alone, columns, n, first, end, *results[k]):
+            if first < end and not _run_again(alone, columns, n, first, end, *results[k]):
                 return None
     return results
 
@@ -124,7 +124,7 @@ def _require_frames(entry: AlgorithmEntry, frames: Frames) -> None:
 
 # ---- frames with holes
 def _run_scattered(aggregation: Aggregation, columns: Columns, frames: Scattered, algorithm: str) -> Results:
-    """Frames with holes by copying their rows one frame after the other: O(rows of all frames), a batch at a time."""
+    """Compute frames with holes by copying their rows one frame after the other: O(rows of all frames), in batches."""
     done = []
     for rows, offsets in frames.batches(_BATCH):
         gathered = tuple(c[rows] for c in columns)
@@ -140,12 +140,12 @@ _BATCH = 1 << 20
 
 
 # ---- holistic
-def _holistic(entry: AlgorithmEntry, aggregation: Aggregation, column: np.ndarray, frames: Frames) -> Results:
-    """The kernels of order statistics, distinct counts and modes, on values as 64-bit numbers."""
+def _run_holistic(entry: AlgorithmEntry, aggregation: Aggregation, column: np.ndarray, frames: Frames) -> Results:
+    """Run the kernels of order statistics, distinct counts and modes, on values as 64-bit numbers."""
     from slidewise.columns import holistic
 
     if isinstance(aggregation, Percentile) and aggregation.parts:
-        found = [_holistic(entry, part, column, frames) for part in aggregation.parts]
+        found = [_run_holistic(entry, part, column, frames) for part in aggregation.parts]
         lists = np.empty(len(frames), object)
         for i, row in enumerate(zip(*(out.tolist() for out, _ in found), strict=True)):
             lists[i] = list(row)
@@ -182,19 +182,19 @@ def _as_64_bits(entry: AlgorithmEntry, aggregation: Aggregation, column: np.ndar
 
 # ---- compiled
 def _run_compiled(
-    entry: AlgorithmEntry, op: Aggregation, columns: Columns, frames: Frames, room: OutputBuffers | None
+    entry: AlgorithmEntry, op: Aggregation, columns: Columns, frames: Frames, buffers: OutputBuffers | None
 ) -> Results | None:
     partial = partial_dtype(op, columns)
     dtype = result_dtype(op, columns, partial)
     every = _writes_every(entry, frames)
-    out = np.empty(len(frames), dtype) if room is None else room.take("result", dtype)
+    out = np.empty(len(frames), dtype) if buffers is None else buffers.take("result", dtype)
     # Where all frames have a result, drivers of trailing rows fill what there is of `valid`, and here that is nothing.
     forms = (op,) if op.counted is None else (op, op.counted)
     sure = every and all(form.defined is Aggregation.defined for form in forms) and entry.name not in _BY_BOUNDS
     if sure:
         valid = np.empty(0, bool)
     else:
-        valid = np.empty(len(frames), bool) if room is None else room.take("valid", np.dtype(bool))
+        valid = np.empty(len(frames), bool) if buffers is None else buffers.take("valid", np.dtype(bool))
     if not every:
         out.fill(0)
         valid.fill(False)
@@ -209,7 +209,7 @@ def _run_compiled(
 
 
 def _writes_every(entry: AlgorithmEntry, frames: Frames) -> bool:
-    """Whether the driver writes `valid` for every frame; others leave empty ones alone."""
+    """Tell whether the driver writes `valid` for every frame; others leave empty ones alone."""
     return frames.trailing is not None or (isinstance(frames, KeyedTrailingRows) and entry.name not in _RUNNERS)
 
 
@@ -220,7 +220,7 @@ class _Compiler:
         self.module, self.op, self.partial = module, op, partial
 
     def work(self, size: int) -> np.ndarray:
-        """Room for that many partials."""
+        """Allocate that many partials."""
         return np.zeros(max(size, 1), self.partial)
 
     def call(self, driver: Any, *args: Any) -> bool:
@@ -258,7 +258,7 @@ def _run_sba(c: _Compiler, columns: Columns, frames: Frames, out: Any, valid: np
 
 
 def _run_counted(c: _Compiler, op: Aggregation, columns: Columns, n: int, out: np.ndarray, valid: np.ndarray) -> bool:
-    """Without counts in the partials; from the first to the last row in doubt, once more with them."""
+    """Run without counts in the partials; then once more with them, from the first to the last row in doubt."""
     sba = c.module
     counted = _Compiler(sba, op, partial_dtype(op, columns * 2))
     doubtful = np.array([len(out), 0])
@@ -268,11 +268,13 @@ def _run_counted(c: _Compiler, op: Aggregation, columns: Columns, n: int, out: n
     first, end = (int(row) for row in doubtful)
     if first >= end:
         return True
-    return _again(c, columns, n, first, end, out, valid)
+    return _run_again(c, columns, n, first, end, out, valid)
 
 
-def _again(c: _Compiler, columns: Columns, n: int, first: int, end: int, out: np.ndarray, valid: np.ndarray) -> bool:
-    """Rows first to end - 1, with counts in the partials."""
+def _run_again(
+    c: _Compiler, columns: Columns, n: int, first: int, end: int, out: np.ndarray, valid: np.ndarray
+) -> bool:
+    """Compute rows first to end - 1 again, with counts in the partials."""
     base = max(0, first - n)
     again, sure = np.zeros(end - base, out.dtype), np.empty(end - base, bool)
     done = c.call(c.module.run_rows, c.work(c.module.room(n)), tuple(x[base:end] for x in columns), n, again, sure)
@@ -310,11 +312,11 @@ _RUNNERS: dict[str, _Runner] = {
 
 
 # ---- distinct values
-def _distinct(entry: AlgorithmEntry, of: Aggregation, columns: Columns, frames: Frames) -> Results:
-    """An aggregation of the different values of each frame: O(log n) per row and frame."""
+def _run_distinct(entry: AlgorithmEntry, of: Aggregation, columns: Columns, frames: Frames) -> Results:
+    """Aggregate the different values of each frame: O(log n) per row and frame."""
     column = columns[0]
     order = np.argsort(-frames.start, kind="stable")
-    following = _next_rows(column)
+    following = _find_next_rows(column)
     op = of.compiled(columns, frames.longest) if column.dtype.kind in "biuf" else None
     if op is not None:
         c = _Compiler(entry.module, op, partial_dtype(op, columns))
@@ -329,8 +331,8 @@ def _distinct(entry: AlgorithmEntry, of: Aggregation, columns: Columns, frames: 
     return _as_arrays(results, lambda: _type_of_one(of, columns))
 
 
-def _next_rows(column: np.ndarray) -> np.ndarray:
-    """For each row the next one with the same value, or the number of rows."""
+def _find_next_rows(column: np.ndarray) -> np.ndarray:
+    """Find for each row the next one with the same value, or the number of rows."""
     if column.dtype.kind == "O":
         known: dict[Any, int] = {}
         codes = np.array([known.setdefault(plain(value), len(known)) for value in column], np.int64)
@@ -377,9 +379,9 @@ def _drive(
     end: list[Any],
     count: int | None = None,
 ) -> list[Any]:
-    """The results of a driver over Python objects; lower itself gives None where there is no result."""
+    """Run a driver over Python objects, and collect its results; lower itself gives None where there is no result."""
     names = optional_names(aggregation)
-    names |= {"zipped": lambda x: x, "defined": lambda total: True, "always_defined": False}
+    names |= {"zip_columns": lambda x: x, "defined": lambda total: True, "always_defined": False}
     count = len(start) if count is None else count
     out = [aggregation.empty] * count
     bind(functions, names)[driver](*work, [(row,) for row in rows], start, end, out, [False] * count)
@@ -387,23 +389,20 @@ def _drive(
 
 
 def _type_of_one(aggregation: Aggregation, columns: Columns) -> np.dtype:
-    """The type of results where there are none, by a trial on a few rows of numbers; of other columns, objects."""
+    """Find the type of results where there are none, by a trial on a few rows of numbers; of other columns, objects."""
     if not all(c.dtype.kind in "biuf" for c in columns):
         return np.dtype(object)
     if aggregation.keeps_type:
         return columns[0].dtype
     try:
-        with np.errstate(all="ignore"):
-            rows = (tuple(c.dtype.type(value).item() for c in columns) for value in (1, 2, 4))
-            first, second, third = (aggregation.lift(*row) for row in rows)
-            result = aggregation.lower(aggregation.combine(aggregation.combine(first, second), third))
+        result = compute_trial(aggregation, make_trial_rows([c.dtype for c in columns]))
     except Exception:  # whatever a user's functions raise
         return np.dtype(object)
     return np.asarray(result).dtype if isinstance(result, bool | int | float) else np.dtype(object)
 
 
 def _as_arrays(results: list[Any], of_none: Callable[[], np.dtype]) -> Results:
-    """Python results as an array of the narrowest fitting type, and which are not None."""
+    """Convert Python results to an array of the narrowest fitting type, and tell which are not None."""
     valid = np.array([r is not None for r in results], bool)
     present = {type(r) for r in results if r is not None}
     if not present:

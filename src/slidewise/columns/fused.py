@@ -51,33 +51,36 @@ class Joint(Aggregation):
 
 
 def joinable(op: Aggregation, count: int) -> bool:
-    """Whether an aggregation can be joined over frames of `count` rows each, or over any frames where that is 0."""
+    """Tell whether an aggregation can be joined over frames of `count` rows each, or over any frames for 0."""
     form = op.counted if count else None
     return op.defined is Aggregation.defined if form is None else bool(form.defined(count))
 
 
 # ---- columns without NaN
 def minds_nan(aggregation: Aggregation) -> bool:
-    """Whether it has a faster form for floats without NaN."""
+    """Tell whether an aggregation has a faster form for floats without NaN."""
     return bool(aggregation.without_nan)
 
 
 def of_numbers(aggregation: Aggregation) -> Aggregation:
-    """The form for floats without NaN, where comparing is one instruction instead of four: max, min, sum, avg and
-    stddev in one pass take 4.4 ns a row instead of 5. Max alone has nothing of it, which waits for its last result."""
+    """Return the form for floats without NaN, where comparing is one instruction instead of four.
+
+    Max, min, sum, avg and stddev in one pass take 4.4 ns a row instead of 5. Max alone has nothing of it, which waits
+    for its last result.
+    """
     return aggregation.variant(**aggregation.without_nan) if aggregation.without_nan else aggregation
 
 
 # ---- the joint form
 def joint(ops: Sequence[Aggregation], columns: tuple[np.ndarray, ...], counted: bool) -> Joint:
-    """The joint form; counted: for frames of which the number of rows is known."""
+    """Build the joint form; counted: for frames of which the number of rows is known."""
     if not all(is_ours(op) for op in ops):
-        return _joint(ops, columns, counted)
-    key = tuple(_meaning(op) for op in ops), tuple(c.dtype for c in columns), counted
+        return _build_joint(ops, columns, counted)
+    key = tuple(_describe(op) for op in ops), tuple(c.dtype for c in columns), counted
     if key not in _remembered:
         if len(_remembered) >= 256:
             _remembered.clear()
-        _remembered[key] = _joint(ops, columns, counted)
+        _remembered[key] = _build_joint(ops, columns, counted)
     return _remembered[key]
 
 
@@ -85,29 +88,29 @@ def joint(ops: Sequence[Aggregation], columns: tuple[np.ndarray, ...], counted: 
 _remembered: dict[Any, Joint] = {}
 
 
-def _meaning(op: Aggregation | None) -> Any:
-    """What tells an aggregation of ours from others."""
-    return op and (type(op), op.lift, op.combine, op.lower, op.defined, repr(op.identity), _meaning(op.counted))
+def _describe(op: Aggregation | None) -> Any:
+    """Describe what tells an aggregation of ours from others."""
+    return op and (type(op), op.lift, op.combine, op.lower, op.defined, repr(op.identity), _describe(op.counted))
 
 
-def _joint(ops: Sequence[Aggregation], columns: tuple[np.ndarray, ...], counted: bool) -> Joint:
+def _build_joint(ops: Sequence[Aggregation], columns: tuple[np.ndarray, ...], counted: bool) -> Joint:
     forms = [Form(op.counted, True) if counted and op.counted is not None else Form(op) for op in ops]
     partials = [partial_dtype(form.op, columns * (1 + form.counted)) for form in forms]
-    slots = [_slot(form, partial) for form, partial in zip(forms, partials, strict=True)]
+    slots = [_identify(form, partial) for form, partial in zip(forms, partials, strict=True)]
     distinct = list(dict.fromkeys(slots))
     firsts = [slots.index(slot) for slot in distinct]
     made = Joint()
-    made.identity = tuple(value for k in firsts for value in _flat(typed_identity(forms[k].op, partials[k])))
-    fields = [dtype for k in firsts for dtype in _fields(partials[k])]
-    made.partial = _record(fields)
+    made.identity = tuple(value for k in firsts for value in _flatten(typed_identity(forms[k].op, partials[k])))
+    fields = [dtype for k in firsts for dtype in _list_fields(partials[k])]
+    made.partial = _build_record(fields)
     if counted:  # where the number of rows does not tell whether there is a result, all have one
         made.later = tuple(k for k, form in enumerate(forms) if form.op.defined is not Aggregation.defined)
     made.now = tuple(k for k in range(len(ops)) if k not in made.later)
     parts = sorted({distinct.index(slots[k]) for k in made.later})
-    held = [dtype for part in parts for dtype in _fields(partials[firsts[part]])] or [np.dtype(np.float64)]
-    made.waiting = _record(held)
+    held = [dtype for part in parts for dtype in _list_fields(partials[firsts[part]])] or [np.dtype(np.float64)]
+    made.waiting = _build_record(held)
     lowers = tuple((form.op.lower, form.counted, distinct.index(slot)) for form, slot in zip(forms, slots, strict=True))
-    made.functions = _functions(
+    made.functions = _build_functions(
         tuple((forms[k].op.lift, forms[k].op.combine, forms[k].counted, len(partials[k].names or ())) for k in firsts),
         lowers,
         made.now,
@@ -123,28 +126,28 @@ def _joint(ops: Sequence[Aggregation], columns: tuple[np.ndarray, ...], counted:
     return made
 
 
-def _slot(form: Form, partial: np.dtype) -> Any:
-    """Equal where partials are: the same code makes the same of the same rows."""
+def _identify(form: Form, partial: np.dtype) -> Any:
+    """Identify partials by the code that makes them: the same code makes the same of the same rows."""
     functions = form.op.lift, form.op.combine
     code = code_digest(*functions) if is_ours(form.op) else None
     return code or functions, form.counted, str(partial), repr(typed_identity(form.op, partial))
 
 
-def _flat(value: Any) -> tuple[Any, ...]:
+def _flatten(value: Any) -> tuple[Any, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def _fields(partial: np.dtype) -> list[np.dtype]:
+def _list_fields(partial: np.dtype) -> list[np.dtype]:
     return [partial] if partial.names is None else [partial[name] for name in partial.names]
 
 
-def _record(fields: list[np.dtype]) -> np.dtype:
+def _build_record(fields: list[np.dtype]) -> np.dtype:
     return np.dtype([(f"f{k}", dtype) for k, dtype in enumerate(fields)])
 
 
 # ---- the functions of a joint aggregation, as source: kernels have no loops over aggregations
 @functools.lru_cache(maxsize=256)
-def _functions(
+def _build_functions(
     parts: tuple[tuple[Any, Any, bool, int], ...],
     lowers: tuple[tuple[Any, bool, int], ...],
     now: tuple[int, ...],
@@ -154,7 +157,7 @@ def _functions(
     counted: bool,
     ours: bool,
 ) -> dict[str, Callable[..., Any]]:
-    """The functions by name; the same ones for the same parts, so that their digests are remembered."""
+    """Build the functions by name; the same ones for the same parts, so that their digests are remembered."""
     places: list[Any] = []  # the field of each part, or its fields
     at = 0
     for *_, fields in parts:
@@ -167,7 +170,7 @@ def _functions(
         return f"{name}[{place}]" if isinstance(place, int) else "(" + "".join(f"{name}[{k}], " for k in place) + ")"
 
     def whole(name: str) -> str:
-        """The tuple of all fields, from one variable for each part."""
+        """Return the tuple of all fields, from one variable for each part."""
         each = (f"{name}{k}, " if isinstance(p, int) else "".join(f"{name}{k}[{f}], " for f in range(len(p)))
                 for k, p in enumerate(places))  # fmt: skip
         return f"({''.join(each)})"
@@ -195,7 +198,7 @@ def _functions(
             size = len(held)
             held += [places[part]] if isinstance(places[part], int) else list(places[part])
             kept[part] = size if isinstance(places[part], int) else range(size, len(held))
-        lines += ["def postponed(total):", f"    return {take('total', held) if held else '(0.0,)'}"]
+        lines += ["def postpone(total):", f"    return {take('total', held) if held else '(0.0,)'}"]
         lines += ["def write_postponed(results, begin, end, waiting, count, share):", "    doubt = False"]
         for j, k in enumerate(later):  # one loop for each, over plain slices: vector instructions
             lines += [
@@ -221,5 +224,5 @@ def _functions(
     namespace |= {f"lower{k}": lower for k, (lower, *_) in enumerate(lowers)}
     namespace |= {f"defined{j}": function for j, function in enumerate(defined)}
     exec("\n".join(lines), namespace)
-    names = ("lift", "combine", "lower", "defined", "write", "postponed", "write_postponed", "write_one")
+    names = ("lift", "combine", "lower", "defined", "write", "postpone", "write_postponed", "write_one")
     return {name: namespace[name] for name in names if name in namespace}

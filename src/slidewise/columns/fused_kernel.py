@@ -12,12 +12,12 @@ from slidewise.templates.names import (
     defined,
     identity,
     lift,
-    postponed,
+    postpone,
     prefetch,
     write,
     write_one,
     write_postponed,
-    zipped,
+    zip_columns,
 )
 
 #: rows whose postponed totals are lowered at once
@@ -25,7 +25,7 @@ BLOCK = 512
 
 
 def run(work, totals, values, n, now, later, doubtful):
-    """now[k][i] and later[k][i] are results of row i and the n - 1 rows before it, fewer at the start.
+    """Write to now[k][i] and later[k][i] the results of row i and the n - 1 rows before it, fewer at the start.
 
     lift(*row, *anchor), count and share are as in sba.run_counted. Results in `now` are written row by row, those in
     `later` from totals that wait until there is a block of them; always_defined: there are none of these. Rows
@@ -35,9 +35,9 @@ def run(work, totals, values, n, now, later, doubtful):
     instructions (5.3 ns a row against 5.1), one loop for the extremes and one for the sums (5.3 against 4.8), and
     partials in a column for each field instead of records (7.2 against 5.1).
     """
-    values = zipped(values)
-    left = zipped(work)
-    waiting = zipped(totals)
+    values = zip_columns(values)
+    left = zip_columns(work)
+    waiting = zip_columns(totals)
     rows = len(values)
     n = max(1, min(n, rows))
     last, this = 0, n + 1  # as in sba.run_rows
@@ -62,7 +62,7 @@ def run(work, totals, values, n, now, later, doubtful):
                 total = combine(left[np.uintp(last + j + 1)], right)
                 write(now, i, total, count, share)
                 if not always_defined:
-                    waiting[i - np.uintp(done)] = postponed(total)
+                    waiting[i - np.uintp(done)] = postpone(total)
                 k = np.uintp(stop - 1 - j)
                 back = combine(lift(*(values[np.uintp(first) + k] + next_anchor)), back)
                 left[np.uintp(this) + k] = back
@@ -76,13 +76,13 @@ def run(work, totals, values, n, now, later, doubtful):
 
 
 def fill_up(left, values, n, now, later, doubtful):
-    """The first chunk, whose frames are shorter than n, and its left-cumulative partials."""
+    """Compute the first chunk, whose frames are shorter than n, and its left-cumulative partials."""
     total = identity
     for i in range(n):
         total = combine(total, lift(*(values[i] + values[0])))
         count, share = i + 1.0, 1.0 / (i + 1.0)
         write(now, np.uintp(i), total, count, share)
-        if not always_defined and defined(i + 1) and write_one(later, np.uintp(i), postponed(total), count, share):
+        if not always_defined and defined(i + 1) and write_one(later, np.uintp(i), postpone(total), count, share):
             doubtful[0] = min(doubtful[0], i)
             doubtful[1] = i + 1
     total = identity

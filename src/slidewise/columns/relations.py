@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from slidewise.columns.arrays import in_one_piece
-from slidewise.columns.encoding import whole_numbers
-from slidewise.columns.sources import Origin, Origins, Source
+from slidewise.columns.encoding import integers_as_arrow
+from slidewise.columns.sources import ColumnSource, Origin, Origins
 from slidewise.errors import InvalidInput
 
 #: What a relation is called in a query over it.
@@ -26,7 +26,7 @@ _READ_AS = {"BIT": "VARCHAR", "HUGEINT": "DECIMAL(38, 0)", "UHUGEINT": "DECIMAL(
 _NOT_IN_ARROW = ("TIME WITH TIME ZONE", "VARIANT")
 
 
-class Relation(Source):
+class Relation(ColumnSource):
     """A relation is a query: run twice it may give its rows in another order, or other rows. So its rows are held.
 
     A relation does not tell its connection, but query() runs there. From 2.0 on DuckDB holds rows for us, and lets them
@@ -80,14 +80,14 @@ class Relation(Source):
         return column
 
     def with_columns(self, new: Mapping[str, pa.Array], origins: Origins) -> Any:
-        """Names that differ in upper and lower case only are one name, as everywhere in DuckDB."""
+        """Add or replace columns. Names that differ only in case are one name, as everywhere in DuckDB."""
         columns = {name.lower(): f"{_ROWS}.{_quote(name)}" for name in self._names}
         results = {name: self._result(f"{_RESULTS}.c{k}", origins.get(name)) for k, name in enumerate(new)}
         columns |= {name.lower(): f"{result} AS {_quote(name)}" for name, result in results.items()}
         arrays = {f"c{k}": values for k, values in enumerate(new.values())}
         join = f"POSITIONAL JOIN {_RESULTS}"
         if self._number:
-            arrays["number"] = whole_numbers(np.arange(1, len(self) + 1))
+            arrays["number"] = integers_as_arrow(np.arange(1, len(self) + 1))
             join = f"JOIN {_RESULTS} ON {_ROWS}.{_quote(self._number)} = {_RESULTS}.number"
         return _hold(self._held, f"SELECT {', '.join(columns.values())} FROM {_ROWS} {join}", pa.table(arrays))[0]
 
@@ -98,7 +98,7 @@ class Relation(Source):
         return _hold(self._held, f"SELECT {', '.join(made)} FROM {_RESULTS}", pa.table(arrays))[0]
 
     def _result(self, column: str, origin: Origin | None) -> str:
-        """A column of results. Arrow has no UUID, for example: values of a column have its type again."""
+        """Select a column of results. Arrow has no UUID, for example: values of a column are cast to its type again."""
         if origin is None or origin.holds is None:
             return column
         kind = self._relation.types[self._given.index(origin.column)]
@@ -110,7 +110,7 @@ _RESULTS = "slidewise_results_f2b7"
 
 
 def _hold(relation: Any, query: str, slidewise_results_f2b7: pa.Table | None = None) -> tuple[Any, str | None]:
-    """The rows of a query, which is run now; and the temporary table that they are in, where it takes one."""
+    """Run a query now; return its rows, and the temporary table that they are in, where it takes one."""
     import duckdb
 
     try:
@@ -131,7 +131,7 @@ def _hold(relation: Any, query: str, slidewise_results_f2b7: pa.Table | None = N
 
 
 def _query(relation: Any, query: str) -> Any:
-    """A query over a relation, on its connection; to be fetched at once."""
+    """Query a relation, on its connection; to be fetched at once."""
     import duckdb
 
     try:
@@ -159,7 +159,7 @@ def _quote(name: str | None) -> str:
 
 
 def _find_unused(name: str, taken: list[str]) -> str:
-    """A name that no column has, in upper or lower case."""
+    """Find a name that no column has, in upper or lower case."""
     while name in {n.lower() for n in taken}:
         name += "_"
     return name

@@ -14,23 +14,23 @@ from slidewise.aggregations.over import Over
 from slidewise.aggregations.sums import Count
 from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.arrays import arrow_to_numpy, as_array, in_kind
-from slidewise.columns.buffers import every
-from slidewise.columns.encoding import encoding_for, results, type_by_trial, whole_numbers
-from slidewise.columns.evaluate import Evaluation, situation
+from slidewise.columns.buffers import are_all_valid
+from slidewise.columns.encoding import encoding_for, integers_as_arrow, results_as_arrow, type_by_trial
+from slidewise.columns.evaluate import Evaluation, describe_situation
 from slidewise.columns.execute import Columns, compute
 from slidewise.columns.frames import bounds
 from slidewise.columns.sources import Arrays
 from slidewise.columns.with_columns import held_values
 from slidewise.errors import InvalidInput
 from slidewise.planner.choose import choose
-from slidewise.windows.definitions import Between, Frames, RowsWindow, WindowDefinition, window_of
+from slidewise.windows.definitions import Between, FramesWindow, RowsWindow, WindowDefinition, window_of
 from slidewise.windows.reach import OffsetColumn, Unbounded
 
 
 def rolling(
     x: Any, aggregation: Aggregation | type[Aggregation], window: WindowDefinition | int, *, algorithm: str = "auto"
 ) -> Any:
-    """An aggregation over a window of rows, for every row of an array.
+    """Compute an aggregation over a window of rows, for every row of an array.
 
     >>> import numpy as np, slidewise as sw
     >>> sw.rolling(np.array([3.0, 1.0, 2.0, 5.0]), sw.max(), sw.rows(2))
@@ -61,20 +61,22 @@ def rolling(
             f"rolling has arrays and no column {aggregation.where!r}: mask the rows, or use with_columns"
         )
     window = window_of(window, "rolling")
-    arrays = _arrays(x, aggregation)
-    frames, due = _frames(window, len(arrays[0]))
+    arrays = _check_arrays(x, aggregation)
+    frames, due = _build_frames(window, len(arrays[0]))
     if (
         _are_plain_numbers(arrays)
         and not aggregation.result_fields
         and not isinstance(aggregation, CollectSet | CollectList)
     ):
-        return _of_numbers(arrays, aggregation, frames, due, algorithm)
-    values = _as_column(arrays, aggregation, frames, due, algorithm)
-    return in_kind(values, arrays[0], _rows(window, len(arrays[0]), len(frames)), held_values(aggregation) == "values")
+        return _compute_numbers(arrays, aggregation, frames, due, algorithm)
+    values = _compute_column(arrays, aggregation, frames, due, algorithm)
+    return in_kind(
+        values, arrays[0], _find_rows(window, len(arrays[0]), len(frames)), held_values(aggregation) == "values"
+    )
 
 
-def _arrays(x: Any, aggregation: Aggregation) -> tuple[Any, ...]:
-    """What was given, checked."""
+def _check_arrays(x: Any, aggregation: Aggregation) -> tuple[Any, ...]:
+    """Check what was given, and return it as arrays."""
     arrays = tuple(map(as_array, x if isinstance(x, tuple) else (x,)))
     if len(arrays) != aggregation.arity:
         raise InvalidInput(
@@ -89,14 +91,14 @@ def _arrays(x: Any, aggregation: Aggregation) -> tuple[Any, ...]:
     return arrays
 
 
-def _names(arrays: tuple[Any, ...]) -> tuple[str, ...]:
-    """What errors call the arrays."""
+def _name_arrays(arrays: tuple[Any, ...]) -> tuple[str, ...]:
+    """Name the arrays, for errors."""
     return ("x",) if len(arrays) == 1 else tuple(f"x[{k}]" for k in range(len(arrays)))
 
 
 # ---- NumPy's numbers, as they are: a call of 1,000 rows takes a third of the time that it takes as a column
 def _are_plain_numbers(arrays: tuple[Any, ...]) -> bool:
-    """Whether kernels take these arrays as they are; those of 8 bytes without a sign may be too large for them."""
+    """Tell whether kernels take these arrays as they are; unsigned ones of 8 bytes may be too large for them."""
     return all(
         type(a) is np.ndarray and a.dtype.isnative and a.dtype.char in "bBhHiIlqfd" and a.dtype != np.uint64
         for a in arrays
@@ -106,15 +108,15 @@ def _are_plain_numbers(arrays: tuple[Any, ...]) -> bool:
 _TAKE_NUMBERS = frozenset(("number", "amount", "ordered", "carried", "any"))
 
 
-def _of_numbers(
+def _compute_numbers(
     columns: Columns, aggregation: Aggregation, frames: bounds.Frames, due: np.ndarray | bool, algorithm: str
 ) -> np.ndarray:
     kinds = [pa.from_numpy_dtype(c.dtype) for c in columns]
     if not _TAKE_NUMBERS.issuperset(aggregation.accepts):
-        for k, (name, kind) in enumerate(zip(_names(columns), kinds, strict=True)):
+        for k, (name, kind) in enumerate(zip(_name_arrays(columns), kinds, strict=True)):
             encoding_for(aggregation, k, name, kind)
     if algorithm == "auto":
-        algorithm = choose(aggregation, situation(columns, frames)).algorithm
+        algorithm = choose(aggregation, describe_situation(columns, frames)).algorithm
     out, valid = compute(aggregation, columns, frames, algorithm)
     if frames.empty is not None and aggregation.empty is not None:
         out[frames.empty] = aggregation.empty
@@ -124,15 +126,15 @@ def _of_numbers(
     if aggregation.keeps_type:  # what is interpreted gives Python's numbers
         out = out.astype(columns[0].dtype, copy=False)
     if out.dtype.kind not in "biuf":
-        return arrow_to_numpy(results(out, valid, of_none=lambda: type_by_trial(aggregation, kinds)))
-    return out if every(valid) else np.ma.masked_array(out, mask=~valid)
+        return arrow_to_numpy(results_as_arrow(out, valid, of_none=lambda: type_by_trial(aggregation, kinds)))
+    return out if are_all_valid(valid) else np.ma.masked_array(out, mask=~valid)
 
 
 # ---- all else, as columns
-def _as_column(
+def _compute_column(
     arrays: tuple[Any, ...], aggregation: Aggregation, frames: bounds.Frames, due: np.ndarray | bool, algorithm: str
 ) -> pa.Array:
-    names = _names(arrays)
+    names = _name_arrays(arrays)
     if aggregation.columns or not isinstance(aggregation, Count):
         aggregation = copy(aggregation)
         aggregation.columns = names
@@ -141,47 +143,47 @@ def _as_column(
     over = Over(aggregation, RowsWindow(1), algorithm)
     data.set_frames(over.window, frames)
     out = Evaluation(data, [over], 1, np.array([0, len(frames)])).columns({"x": over})["x"]
-    return out if due is True else out.take(whole_numbers(np.arange(len(out)), np.asarray(due)))
+    return out if due is True else out.take(integers_as_arrow(np.arange(len(out)), np.asarray(due)))
 
 
-def _rows(window: WindowDefinition, count: int, results: int) -> np.ndarray | None:
-    """The rows that results belong to; None: each to its own."""
-    if window.every is not None:
-        step = window.every.n  # type: ignore[attr-defined]
+def _find_rows(window: WindowDefinition, count: int, results: int) -> np.ndarray | None:
+    """Return the rows that results belong to; None: each to its own."""
+    step = window.slide_rows
+    if step is not None:
         return np.arange(step - 1, count, step)
     return None if results == count else np.zeros(0, np.int64)
 
 
-def _frames(window: WindowDefinition, count: int) -> tuple[bounds.Frames, np.ndarray | bool]:
-    """The frames of a window over rows, and which of them have enough rows to be due."""
+def _build_frames(window: WindowDefinition, count: int) -> tuple[bounds.Frames, np.ndarray | bool]:
+    """Build the frames of a window over rows, and tell which of them have enough rows to be due."""
     if window.slide_kind not in ("row", "count"):
         raise InvalidInput(f"rolling slides by row or by a count of rows, got {window!r}. Use slidewise.Window")
     due: np.ndarray | bool = True
-    if isinstance(window, RowsWindow):
-        frames: bounds.Frames = bounds.TrailingRows(count, window.n)
+    if window.trailing_rows is not None:
+        frames: bounds.Frames = bounds.TrailingRows(count, window.trailing_rows)
         if window.min_rows > 1:
             due = np.arange(1, count + 1) >= window.min_rows
     elif isinstance(window, Between) and window.unit == "rows" and window.exclude is None:
-        first, last = (_offset(b) for b in (window.start, window.end))
+        first, last = (_read_offset(b) for b in (window.start, window.end))
         frames = bounds.rows_between(count, first, last)
-    elif isinstance(window, Frames):
-        frames = _explicit(window, count)
+    elif isinstance(window, FramesWindow):
+        frames = _check_frames(window, count)
     else:
         raise InvalidInput(f"rolling takes rows(n), rows_between(a, b) or frames(start, end), got {window!r}")
-    if window.every is not None:
-        step = window.every.n  # type: ignore[attr-defined]
+    step = window.slide_rows
+    if step is not None:
         frames = frames.every(step)
         due = due if due is True else due[step - 1 :: step]  # type: ignore[index]
     return frames, due
 
 
-def _offset(bound: Any) -> int | None:
+def _read_offset(bound: Any) -> int | None:
     if isinstance(bound, OffsetColumn):
         raise InvalidInput(f"rolling has one array and no column {bound.name!r}. Give the bounds as frames(start, end)")
     return None if isinstance(bound, Unbounded) else bound
 
 
-def _explicit(window: Frames, count: int) -> bounds.Frames:
+def _check_frames(window: FramesWindow, count: int) -> bounds.Frames:
     start, end = (np.asarray(b, np.int64) for b in (window.start, window.end))
     if len(start) and not (start.min() >= 0 and end.max() <= count):
         raise InvalidInput(

@@ -10,7 +10,7 @@ DIGIT = 8
 
 @cached_njit
 def ascending(values):
-    """Whether no value is below the one before it."""
+    """Tell whether no value is below the one before it."""
     for i in range(1, len(values)):  # noqa: SIM110 (kernels are plain loops)
         if values[i] < values[i - 1]:
             return False
@@ -19,7 +19,7 @@ def ascending(values):
 
 @cached_njit
 def offsets(codes, number):
-    """Where each code begins among sorted codes."""
+    """Find where each code begins among sorted codes."""
     out = np.zeros(number + 1, np.int64)
     for code in codes:
         out[code + 1] += 1
@@ -30,7 +30,7 @@ def offsets(codes, number):
 
 @cached_njit
 def counting_sort(codes, number):
-    """The stable permutation that sorts the codes, and where each begins in it."""
+    """Find the stable permutation that sorts the codes, and where each begins in it."""
     begin = np.zeros(number + 1, np.int64)
     for code in codes:
         begin[code + 1] += 1
@@ -47,14 +47,14 @@ def counting_sort(codes, number):
 
 @cached_njit
 def count_codes(values, low, counts, first, last):
-    """How often each code, a value less the lowest, occurs among rows first to last - 1."""
+    """Count how often each code, a value less the lowest, occurs among rows first to last - 1."""
     for i in range(first, last):
         counts[np.intp(values[i] - low)] += 1
 
 
 @cached_njit
 def places(values, low, begin, out, first, last):
-    """Where rows first to last - 1 come to stand, given where the first of each code does; `begin` moves on."""
+    """Find the new places of rows first to last - 1, from that of the first row of each code; `begin` moves on."""
     for i in range(first, last):
         code = np.intp(values[i] - low)
         out[i] = begin[code]
@@ -76,7 +76,7 @@ def sort_within(offsets, values, rows):
 
 @cached_njit
 def in_order(tied, values):
-    """Whether no value is below the one before it among rows tied with their predecessor; unties those above it."""
+    """Tell whether no value is below the one before it among rows tied with their predecessor; untie those above it."""
     for i in range(1, len(values)):
         if tied[i]:
             if values[i] < values[i - 1]:
@@ -87,7 +87,7 @@ def in_order(tied, values):
 
 @cached_njit
 def digit_counts(keys, passes):
-    """How often each digit occurs, for all passes at once."""
+    """Count how often each digit occurs, for all passes at once."""
     counts = np.zeros((passes, 1 << DIGIT), np.int64)
     for key in keys:
         for p in range(passes):
@@ -97,7 +97,7 @@ def digit_counts(keys, passes):
 
 @cached_njit
 def radix_pass(keys, rows, counts, shift, keys_out, rows_out):
-    """One pass: keys and their rows sorted by one digit."""
+    """Sort keys and their rows by one digit: one pass."""
     place = np.zeros(1 << DIGIT, np.int64)
     for digit in range(1, 1 << DIGIT):
         place[digit] = place[digit - 1] + counts[digit - 1]
@@ -112,20 +112,20 @@ def radix_pass(keys, rows, counts, shift, keys_out, rows_out):
 # ---- moving values between the order of the input and that of keys
 @cached_njit
 def gather(values, index, out, first, last):
-    """out[i] = values[index[i]]."""
+    """Set out[i] = values[index[i]]."""
     for i in range(first, last):
         out[i] = values[index[i]]
 
 
 @cached_njit
 def scatter(values, index, out, first, last):
-    """out[index[i]] = values[i]."""
+    """Set out[index[i]] = values[i]."""
     for i in range(first, last):
         out[index[i]] = values[i]
 
 
 @cached_njit
 def invert(index, out, first, last):
-    """out[index[i]] = i."""
+    """Set out[index[i]] = i."""
     for i in range(first, last):
         out[index[i]] = i

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slidewise.columns.encoding import words
+from slidewise.columns.encoding import read_words
 from slidewise.errors import InvalidInput
 
 #: Keys of at most so many rows are sorted one by one. 10 million rows of unsorted order: 57 ns a row for keys of 10
@@ -75,7 +75,7 @@ class Arrangement:
         """Input row i is arranged row _inverse[i]; None where the permutation serves better."""
         if self._given is not None or self._permutation is None or len(self.offsets) > FEW_KEYS:
             return self._given
-        out = _row_numbers(len(self._permutation))
+        out = _number_rows(len(self._permutation))
         self._move("invert", self._permutation, out)
         return out
 
@@ -85,7 +85,7 @@ class Arrangement:
         return self._permutation is None and self._given is None
 
     def arrange(self, values: np.ndarray) -> np.ndarray:
-        """A column in the arranged order."""
+        """Put a column in the arranged order."""
         if self.in_order:
             return values
         if self._inverse is None or values.dtype.kind not in "biuf":
@@ -95,7 +95,7 @@ class Arrangement:
         return out
 
     def restore(self, values: np.ndarray) -> np.ndarray:
-        """A column of arranged rows in the order of the input."""
+        """Put a column of arranged rows back in the order of the input."""
         if self.in_order:
             return values
         out = np.empty(len(values), values.dtype)
@@ -125,12 +125,12 @@ def in_slices(count: int, threads: int, run: Callable[[int, int, int], Any]) -> 
         return list(pool.map(lambda one: run(*one), slices))
 
 
-def _row_numbers(count: int) -> np.ndarray:
+def _number_rows(count: int) -> np.ndarray:
     return np.empty(count, np.int32 if count < 2**31 else np.int64)
 
 
 def _as_words(values: np.ndarray) -> np.ndarray:
-    """Values as unsigned integers of their width: kernels for every width, and not for every type."""
+    """View values as unsigned integers of their width: kernels for every width, and not for every type."""
     return np.ascontiguousarray(values).view(f"u{values.dtype.itemsize}")
 
 
@@ -139,41 +139,43 @@ def arrange(count: int, keys: list[pa.Array], order: list[np.ndarray], threads: 
     from slidewise.columns import sort_kernels as kernels
 
     if not keys:
-        stands = _in_order(np.ones(count, bool), order)
+        stands = _is_in_order(np.ones(count, bool), order)
         return Arrangement(None if stands else _sort_by(order), np.array([0, count], np.int64), threads)
-    if not order and (few := _few_integers(keys)) is not None:
-        return _by_codes(*few, threads)
+    if not order and (few := _find_few_integers(keys)) is not None:
+        return _arrange_by_codes(*few, threads)
     codes, number = key_codes(keys)
     if not order and number <= FEW_KEYS:
-        return _by_codes(codes, 0, number, threads)
-    if kernels.ascending(codes) and _in_order(np.append(False, codes[1:] == codes[:-1]), order):
+        return _arrange_by_codes(codes, 0, number, threads)
+    if kernels.ascending(codes) and _is_in_order(np.append(False, codes[1:] == codes[:-1]), order):
         return Arrangement(None, kernels.offsets(codes, number), threads)
     offsets = kernels.offsets(codes, number)
     if np.diff(offsets).max() <= SHORT_KEY:
         permutation, _ = kernels.counting_sort(codes, number)
-        if not _in_order(np.ones(count, bool), order):
+        if not _is_in_order(np.ones(count, bool), order):
             for column in reversed(order):
                 kernels.sort_within(offsets, column[permutation], permutation)
         return Arrangement(permutation, offsets, threads)
     permutation = _sort_by(order)
     if permutation is None and number <= FEW_KEYS:
-        return _by_codes(codes, 0, number, threads)
+        return _arrange_by_codes(codes, 0, number, threads)
     step, offsets = kernels.counting_sort(codes if permutation is None else codes[permutation], number)
     return Arrangement(step if permutation is None else permutation[step], offsets, threads)
 
 
-def _few_integers(keys: list[pa.Array]) -> tuple[np.ndarray, int, int] | None:
-    """A key that is one column of integers: its values, the lowest, and how many there are from it to the highest; None
-    where that is too many. Codes would be a copy, and there are four passes over those."""
+def _find_few_integers(keys: list[pa.Array]) -> tuple[np.ndarray, int, int] | None:
+    """Return the values of a key that is one integer column, the lowest, and the size of their range.
+
+    None where that is too large. Codes would be a copy, and there are four passes over those.
+    """
     column = keys[0]
     if len(keys) > 1 or not pa.types.is_integer(column.type) or column.null_count or not len(column):
         return None
     low, high = pc.min_max(column).as_py().values()
-    return (words(column, column.type.to_pandas_dtype()), low, high - low + 1) if high - low < FEW_KEYS else None
+    return (read_words(column, column.type.to_pandas_dtype()), low, high - low + 1) if high - low < FEW_KEYS else None
 
 
-def _by_codes(values: np.ndarray, low: int, number: int, threads: int) -> Arrangement:
-    """Rows by their code, a value less the lowest, as they stand within it.
+def _arrange_by_codes(values: np.ndarray, low: int, number: int, threads: int) -> Arrangement:
+    """Arrange rows by their code, a value less the lowest, as they stand within it.
 
     A counting sort that ends one step early, at where every row comes to stand: 1,000 keys and 10 million rows take 4
     ns a row, against 16 for the permutation and its inverse. Each thread counts and places the rows of a slice.
@@ -189,20 +191,20 @@ def _by_codes(values: np.ndarray, low: int, number: int, threads: int) -> Arrang
     if kernels.ascending(values):
         return Arrangement(None, offsets, threads)
     begin = ends - total + np.cumsum(counts, axis=0) - counts
-    out = _row_numbers(len(values))
+    out = _number_rows(len(values))
     in_slices(len(values), threads, lambda k, a, b: kernels.places(values, first, begin[k], out, a, b))
     return Arrangement(None, offsets, threads, out)
 
 
-def _in_order(tied: np.ndarray, order: list[np.ndarray]) -> bool:
-    """Whether rows stand in the order of several columns, where they are of the same key as the row before."""
+def _is_in_order(tied: np.ndarray, order: list[np.ndarray]) -> bool:
+    """Tell whether rows stand in the order of several columns, where they are of the same key as the row before."""
     from slidewise.columns import sort_kernels as kernels
 
     return all(kernels.in_order(tied, column) for column in order)
 
 
 def _sort_by(order: list[np.ndarray]) -> np.ndarray | None:
-    """The stable permutation that sorts rows by several columns; None where they are sorted."""
+    """Find the stable permutation that sorts rows by several columns; None where they are sorted."""
     from slidewise.columns import sort_kernels as kernels
 
     permutation: np.ndarray | None = None
@@ -215,7 +217,7 @@ def _sort_by(order: list[np.ndarray]) -> np.ndarray | None:
 
 
 def radix_sort(values: np.ndarray) -> np.ndarray:
-    """The stable permutation that sorts 64-bit integers. O(n) per byte in which they differ.
+    """Find the stable permutation that sorts 64-bit integers. O(n) per byte in which they differ.
 
     For 10 million random values of 55 bits 8-bit digits took 59 ns per row, digits of 11, 13 and 16 bits 78 to 107 ns,
     and NumPy's stable argsort 283 ns. Only where rows are nearly sorted is the latter faster (22 ns against 45 ns).
@@ -237,27 +239,27 @@ def radix_sort(values: np.ndarray) -> np.ndarray:
 
 # ---- keys
 def key_codes(columns: list[pa.Array]) -> tuple[np.ndarray, int]:
-    """One small integer per row and distinct key, nulls being a key like any other; and how many there are."""
-    codes, number = _codes_of(columns[0])
+    """Encode keys: one small integer per row and distinct key, nulls being a key too; and how many there are."""
+    codes, number = _encode_key(columns[0])
     for column in columns[1:]:
-        more, by = _codes_of(column)
-        codes, number = _dense(codes * by + more, number * by)
+        more, by = _encode_key(column)
+        codes, number = _renumber(codes * by + more, number * by)
     return codes, number
 
 
-def _codes_of(column: pa.Array) -> tuple[np.ndarray, int]:
+def _encode_key(column: pa.Array) -> tuple[np.ndarray, int]:
     if pa.types.is_dictionary(column.type) and not column.null_count and not column.dictionary.null_count:
-        codes, number = _codes_of(column.dictionary)  # two entries of a dictionary may be equal, and some not in use
-        return _dense(codes[column.indices.to_numpy()], number)
-    column = plain(column)
+        codes, number = _encode_key(column.dictionary)  # two entries of a dictionary may be equal, and some not in use
+        return _renumber(codes[column.indices.to_numpy()], number)
+    column = as_plain(column)
     if pa.types.is_floating(column.type):
-        column = _canonical_floats(column)
+        column = _as_canonical_floats(column)
     if pa.types.is_integer(column.type) and column.null_count == 0 and len(column):
         low, high = pc.min_max(column).as_py().values()
         if high - low < 2 * len(column) + 1024:
-            values = words(column, column.type.to_pandas_dtype())
+            values = read_words(column, column.type.to_pandas_dtype())
             codes = values - np.uint64(low) if pa.types.is_uint64(column.type) else values.astype(np.int64) - low
-            return _dense(codes.astype(np.int64, copy=False), high - low + 1)
+            return _renumber(codes.astype(np.int64, copy=False), high - low + 1)
     try:
         encoded = pc.dictionary_encode(column, null_encoding="encode")
     except pa.ArrowNotImplementedError:
@@ -267,8 +269,8 @@ def _codes_of(column: pa.Array) -> tuple[np.ndarray, int]:
     return encoded.indices.to_numpy().astype(np.int64), len(encoded.dictionary)
 
 
-def _dense(codes: np.ndarray, number: int) -> tuple[np.ndarray, int]:
-    """Codes without gaps, so that no key is without rows."""
+def _renumber(codes: np.ndarray, number: int) -> tuple[np.ndarray, int]:
+    """Renumber codes without gaps, so that no key is without rows."""
     if number > 4 * len(codes) + 1024:
         encoded = pc.dictionary_encode(pa.array(codes))
         return encoded.indices.to_numpy().astype(np.int64), len(encoded.dictionary)
@@ -280,15 +282,15 @@ def _dense(codes: np.ndarray, number: int) -> tuple[np.ndarray, int]:
 
 
 # ---- order
-def sortable(column: pa.Array, by: OrderColumn) -> list[np.ndarray]:
-    """A column as integers that sort like it: NaN above all numbers, -0.0 with 0.0, nulls first or last.
+def as_sortable(column: pa.Array, by: OrderColumn) -> list[np.ndarray]:
+    """Convert a column to integers that sort like it: NaN above all numbers, -0.0 with 0.0, nulls first or last.
 
     Nulls, where there are any, are told by a column of 0 and 1 that goes first. Integers, decimals and times keep their
     distances, so that frames by range can count in them; a descending column is turned around.
     """
     if not pa.types.is_dictionary(column.type) or column.dictionary.null_count:
-        column = plain(column)
-    values = _sortable_values(column, by.name)
+        column = as_plain(column)
+    values = _as_sortable_values(column, by.name)
     if by.descending:
         values = ~values
     if column.null_count == 0:
@@ -297,31 +299,31 @@ def sortable(column: pa.Array, by: OrderColumn) -> list[np.ndarray]:
     return [(~null if by.nulls_lead else null).astype(np.int64), np.where(null, 0, values)]
 
 
-def _sortable_values(column: pa.Array, name: str) -> np.ndarray:
-    """As sortable, ascending; any number stands for a null."""
+def _as_sortable_values(column: pa.Array, name: str) -> np.ndarray:
+    """Convert values to integers that sort like them, ascending; undefined where null."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         if not len(column.dictionary):
             return np.zeros(len(column), np.int64)
         # An ordered dictionary (pandas' and polars' ordered categories) says how its entries are ordered.
-        entries = plain(column.dictionary)
-        entries = _appearance(entries) if kind.ordered else _sortable_values(entries, name)
+        entries = as_plain(column.dictionary)
+        entries = _encode_by_appearance(entries) if kind.ordered else _as_sortable_values(entries, name)
         return entries[column.indices.fill_null(0).to_numpy()]
     if pa.types.is_null(kind):
         return np.zeros(len(column), np.int64)
     if pa.types.is_floating(kind):
-        return sortable_floats(doubles(column))
+        return as_sortable_floats(as_doubles(column))
     if pa.types.is_uint64(kind):
         return (column.fill_null(0).to_numpy() ^ np.uint64(1 << 63)).view(np.int64)
     if pa.types.is_decimal128(kind) and kind.precision <= 18:
-        return unscaled(column)
+        return unscale(column)
     if pa.types.is_date32(kind) or pa.types.is_time32(kind):
         column = column.cast(pa.int32())
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_temporal(kind):
         if not pa.types.is_interval(kind):
             return column.cast(pa.int64()).fill_null(0).to_numpy()
     elif _is_text(kind) or pa.types.is_decimal(kind):
-        return _ranks(column)
+        return _rank(column)
     raise InvalidInput(f"order_by: column {name!r} of type {kind} has no order. Order by a number, a time or a string")
 
 
@@ -330,7 +332,7 @@ def _is_text(kind: pa.DataType) -> bool:
     return any(getattr(pa.types, f"is_{test}")(kind) for test in tests)
 
 
-def _ranks(column: pa.Array) -> np.ndarray:
+def _rank(column: pa.Array) -> np.ndarray:
     encoded = pc.dictionary_encode(column)
     order = pc.sort_indices(encoded.dictionary).to_numpy()
     ranks = np.zeros(len(order) + 1, np.int64)
@@ -338,25 +340,27 @@ def _ranks(column: pa.Array) -> np.ndarray:
     return ranks[encoded.indices.fill_null(len(order)).to_numpy()]
 
 
-def _appearance(column: pa.Array) -> np.ndarray:
-    """The number of each value, by when it first appears."""
+def _encode_by_appearance(column: pa.Array) -> np.ndarray:
+    """Encode each value as a number by when it first appears."""
     return pc.dictionary_encode(column).indices.fill_null(0).to_numpy().astype(np.int64)
 
 
-def unscaled(column: pa.Array) -> np.ndarray:
-    """Decimals of at most 18 digits as multiples of their last digit: the lower of the two words of each."""
+def unscale(column: pa.Array) -> np.ndarray:
+    """Convert decimals of at most 18 digits to multiples of their last digit: the lower of the two words of each."""
     words = np.frombuffer(column.buffers()[1], np.int64)[::2] if len(column) else np.empty(0, np.int64)
     return words[column.offset : column.offset + len(column)].copy()
 
 
-def plain(column: pa.Array) -> pa.Array:
-    """A column without a dictionary or a view, of which Arrow sorts and hashes every type; decimals of 128 bits where
-    their digits fit those."""
+def as_plain(column: pa.Array) -> pa.Array:
+    """Convert a column to a type that Arrow can sort and hash, without dictionary or view.
+
+    Decimals become those of 128 bits where their digits fit.
+    """
     kind = column.type
     if pa.types.is_dictionary(kind):
-        return plain(column.dictionary).take(column.indices)
+        return as_plain(column.dictionary).take(column.indices)
     if pa.types.is_run_end_encoded(kind):
-        return plain(pc.run_end_decode(column))
+        return as_plain(pc.run_end_decode(column))
     if pa.types.is_decimal(kind) and not pa.types.is_decimal128(kind) and kind.precision <= 38:
         return column.cast(pa.decimal128(kind.precision, kind.scale))
     if pa.types.is_string_view(kind):
@@ -364,20 +368,20 @@ def plain(column: pa.Array) -> pa.Array:
     return column.cast(pa.large_binary()) if pa.types.is_binary_view(kind) else column
 
 
-def doubles(column: pa.Array) -> np.ndarray:
-    """Floats of any width as doubles, nulls as 0."""
+def as_doubles(column: pa.Array) -> np.ndarray:
+    """Convert floats of any width to doubles, nulls to 0."""
     return column.cast(pa.float64()).fill_null(0.0).to_numpy()
 
 
-def sortable_floats(values: np.ndarray) -> np.ndarray:
-    """Doubles as integers in the same order: NaN, in one bit pattern, above infinity, and -0.0 as 0.0."""
+def as_sortable_floats(values: np.ndarray) -> np.ndarray:
+    """Convert doubles to integers in the same order: NaN, in one bit pattern, above infinity, and -0.0 as 0.0."""
     clean = values + 0.0  # -0.0 becomes 0.0
     clean[np.isnan(clean)] = np.nan
     bits = clean.view(np.int64)
     return bits ^ ((bits >> 63) & np.int64(0x7FFFFFFFFFFFFFFF))
 
 
-def _canonical_floats(column: pa.Array) -> pa.Array:
-    """Floats as the integers that sort like them, so that equal values have equal bits."""
+def _as_canonical_floats(column: pa.Array) -> pa.Array:
+    """Convert floats to the integers that sort like them, so that equal values have equal bits."""
     null: Any = pc.is_null(column).to_numpy(zero_copy_only=False) if column.null_count else None
-    return pa.array(sortable_floats(doubles(column)), mask=null)
+    return pa.array(as_sortable_floats(as_doubles(column)), mask=null)

@@ -41,7 +41,7 @@ class Origin(NamedTuple):
 Origins = Mapping[str, Origin]
 
 
-class Source(ABC):
+class ColumnSource(ABC):
     """Data of one kind."""
 
     @property
@@ -51,22 +51,22 @@ class Source(ABC):
 
     @abstractmethod
     def __len__(self) -> int:
-        """How many rows there are."""
+        """Return the number of rows."""
 
     @abstractmethod
     def read(self, name: str) -> pa.Array:
-        """One column, in one piece, of a name that only one has."""
+        """Read one column, in one piece, of a name that only one has."""
 
     @abstractmethod
     def with_columns(self, new: Mapping[str, pa.Array], origins: Origins) -> Any:
-        """The same data with more columns, or columns replaced, in kind."""
+        """Return the same data with more columns, or columns replaced, in kind."""
 
     @abstractmethod
     def table(self, labels: Mapping[str, pa.Array], results: Mapping[str, pa.Array], origins: Origins) -> Any:
-        """Other rows, in kind: labels with an origin hold values of that column."""
+        """Build other rows, in kind: labels with an origin hold values of that column."""
 
     def column(self, name: str) -> pa.Array:
-        """One column, in one piece."""
+        """Read one column, in one piece; refuse a name that several columns have."""
         self.require_one(name)
         return self.read(name)
 
@@ -76,8 +76,8 @@ class Source(ABC):
             raise InvalidInput(f"columns that are read or replaced must have different names, got {name!r} twice")
 
 
-def source(data: Any) -> Source:
-    """The data as a source; a clear error where its kind is not known."""
+def source_of(data: Any) -> ColumnSource:
+    """Wrap data of any known kind; a clear error where its kind is not known."""
     module = type(data).__module__.partition(".")[0]
     name = type(data).__name__
     if isinstance(data, dict):
@@ -108,9 +108,9 @@ def source(data: Any) -> Source:
     )
 
 
-class _Arrow(Source):
+class _Arrow(ColumnSource):
     def __init__(self, table: Any, made: Callable[[Any], Any], give_back: Callable[[Any], Any] = lambda t: t) -> None:
-        """A Table or a RecordBatch, the function that makes one, and what makes of it what came."""
+        """Take a Table or a RecordBatch, the function that makes one, and one that turns it into what came."""
         self._table, self._made, self._give_back = table, made, give_back
         self._names: list[str] = table.schema.names
 
@@ -138,7 +138,7 @@ class _Arrow(Source):
         return self._give_back(self._made({**labels, **results}))
 
 
-class _Pandas(Source):
+class _Pandas(ColumnSource):
     """A DataFrame, or what is made from one by its rules for subclasses."""
 
     def __init__(self, frame: Any) -> None:
@@ -156,7 +156,7 @@ class _Pandas(Source):
         return pandas_as_arrow(self._column(name), name)
 
     def _column(self, name: str) -> Any:
-        return self._frame.iloc[:, self._names.index(name)]
+        return self._frame[name]
 
     def with_columns(self, new: Mapping[str, pa.Array], origins: Origins) -> Any:
         frame = self._frame.assign()  # a copy as pandas makes it; assign(**new) has no room for a column "self"
@@ -170,14 +170,14 @@ class _Pandas(Source):
         return self._frame._constructor(series)
 
     def _backend(self, origin: Origin | None) -> str:
-        """What a result is made of: what the column is that it is made from, or all columns where there is none."""
+        """Tell what a result is made of: as the column that it is made from, or as all columns where there is none."""
         if origin is not None:
             return backend(self._column(origin.column).dtype)
         found = {backend(dtype) for dtype in self._frame.dtypes}
         return found.pop() if len(found) == 1 else "numpy"
 
 
-class _Polars(Source):
+class _Polars(ColumnSource):
     def __init__(self, frame: Any) -> None:
         self._frame = frame
 
@@ -209,7 +209,7 @@ class _Polars(Source):
         return made
 
 
-class Arrays(Source):
+class Arrays(ColumnSource):
     """A dict of arrays of any kind. A result is of the kind of the array that it is made from."""
 
     def __init__(self, arrays: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from slidewise.aggregations.base import Aggregation
-from slidewise.columns.buffers import BufferSlice, OutputBuffers, all_valid, every
+from slidewise.columns.buffers import BufferSlice, OutputBuffers, all_valid, are_all_valid
 from slidewise.columns.execute import Columns, Results, compute, compute_jointly
 from slidewise.columns.frames.bounds import Frames, Pieces, Scattered
 from slidewise.errors import InvalidInput
@@ -21,7 +21,7 @@ CHUNK = 1 << 18
 
 
 def thread_count(threads: int | None) -> int:
-    """How many threads to use: as many as there are cores, unless told otherwise."""
+    """Return how many threads to use: as many as there are cores, unless told otherwise."""
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
@@ -37,12 +37,12 @@ def compute_keys(
     keys: tuple[np.ndarray, np.ndarray],
     threads: int,
 ) -> list[Results] | None:
-    """As compute(), in chunks of whole keys: `keys` are where each begins among the frames and among the rows.
+    """Compute in chunks of whole keys, as compute(): `keys` are where each begins among the frames and among the rows.
 
     The chunks depend on the data alone, so that results are the same, bit by bit, for any number of threads. Several
     aggregations are computed at once; None where that cannot be compiled.
     """
-    cuts = _cuts(keys[0])
+    cuts = _find_cuts(keys[0])
     compiled = all(c.dtype.kind in "biuf" for c in columns) and (
         not algorithm_entry(algorithm).events
         or all(aggregation.compiled(columns, frames.longest) is not None for aggregation in aggregations)
@@ -50,10 +50,10 @@ def compute_keys(
     listed = isinstance(frames, Scattered) and not isinstance(frames, Pieces)
     whole = OutputBuffers(len(frames))
 
-    def run(columns: Columns, frames: Frames, room: OutputBuffers) -> list[Results] | None:
+    def run(columns: Columns, frames: Frames, buffers: OutputBuffers) -> list[Results] | None:
         if len(aggregations) > 1:
-            return compute_jointly(aggregations, columns, frames, algorithm, room)
-        return [compute(aggregations[0], columns, frames, algorithm, room)]
+            return compute_jointly(aggregations, columns, frames, algorithm, buffers)
+        return [compute(aggregations[0], columns, frames, algorithm, buffers)]
 
     if len(cuts) < 3 or not compiled or listed:
         return run(columns, frames, whole)
@@ -75,19 +75,19 @@ def compute_keys(
     joined = []
     for k in range(len(aggregations)):
         outs, valids = zip(*(results[k] for results in found), strict=True)
-        valid = all_valid(len(frames)) if all(map(every, valids)) else _join(parts, valids)
+        valid = all_valid(len(frames)) if all(map(are_all_valid, valids)) else _join(parts, valids)
         joined.append((_join(parts, outs), valid))
     return joined
 
 
 def _join(parts: list[BufferSlice], pieces: Sequence[np.ndarray]) -> np.ndarray:
-    """All results: in one piece already, or, where kernels have no room of this kind, joined."""
+    """Join the results of chunks, unless they are in one piece already: kernels may have no buffers of this kind."""
     wholes = [part.whole_of(piece) for part, piece in zip(parts, pieces, strict=True)]
     return wholes[0] if wholes[0] is not None and all(w is wholes[0] for w in wholes) else np.concatenate(pieces)
 
 
-def _cuts(offsets: np.ndarray) -> np.ndarray:
-    """The keys at which chunks begin, and the number of keys: every chunk but the last has at least CHUNK rows."""
+def _find_cuts(offsets: np.ndarray) -> np.ndarray:
+    """Find the keys at which chunks begin, and the number of keys: every chunk but the last has at least CHUNK rows."""
     count = int(offsets[-1])
     wanted = np.arange(CHUNK, count - CHUNK // 2, CHUNK)
     return np.unique(np.concatenate(([0], np.searchsorted(offsets, wanted), [len(offsets) - 1])))

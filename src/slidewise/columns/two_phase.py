@@ -40,33 +40,33 @@ class Division:
     whole: Aggregation
 
 
-def division(aggregation: Aggregation, kinds: Sequence[pa.DataType]) -> Division | None:
-    """How to divide an aggregation of columns of these types; None: it needs the rows."""
+def divide(aggregation: Aggregation, kinds: Sequence[pa.DataType]) -> Division | None:
+    """Divide an aggregation of columns of these types into two phases; None: it needs the rows."""
     if not aggregation.commutative:
         return None
     if aggregation.merges_as == "sum":
-        return _of_results(aggregation, pa.int64(), Total)
+        return _divide_by_results(aggregation, pa.int64(), Total)
     if aggregation.merges_as == "itself":
-        return _of_results(aggregation, kinds[0], type(aggregation))
+        return _divide_by_results(aggregation, kinds[0], type(aggregation))
     if type(aggregation) is Sum and family(kinds[0]) in ("decimal", "duration"):
         decimals = pa.types.is_decimal(kinds[0])
-        return _of_results(aggregation, decimal_sum_type(kinds[0]) if decimals else kinds[0], Sum)
-    return _of_numbers(aggregation, kinds)
+        return _divide_by_results(aggregation, decimal_sum_type(kinds[0]) if decimals else kinds[0], Sum)
+    return _divide_by_numbers(aggregation, kinds)
 
 
-def _name(aggregation: Aggregation) -> str:
-    """What partials are told apart by: those of your own also by their code, which says what they mean."""
+def _name_partials(aggregation: Aggregation) -> str:
+    """Name partials by what tells them apart: those of your own also by their code, which says what they mean."""
     built_in = type(aggregation).__module__.startswith("slidewise.aggregations.")
     return repr(aggregation) if built_in else f"{aggregation!r} {fingerprint(define_aggregation(aggregation)).hex()}"
 
 
-def _of_results(part: Aggregation, kind: pa.DataType, again: type[Aggregation]) -> Division:
+def _divide_by_results(part: Aggregation, kind: pa.DataType, again: type[Aggregation]) -> Division:
     column = repr(part)
     return Division(part, {column: kind}, again(column), again(column))
 
 
-def _of_numbers(aggregation: Aggregation, kinds: Sequence[pa.DataType]) -> Division | None:
-    """Where partials are numbers."""
+def _divide_by_numbers(aggregation: Aggregation, kinds: Sequence[pa.DataType]) -> Division | None:
+    """Divide an aggregation whose partials are numbers."""
     typed = aggregation.keeps_type or aggregation.parts_keep_type
     if typed or aggregation.nulls != "skip" or not aggregation.unary_lower or not aggregation.size_preserving:
         return None
@@ -83,7 +83,7 @@ def _of_numbers(aggregation: Aggregation, kinds: Sequence[pa.DataType]) -> Divis
     if aggregation.from_squares is not None and aggregation.derived_from is not None:
         base = aggregation.derived_from(*aggregation.columns, where=aggregation.where)
     several = isinstance(op.identity, tuple)
-    names = [f"{_name(base)} {k}" for k in range(len(fields))] if several else [_name(base)]
+    names = [f"{_name_partials(base)} {k}" for k in range(len(fields))] if several else [_name_partials(base)]
     tuples = tuple(f"f{k}" for k in range(len(fields))) if several else ()
     return Division(
         Part(base, op, tuples),
@@ -94,7 +94,7 @@ def _of_numbers(aggregation: Aggregation, kinds: Sequence[pa.DataType]) -> Divis
 
 
 def _compile_partials(aggregation: Aggregation, dtypes: list[np.dtype]) -> tuple[Aggregation, list[np.dtype]] | None:
-    """The form whose partials can hold any rows of these types, and the types of its numbers."""
+    """Find the form whose partials can hold any rows of these types, and the types of its numbers."""
     # Sums of integers choose theirs by the largest value.
     columns = tuple(np.array([np.iinfo(d).max if d.kind in "iu" else 1], d) for d in dtypes)
     try:
@@ -110,7 +110,7 @@ def _compile_partials(aggregation: Aggregation, dtypes: list[np.dtype]) -> tuple
 
 
 def _is_numbers(identity: Any) -> bool:
-    """Whether a partial is a number, or as many of them as lifts are written for."""
+    """Tell whether a partial is a number, or as many of them as lifts are written for."""
     if isinstance(identity, tuple):
         return 1 < len(identity) <= len(_LIFTS) and all(map(_is_number, identity))
     return _is_number(identity)
@@ -137,7 +137,7 @@ class Part(Aggregation):
         super().__init__(*of.columns, of=of)
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
-        """As it is: how partials look does not depend on the rows at hand."""
+        """Return this as it is: how partials look does not depend on the rows of a call."""
         return self
 
 
@@ -155,7 +155,7 @@ class Merged(Aggregation):
         super().__init__(*columns, of=of, as_partial=as_partial)
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
-        """As it is."""
+        """Return this as it is."""
         return self
 
 

@@ -60,7 +60,9 @@ def warm_up(
 
     The kernel that computes several aggregations of many rows in one pass is compiled by the call that has them.
     """
-    work = list(product(map(_named, aggregations), map(_type, types), [window_of(w, "warm_up") for w in windows]))
+    work = list(
+        product(map(_find_aggregation, aggregations), map(_type, types), [window_of(w, "warm_up") for w in windows])
+    )
     before = count_kernels()
     for number, (aggregation, kind, window) in enumerate(work, 1):
         with compiling(f"{aggregation.name} of {kind}, {number} of {len(work)}"):
@@ -70,7 +72,7 @@ def warm_up(
     return WarmUp(compiled, after.compiled + after.loaded - compiled)
 
 
-def _named(given: str | Aggregation) -> Aggregation:
+def _find_aggregation(given: str | Aggregation) -> Aggregation:
     if isinstance(given, Aggregation):
         return given
     if given not in built_in.__all__:
@@ -101,7 +103,7 @@ def _run(aggregation: Aggregation, kind: pa.DataType, window: WindowDefinition) 
 
 
 def _table(count: int, columns: Iterable[str], kind: pa.DataType, window: WindowDefinition) -> pa.Table:
-    """Rows in the order of time; few have nulls among them."""
+    """Build a table of rows in the order of time; few have nulls among them."""
     numbers = np.arange(count)
     at = pa.array(numbers * 1_000_000)
     timed = any(isinstance(length, Duration | CalendarDuration) for length in window.lengths)

@@ -14,10 +14,9 @@ from slidewise.aggregations.sums import Count
 from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.sorting import OrderColumn
-from slidewise.columns.sources import Origin, source
+from slidewise.columns.sources import Origin, source_of
 from slidewise.columns.threads import thread_count
 from slidewise.errors import InvalidInput
-from slidewise.windows.definitions import Frames
 
 
 def with_columns(
@@ -30,20 +29,20 @@ def with_columns(
     algorithm: str = "auto",
 ) -> Any:
     """Give a frame in memory the columns of some expressions; slidewise.with_columns says the rules."""
-    incoming = source(data)
+    incoming = source_of(data)
     if not given:
         raise InvalidInput('with_columns: name at least one new column, as in peak=sw.max("x").over(sw.rows(10))')
-    expressions = {name: expression(name, over, algorithm) for name, over in given.items()}
+    expressions = {name: check_expression(name, over, algorithm) for name, over in given.items()}
     number = thread_count(threads)
-    rows = ArrangedFrame(incoming, names(partition_by, "partition_by"), ordering(order_by), number)
+    rows = ArrangedFrame(incoming, list_names(partition_by, "partition_by"), list_order(order_by), number)
     for over in expressions.values():
         for column in (*over.aggregation.columns, *over.window.columns, over.aggregation.where):
             if column is not None:
-                rows.known(column)
+                rows.require_column(column)
     for name in expressions:
         incoming.require_one(name)
     evaluation = Evaluation(rows, expressions.values(), number)
-    return incoming.with_columns(evaluation.columns(expressions), origins(expressions))
+    return incoming.with_columns(evaluation.columns(expressions), find_origins(expressions))
 
 
 def asc(column: str, nulls: str | None = None) -> OrderColumn:
@@ -73,8 +72,8 @@ def _order(column: Any, descending: bool, nulls: str | None, what: str) -> Order
 
 
 # ---- what was given
-def names(given: Any, what: str) -> list[str]:
-    """One or more names of columns as a list."""
+def list_names(given: Any, what: str) -> list[str]:
+    """Return one or more names of columns as a list."""
     if given is None:
         return []
     listed = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else None
@@ -83,8 +82,8 @@ def names(given: Any, what: str) -> list[str]:
     return list(dict.fromkeys(listed))
 
 
-def ordering(given: Any) -> list[OrderColumn]:
-    """The columns to order by."""
+def list_order(given: Any) -> list[OrderColumn]:
+    """Return the columns to order by."""
     if given is None:
         return []
     listed = (
@@ -96,8 +95,8 @@ def ordering(given: Any) -> list[OrderColumn]:
     return [OrderColumn(by) if isinstance(by, str) else by for by in listed]
 
 
-def expression(name: str, over: Any, algorithm: str) -> Over:
-    """What was given for a new column, checked."""
+def check_expression(name: str, over: Any, algorithm: str) -> Over:
+    """Check what was given for a new column."""
     if isinstance(over, Aggregation):
         raise InvalidInput(
             f"with_columns: {name}={over!r} has no window. Write {over!r}.over(sw.rows(100)), for example"
@@ -113,7 +112,7 @@ def expression(name: str, over: Any, algorithm: str) -> Over:
             f"with_columns: {name} has the window {window!r}, which gives one result per slide and not per row. "
             "Use sw.aggregate, or leave out every="
         )
-    if isinstance(window, Frames):
+    if window.is_explicit:
         raise InvalidInput(
             f"with_columns: {name} has explicit frames, which number the rows of one array. Use sw.rolling, or columns "
             'as bounds: rows_between(col("back"), 0)'
@@ -121,14 +120,14 @@ def expression(name: str, over: Any, algorithm: str) -> Over:
     return replace(over, algorithm=algorithm) if over.algorithm == "auto" else over
 
 
-def origins(expressions: Mapping[str, Over]) -> dict[str, Origin]:
-    """The first column that a result is made from; count() is made from none."""
+def find_origins(expressions: Mapping[str, Over]) -> dict[str, Origin]:
+    """Return the first column that each result is made from; count() is made from none."""
     aggregations = {name: over.aggregation for name, over in expressions.items() if over.aggregation.columns}
     return {name: Origin(made.columns[0], held_values(made)) for name, made in aggregations.items()}
 
 
 def held_values(aggregation: Aggregation) -> Literal["values", "lists"] | None:
-    """What a result holds of the first column."""
+    """Tell what a result holds of the first column."""
     if isinstance(aggregation, CollectSet | CollectList):
         return "lists"
     if not aggregation.keeps_type or isinstance(aggregation, StringAgg):  # a text is made from others

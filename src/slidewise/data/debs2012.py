@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slidewise.data.source import BLOCK_ROWS, TIME, Source, hashed, times, whole_number
-from slidewise.data.text import existing, read_lines
+from slidewise.data.source import BLOCK_ROWS, TIME, Source, hash_numbers, times, whole_number
+from slidewise.data.text import read_lines, require_file
 
 #: electrical power of the three main phases; anode current and voltage drop of the three cells
 NUMBERS = ["mf01", "mf02", "mf03", "pc13", "pc14", "pc15", "pc25", "pc26", "pc27", "res"]
@@ -41,7 +41,7 @@ START = 1_329_929_188_967_032  # 2012-02-22T16:46:28.967032, the first row of th
 
 
 def debs2012(path: str | PathLike[str] | None = None, *, seed: int = 0) -> Source:
-    """The rows of the data set's file at `path`, plain or compressed as its name says; without a path, rows like them.
+    """Read the data set's file at `path`, plain or compressed as its name says; without a path, generate such rows.
 
     >>> rows = debs2012()
     >>> len(rows.schema), rows.rows_per_second
@@ -55,8 +55,8 @@ def debs2012(path: str | PathLike[str] | None = None, *, seed: int = 0) -> Sourc
     """
     whole_number("debs2012: seed", seed, at_least=0)
     if path is None:
-        return Source("debs2012", SCHEMA, RATE, True, lambda: _generated(seed))
-    file = existing(path, "debs2012")
+        return Source("debs2012", SCHEMA, RATE, True, lambda: _generate(seed))
+    file = require_file(path, "debs2012")
     return Source(f"debs2012 ({file.name})", SCHEMA, RATE, False, lambda: _read(file))
 
 
@@ -67,18 +67,18 @@ def _read(file: Path) -> Iterator[pa.RecordBatch]:
         yield pa.record_batch([ts, *batch.columns[1:]], schema=SCHEMA)
 
 
-def _generated(seed: int) -> Iterator[pa.RecordBatch]:
+def _generate(seed: int) -> Iterator[pa.RecordBatch]:
     number = 0
     while True:
-        yield _block(seed, number)
+        yield _generate_block(seed, number)
         number += 1
 
 
-def _block(seed: int, number: int) -> pa.RecordBatch:
+def _generate_block(seed: int, number: int) -> pa.RecordBatch:
     chance = np.random.default_rng([seed, number])
     n = BLOCK_ROWS
     index = number * n + np.arange(n)
-    index = index[(index % 6000 < 5500) | (hashed(seed, 1, index // 6000) >= 0.05)]  # minutes that lost their end
+    index = index[(index % 6000 < 5500) | (hash_numbers(seed, 1, index // 6000) >= 0.05)]  # minutes that lost their end
     n = len(index)
     ts = START + index * 10_000 + chance.integers(-500, 500, n)
     ts = ts + np.where(chance.random(n) < 0.015, -15_000 - chance.integers(0, 50_000, n), 0)
@@ -99,9 +99,9 @@ def _block(seed: int, number: int) -> pa.RecordBatch:
         columns[SWITCHES[k]] = pa.array((seconds + offset) % period > period - 2.0)
         columns[SWITCHES[k + 3]] = pa.array((seconds + offset - delay) % period > period - 2.0)
     for k, name in enumerate(STATES):
-        columns[name] = pa.array(hashed(seed, 2 + k, index // 500) < 0.1)
+        columns[name] = pa.array(hash_numbers(seed, 2 + k, index // 500) < 0.1)
     for k, name in enumerate(OTHERS):
-        columns[name] = pa.array((hashed(seed, 100 + k, index // 2000) * 4).astype(np.int32))
+        columns[name] = pa.array((hash_numbers(seed, 100 + k, index // 2000) * 4).astype(np.int32))
     return pa.record_batch([columns[name] for name in SCHEMA.names], schema=SCHEMA)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from slidewise.data.source import BLOCK_ROWS, TIME, Source, times, whole_number
-from slidewise.data.text import existing, read_lines
+from slidewise.data.text import read_lines, require_file
 
 #: what `value` is, by `property`
 WORK, LOAD = 0, 1
@@ -39,7 +39,7 @@ HOUSES, PLUGS = 40, 2125
 
 
 def debs2014(path: str | PathLike[str] | None = None, *, plugs: int = PLUGS, seed: int = 0) -> Source:
-    """The rows of the data set's file at `path`, plain or compressed as its name says; without a path, rows like them.
+    """Read the data set's file at `path`, plain or compressed as its name says; without a path, generate such rows.
 
     >>> rows = debs2014(plugs=14)
     >>> rows.rows_per_second
@@ -55,8 +55,8 @@ def debs2014(path: str | PathLike[str] | None = None, *, plugs: int = PLUGS, see
     whole_number("debs2014: seed", seed, at_least=0)
     whole_number("debs2014: plugs", plugs, at_least=1)
     if path is None:
-        return Source("debs2014", SCHEMA, 2.0 * plugs, True, lambda: _generated(Homes.of(plugs, seed)))
-    file = existing(path, "debs2014")
+        return Source("debs2014", SCHEMA, 2.0 * plugs, True, lambda: _generate(Homes.of(plugs, seed)))
+    file = require_file(path, "debs2014")
     return Source(f"debs2014 ({file.name})", SCHEMA, 2.0 * PLUGS, False, lambda: _read(file))
 
 
@@ -102,8 +102,8 @@ class Homes:
         )
 
 
-def _generated(homes: Homes) -> Iterator[pa.RecordBatch]:
-    """Whole seconds at a time, every plug with its work and its load."""
+def _generate(homes: Homes) -> Iterator[pa.RecordBatch]:
+    """Generate whole seconds at a time, every plug with its work and its load."""
     plugs = len(homes.house)
     seconds = max(1, BLOCK_ROWS // (2 * plugs))
     number = made = 0

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from slidewise.data.source import BLOCK_ROWS, TIME, Source, hashed, times, whole_number, words
+from slidewise.data.source import BLOCK_ROWS, TIME, Source, hash_numbers, times, whole_number, words
 from slidewise.errors import InvalidInput
 
 SCHEMA = pa.schema(
@@ -42,7 +42,7 @@ SLOT = 10 * MINUTE
 
 
 def machines(count: int = 200, *, rate: float = 50.0, skew: float = 1.1, seed: int = 0) -> Source:
-    """The messages of `count` machines, `rate` rows per second in all, in the order in which they arrive.
+    """Generate the messages of `count` machines, `rate` rows per second in all, in the order in which they arrive.
 
     >>> import pyarrow.compute as pc
     >>> events = machines(seed=7).table(20_000)
@@ -68,7 +68,7 @@ def machines(count: int = 200, *, rate: float = 50.0, skew: float = 1.1, seed: i
         raise InvalidInput(f"machines: skew is the exponent of Zipf's law, from 0 (even) to 10, and {skew!r} was given")
     fleet = Fleet.of(count, skew, seed)
     spacing = max(1, round(SECOND / rate))
-    return Source("machines", SCHEMA, SECOND / spacing, True, lambda: _blocks(fleet, spacing))
+    return Source("machines", SCHEMA, SECOND / spacing, True, lambda: _generate_blocks(fleet, spacing))
 
 
 @dataclass(frozen=True)
@@ -105,13 +105,13 @@ class Fleet:
         )
 
 
-def _blocks(fleet: Fleet, spacing: int) -> Iterator[pa.RecordBatch]:
-    """Rows by arrival. A row of a later block is measured, so arrives, after this block's end: the others are due."""
+def _generate_blocks(fleet: Fleet, spacing: int) -> Iterator[pa.RecordBatch]:
+    """Yield rows by arrival. A row of a later block is measured, so arrives, after this block: the others are due."""
     waiting = SCHEMA.empty_table()
     number = 0
     while True:
         end = START + (number + 1) * BLOCK_ROWS * spacing
-        rows = pa.concat_tables([waiting, _measured(fleet, spacing, number)])
+        rows = pa.concat_tables([waiting, _measure(fleet, spacing, number)])
         arrived = rows["arrived"].cast(pa.int64()).to_numpy()
         order = np.argsort(arrived, kind="stable")
         due = int(np.searchsorted(arrived[order], end))
@@ -121,8 +121,8 @@ def _blocks(fleet: Fleet, spacing: int) -> Iterator[pa.RecordBatch]:
         number += 1
 
 
-def _measured(fleet: Fleet, spacing: int, number: int) -> pa.Table:
-    """The rows measured in one block of time, in the order of their times."""
+def _measure(fleet: Fleet, spacing: int, number: int) -> pa.Table:
+    """Generate the rows measured in one block of time, in the order of their times."""
     chance = np.random.default_rng([fleet.seed, number + 1])
     n = BLOCK_ROWS
     # one row in each slot of the clock: no two times are alike
@@ -130,8 +130,8 @@ def _measured(fleet: Fleet, spacing: int, number: int) -> pa.Table:
     machine = np.searchsorted(fleet.share, chance.random(n), side="right").clip(max=len(fleet.names) - 1)
 
     def per_machine(what: int, every: int) -> Any:
-        """Chance that stays the same for a machine during a stretch of time."""
-        return hashed(fleet.seed, what, machine, (ts + fleet.phase[machine]) // every)
+        """Draw chance that stays the same for a machine during a span of time."""
+        return hash_numbers(fleet.seed, what, machine, (ts + fleet.phase[machine]) // every)
 
     since_service = (ts + fleet.phase[machine]) % fleet.service[machine] / fleet.service[machine]
     stopped = (since_service < 0.04) | (per_machine(1, SLOT) < 0.01)
@@ -153,7 +153,7 @@ def _measured(fleet: Fleet, spacing: int, number: int) -> pa.Table:
     shift = (ts // (8 * HOUR)).astype(np.int64)
     crew = 1 + (per_machine(7, 30 * MINUTE) * 8).astype(np.int64)  # who is there now
     seat = np.minimum(chance.geometric(0.4, n), crew)
-    operator = (hashed(fleet.seed, 4, machine, shift, seat) * len(OPERATORS)).astype(np.int32)
+    operator = (hash_numbers(fleet.seed, 4, machine, shift, seat) * len(OPERATORS)).astype(np.int32)
     part = machine.astype(np.int64) * 100_000_000 + (ts - START) // fleet.piece[machine]
 
     delay = 0.05 * SECOND + chance.exponential(0.01 * SECOND, n)

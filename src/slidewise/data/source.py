@@ -64,15 +64,15 @@ class Source:
                 left -= block.num_rows
             while held + block.num_rows >= batch_rows:
                 taken = batch_rows - held
-                yield self._joined([*pieces, block.slice(0, taken)])
+                yield self._join([*pieces, block.slice(0, taken)])
                 block, held, pieces = block.slice(taken), 0, []
             held += block.num_rows
             pieces.append(block)
         if held:
-            yield self._joined(pieces)
+            yield self._join(pieces)
 
     def table(self, rows: int | None = None) -> pa.Table:
-        """The first `rows` rows as one table; without `rows` all of a file.
+        """Read the first `rows` rows as one table; without `rows` all of a file.
 
         >>> from slidewise import data
         >>> data.debs2012().table(1000).num_rows
@@ -85,7 +85,7 @@ class Source:
             )
         return pa.Table.from_batches(list(self.batches(rows)), self.schema)
 
-    def _joined(self, pieces: list[pa.RecordBatch]) -> pa.RecordBatch:
+    def _join(self, pieces: list[pa.RecordBatch]) -> pa.RecordBatch:
         if len(pieces) == 1:
             return pieces[0]
         whole = pa.Table.from_batches(pieces, self.schema).combine_chunks()
@@ -101,18 +101,18 @@ def whole_number(name: str, given: Any, at_least: int) -> None:
 
 
 def times(microseconds: Any) -> pa.Array:
-    """Whole microseconds since 1970 as an Arrow array of times."""
+    """Convert whole microseconds since 1970 to an Arrow array of times."""
     return pa.array(np.asarray(microseconds, np.int64)).cast(TIME)
 
 
 def words(codes: Any, names: list[str], mask: Any = None) -> pa.Array:
-    """The names that codes stand for, null where masked."""
+    """Look up the names that codes stand for, null where masked."""
     codes = pa.array(np.asarray(codes, np.int32), mask=mask)
     return pa.DictionaryArray.from_arrays(codes, pa.array(names)).dictionary_decode()
 
 
-def hashed(*parts: Any) -> Any:
-    """Numbers in [0, 1) that depend on nothing but these whole numbers: chance that can be asked for again.
+def hash_numbers(*parts: Any) -> Any:
+    """Compute numbers in [0, 1) from nothing but these whole numbers: chance that can be asked for again.
 
     What a machine does in an hour is drawn this way, so that any block of the stream can be made without those before.
     """

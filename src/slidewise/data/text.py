@@ -16,15 +16,15 @@ from slidewise.errors import InvalidInput
 BLOCK_BYTES = 1 << 24
 
 
-def existing(path: str | PathLike[str], what: str) -> Path:
-    """The path, if there is a file: a mistake shows where the path is given, not at the first row."""
+def require_file(path: str | PathLike[str], what: str) -> Path:
+    """Return the path, if there is a file: a mistake shows where the path is given, not at the first row."""
     if not Path(path).is_file():
         raise InvalidInput(f"{what}: there is no file {str(path)!r}. Without a path, the rows are generated")
     return Path(path)
 
 
 def read_lines(path: Path, what: str, separator: str, types: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The fields of every line, by the schema: fields that are not nullable must be there. No header.
+    """Read the fields of every line, by the schema: fields that are not nullable must be there. No header.
 
     What a name ending in .gz, .bz2, .zst or .lz4 announces is decompressed on the way.
     """
@@ -51,7 +51,7 @@ def read_lines(path: Path, what: str, separator: str, types: pa.Schema) -> Itera
                 read += batch.num_rows
                 yield batch
     except pa.ArrowInvalid as error:
-        raise InvalidInput(_explained(str(error), path, types, expected)) from None
+        raise InvalidInput(_explain(str(error), path, types, expected)) from None
     except (OSError, EOFError) as error:
         raise InvalidInput(f"{path.name}: cannot be read after line {read} ({error}). Is the file complete?") from None
 
@@ -64,8 +64,8 @@ def _check_complete(batch: pa.RecordBatch, types: pa.Schema, where: str, before:
             raise InvalidInput(f"{where} {line}: the field {name} is empty. {expected}")
 
 
-def _explained(error: str, path: Path, types: pa.Schema, expected: str) -> str:
-    """Arrow's complaint in terms of the file's lines and fields."""
+def _explain(error: str, path: Path, types: pa.Schema, expected: str) -> str:
+    """Say Arrow's complaint in terms of the file's lines and fields."""
     if value := re.search(r"CSV column #(\d+): Row #(\d+): CSV conversion error to (.+?): invalid value '(.*)'", error):
         field, line, kind, given = value.groups()
         return f"{path.name}, line {line}: the field {types.names[int(field)]} is {given!r}, not {kind}. {expected}"

@@ -25,11 +25,11 @@ class ClockGuard:
     __slots__ = ("clock", "max_ahead", "now")
 
     def __init__(self, clock: Clock, max_ahead: Duration, now: Now | None) -> None:
-        """`clock` is that of the rows; without `now` it is the system's time."""
+        """Compare rows with `now`; without it, with the system's time. `clock` is that of the rows."""
         self.clock, self.max_ahead, self.now = clock, max_ahead, now
 
     def leaves_out(self, time: Any) -> bool:
-        """Whether the row of this time is left out. O(1)."""
+        """Tell whether the row of this time is left out. O(1)."""
         kind = self.clock.kind_of(time)
         if kind == "number":
             raise InvalidInput(
@@ -58,7 +58,7 @@ class ClockGuard:
 
 
 def guard_of(clock: Clock, max_ahead: Any, now: Any) -> ClockGuard | None:
-    """The guard of a window, checked; None where it has none."""
+    """Check what was given, and build the guard of a window; None where it has none."""
     if max_ahead is None:
         if now is not None:
             raise InvalidInput("Window: clock= is what max_ahead= is measured by, and there is none. Give both")

@@ -30,7 +30,7 @@ class Deadlines:
             heappush(self.heap, (deadline, self.entries, key))
 
     def due(self, mark: Mark) -> list[Any]:
-        """The keys that have something due, each once and then no longer on the agenda. O(log keys) each."""
+        """Yield the keys that have something due, each once and then no longer on the agenda. O(log keys) each."""
         keys = []
         while self.heap and mark.meets(self.heap[0][0]):
             deadline, _, key = heappop(self.heap)

@@ -27,11 +27,11 @@ class Frame:
         self.open_start, self.open_end = reach.open_start, reach.open_end
 
     def low(self, row: Row) -> Any:
-        """The coordinate at which the row's frame starts; None: at the first row."""
+        """Return the coordinate at which the row's frame starts; None: at the first row."""
         return self._bound(self.start, row.x, row.start)
 
     def high(self, row: Row) -> Any:
-        """The coordinate at which the row's frame ends; None: at the last row."""
+        """Return the coordinate at which the row's frame ends; None: at the last row."""
         return self._bound(self.end, row.x, row.end)
 
     def _bound(self, bound: Any, x: Any, own: Any) -> Any:
@@ -41,15 +41,15 @@ class Frame:
         return self.clock.shift(x, offset) if self.unit == "range" else x + offset
 
     def starts_after(self, low: Any, x: Any) -> bool:
-        """Whether x lies before the start of a frame."""
+        """Tell whether x lies before the start of a frame."""
         return low is not None and (x <= low if self.open_start else x < low)
 
     def reaches(self, high: Any, x: Any) -> bool:
-        """Whether x lies at or before the end of a frame."""
+        """Tell whether x lies at or before the end of a frame."""
         return high is None or (x < high if self.open_end else x <= high)
 
-    def complete(self, row: Row, last: Row, mark: Mark) -> bool:
-        """Whether all rows of the frame are there; `last` is the last row of the key so far."""
+    def is_complete(self, row: Row, last: Row, mark: Mark) -> bool:
+        """Tell whether all rows of the frame are there; `last` is the last row of the key so far."""
         if mark.ended:
             return True
         high = self.high(row)
@@ -58,11 +58,11 @@ class Frame:
         if self.unit == "rows":
             return bool(last.x >= high)
         if self.unit == "range":
-            return mark.reached(high) if self.open_end else mark.passed(high)
-        return bool(last.x > high) or (last.x == high and mark.passed(last.time))
+            return mark.has_reached(high) if self.open_end else mark.has_passed(high)
+        return bool(last.x > high) or (last.x == high and mark.has_passed(last.time))
 
     def deadline(self, row: Row, last: Row) -> Deadline | None:
-        """When the frame will be complete; None where only more rows can complete it."""
+        """Return when the frame will be complete; None where only more rows can complete it."""
         high = self.high(row)
         if high is None or self.unit == "rows":
             return None
@@ -71,13 +71,13 @@ class Frame:
         return (last.time, True) if last.x >= high else None
 
     def extent(self) -> tuple[Any, Any] | None:
-        """How far frames reach along the axis at most, back (at most 0) and ahead (at least 0); None: not fixed."""
+        """Return how far frames reach along the axis at most, back (at most 0) and ahead (at least 0); None: any."""
         if not self.reach.fixed:
             return None
         return min(self._farthest(self.start), 0), max(self._farthest(self.end), 0)
 
     def _farthest(self, length: Any) -> Any:
-        """A length as a number along the axis; of months, a number that they never exceed in either direction."""
+        """Convert a length to a number along the axis; months to one that they never exceed in either direction."""
         if isinstance(length, CalendarDuration):  # a day for the clocks that change
             days = 31 * length.months + sign(length)
             length = Duration(days * UNITS["d"])

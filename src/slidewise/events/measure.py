@@ -78,7 +78,7 @@ class Measure:
         self.lift, self.combine, self.lower = names["lift"], names["combine"], names["lower"]
 
     def item(self, value: Any) -> Any:
-        """What is held of one row: its partial, or its value where the structure holds values. O(1).
+        """Lift one row to what is held of it: its partial, or its value where the structure holds values. O(1).
 
         A row that `where` leaves out is held as nothing: it counts among the rows of a window, and adds nothing.
         """
@@ -115,7 +115,7 @@ class Measure:
         return found is True
 
     def structure(self) -> Swag:
-        """A new structure for items."""
+        """Build a new structure for items."""
         if self.raw:
             plain = self.aggregation if self.where is None else self.aggregation.variant(where=None)
             return swag(self.entry.name, plain, **self.options)
@@ -127,7 +127,7 @@ class Measure:
         return self.aggregation.associative and not self.raw
 
     def fold(self, items: Any) -> Any:
-        """The result of some items, the oldest first. O(n) combines."""
+        """Compute the result of some items, the oldest first. O(n) combines."""
         if self.raw:
             structure = self.structure()
             for item in items:
@@ -140,7 +140,7 @@ class Measure:
 
 
 def missing_column(row: Any, columns: tuple[str, ...], who: str) -> InvalidInput:
-    """The error for a row that lacks columns."""
+    """Build the error for a row that lacks columns."""
     if not isinstance(row, Mapping):
         return InvalidInput(
             f"{who} reads the column{'s' * (len(columns) > 1)} {', '.join(columns)} of a row: "
@@ -150,8 +150,8 @@ def missing_column(row: Any, columns: tuple[str, ...], who: str) -> InvalidInput
     return InvalidInput(f"{who}: the row has no column {', '.join(lacking)}. It has: {', '.join(map(str, row))}")
 
 
-def named_aggregations(aggregations: Any) -> tuple[dict[str, Aggregation], bool]:
-    """The aggregations by name, and whether there is just one without a name."""
+def name_aggregations(aggregations: Any) -> tuple[dict[str, Aggregation], bool]:
+    """Return the aggregations by name, and whether there is just one without a name."""
     single = not isinstance(aggregations, Mapping)
     given = {"": aggregations} if single else dict(aggregations)
     if not given:
@@ -177,7 +177,7 @@ def named_aggregations(aggregations: Any) -> tuple[dict[str, Aggregation], bool]
 
 
 def _check_columns(aggregations: list[Aggregation]) -> None:
-    """All aggregations read columns, or all read the value itself; count() reads neither."""
+    """Check that all aggregations read columns, or all read the value itself; count() reads neither."""
     readers = [a for a in aggregations if not isinstance(a, Count) or a.columns]
     with_columns = [a for a in readers if a.columns]
     without = [a for a in readers if not a.columns]
@@ -199,7 +199,7 @@ def _check_columns(aggregations: list[Aggregation]) -> None:
 
 
 def choose_entry(aggregation: Aggregation, name: str, situation: Situation) -> AlgorithmEntry:
-    """The entry of the algorithm to use: the planner's choice, or the one given by name if that is legal."""
+    """Choose the algorithm: the planner's choice, or the one given by name if that is legal."""
     from slidewise.planner.choose import choose
 
     if name == "auto":

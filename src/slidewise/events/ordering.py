@@ -50,10 +50,10 @@ class Ordering:
         self.entries = 0
 
     def is_late(self, row: Row) -> bool:
-        return self.mark.passed(row.time)
+        return self.mark.has_passed(row.time)
 
     def accept_late(self, row: Row) -> bool:
-        """Whether a late row revises results; False where it is dropped, or an error."""
+        """Tell whether a late row revises results; False where it is dropped, or an error."""
         if self.late == "error":
             raise LateRow(self._explain(row))
         kept = self.late == "revise" and (
@@ -86,14 +86,14 @@ class Ordering:
         yield from self.advance(Mark(self.newest - self.clock.measure(self.max_delay), True))
 
     def advance(self, mark: Mark) -> Iterator[Row]:
-        """Time has come to `mark`, or further; gives the rows that no longer wait. O(log rows held) each."""
+        """Advance the watermark to `mark`, or keep a later one; yield rows it releases. O(log pending rows) each."""
         self.mark = max(self.mark, mark)
-        while self.held and self.mark.passed(self.held[0][0]):
+        while self.held and self.mark.has_passed(self.held[0][0]):
             yield heappop(self.held)[2]
 
 
 def check_length(value: Any, what: str) -> Length | None:
-    """max_delay, keep or max_ahead as the user gave it."""
+    """Check max_delay, keep or max_ahead as the user gave it."""
     if value is None:
         return None
     found = length(value, what)

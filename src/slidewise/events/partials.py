@@ -46,7 +46,7 @@ class RowHolder:
             self.insert(items)
 
     def query(self) -> list[Any] | Failed:
-        """The results over the rows held. O(1) with daba_lite."""
+        """Return the results over the rows held. O(1) with daba_lite."""
         try:
             return [structure.query() for structure in self.structures]
         except Exception as error:
@@ -82,7 +82,7 @@ class RunningHolder:
         self.count += 1
 
     def query(self) -> list[Any] | Failed:
-        """The results over the rows held. O(1)."""
+        """Return the results over the rows held. O(1)."""
         totals = zip(self.measures, self.totals, strict=True)
         try:
             return [total.query() if m.raw else m.lower(total) for m, total in totals]
@@ -146,7 +146,7 @@ class SliceHolder:
         return not self.slices and not self.open_rows
 
     def query(self) -> list[Any] | Failed:
-        """The results over the slices held. 1 combine more than the structure's query."""
+        """Return the results over the slices held. 1 combine more than the structure's query."""
         try:
             return [
                 self._merge(k, measure) if measure.mergeable else self.structures[k].query()
@@ -167,7 +167,7 @@ class SliceHolder:
 
 
 class RangeHolder:
-    """Rows in any order, and results over any stretch of them: fiba, or recalculation from the rows.
+    """Rows in any order, and results over any range of them: fiba, or recalculation from the rows.
 
     Rows are given by their places, pairs of (time, number) that are in order and unique.
     """
@@ -190,21 +190,21 @@ class RangeHolder:
             if structure is not None:
                 structure.evict(time=place)
 
-    def query(self, stretches: list[list[Any]]) -> list[Any] | Failed:
-        """The results over stretches of rows: O(log n) for one with fiba, O(rows) for more or without."""
+    def query(self, ranges: list[list[Any]]) -> list[Any] | Failed:
+        """Return the results over slices of rows: O(log n) for one with fiba, O(rows) for more or without."""
         try:
-            return self._values(stretches)
+            return self._values(ranges)
         except Exception as error:
             return Failed(error)
 
-    def _values(self, stretches: list[list[Any]]) -> list[Any]:
+    def _values(self, ranges: list[list[Any]]) -> list[Any]:
         results = []
         for k, (measure, structure) in enumerate(zip(self.measures, self.structures, strict=True)):
-            if structure is not None and len(stretches) == 1:
-                rows = stretches[0]
+            if structure is not None and len(ranges) == 1:
+                rows = ranges[0]
                 results.append(structure.query(rows[0].place, rows[-1].place))
             else:
-                results.append(measure.fold(row.items[k] for rows in stretches for row in rows))
+                results.append(measure.fold(row.items[k] for rows in ranges for row in rows))
         return results
 
 

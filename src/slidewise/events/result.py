@@ -34,7 +34,7 @@ class Result:
     revision: int = 0
 
     def __getitem__(self, name: str) -> Any:
-        """The value of one aggregation by name."""
+        """Return the value of one aggregation by name."""
         return self.value[name]
 
     def __repr__(self) -> str:
@@ -58,18 +58,18 @@ class Failed:
         self.error = error
 
 
-def alike(a: Any, b: Any) -> bool:
-    """Equality in which null and NaN are equal to themselves.
+def are_alike(a: Any, b: Any) -> bool:
+    """Tell whether two values are equal; null and NaN are equal to themselves.
 
-    >>> alike(float("nan"), float("nan")), alike(None, None), alike([1, None], [1, 2])
+    >>> are_alike(float("nan"), float("nan")), are_alike(None, None), are_alike([1, None], [1, 2])
     (True, True, False)
     """
     if a is b:
         return True
     if isinstance(a, Mapping) and isinstance(b, Mapping):
-        return a.keys() == b.keys() and all(alike(a[k], b[k]) for k in a)
+        return a.keys() == b.keys() and all(are_alike(a[k], b[k]) for k in a)
     if isinstance(a, list | tuple) and isinstance(b, list | tuple):
-        return len(a) == len(b) and all(map(alike, a, b))
+        return len(a) == len(b) and all(map(are_alike, a, b))
     if a is None or b is None:
         return False
     return bool(a == b) or bool(a != a and b != b)

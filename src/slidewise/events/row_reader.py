@@ -68,19 +68,15 @@ class RowReader:
         self.definition = definition
         self.partition_by = partition_by
         slide = definition.every
-        self.size_clock = _delta_clock(definition)
-        self.slide_clock = self.size_clock if _same_column(definition, slide) else _delta_clock(slide)
-        if (
-            isinstance(definition, DeltaWindow)
-            and isinstance(slide, DeltaWindow)
-            and self.size_clock is self.slide_clock
-        ):
-            self.size_clock.lengths = (definition.size, slide.size)  # type: ignore[union-attr]
+        self.size_clock, self.slide_clock = _delta_clock(definition), _delta_clock(slide)
+        if self.size_clock and self.slide_clock and self.size_clock.what == self.slide_clock.what:  # of one column
+            self.size_clock.lengths += self.slide_clock.lengths
+            self.slide_clock = self.size_clock
         #: rows must be mappings
         self.whole_row = bool(partition_by or definition.columns or any(m.columns or m.where for m in measures))
 
     def read(self, value: Any, key: Any) -> Row:
-        """A row from a value or a mapping. O(1)."""
+        """Read a row from a value or a mapping. O(1)."""
         if self.whole_row and not isinstance(value, Mapping):
             raise missing_column(value, self._columns(), "the window")
         row = Row([m.item(value) for m in self.measures], self._key(value, key))
@@ -88,15 +84,11 @@ class RowReader:
         if isinstance(definition, Between):
             row.start = self._offset(definition.start, value)
             row.end = self._offset(definition.end, value)
-        elif isinstance(definition, DeltaWindow):
-            row.size_value = _delta_value(definition, value, self.size_clock)
-        elif isinstance(definition, PunctuationWindow):
-            row.size_value = _holds(definition, value)
+        elif definition.looks_at_values:
+            row.size_value = _read_value(definition, value, self.size_clock)
         slide = definition.every
-        if isinstance(slide, DeltaWindow):
-            row.slide_value = _delta_value(slide, value, self.slide_clock)
-        elif isinstance(slide, PunctuationWindow):
-            row.slide_value = _holds(slide, value)
+        if slide is not None and slide.looks_at_values:
+            row.slide_value = _read_value(slide, value, self.slide_clock)
         return row
 
     def _columns(self) -> tuple[str, ...]:
@@ -120,7 +112,7 @@ class RowReader:
         return key
 
     def _offset(self, bound: Any, value: Any) -> Any:
-        """A row's own offset, from the column that holds it."""
+        """Read a row's own offset, from the column that holds it."""
         if not isinstance(bound, OffsetColumn):
             return None
         what = f"the offset in {bound!r}"
@@ -141,7 +133,7 @@ def _cell(row: Mapping[str, Any], column: str, who: str) -> Any:
 
 
 def _one_nan(key: Any) -> Any:
-    """All NaNs are one value, and so one key."""
+    """Replace every NaN by the same one: all of them are one value, and so one key."""
     return NAN if isinstance(key, float) and key != key else key
 
 
@@ -152,13 +144,13 @@ def _delta_clock(definition: WindowDefinition | None) -> Clock | None:
     return Clock(f"{what} of delta", lengths=[definition.size])
 
 
-def _same_column(a: WindowDefinition, b: WindowDefinition | None) -> bool:
-    return isinstance(a, DeltaWindow) and isinstance(b, DeltaWindow) and a.column == b.column
-
-
-def _delta_value(definition: DeltaWindow, value: Any, clock: Clock | None) -> Any:
-    assert clock is not None
-    return clock.read(value if definition.column is None else _cell(value, definition.column, "delta"))
+def _read_value(definition: WindowDefinition, value: Any, clock: Clock | None) -> Any:
+    """Read what a delta measures, or whether a row is a punctuation."""
+    if isinstance(definition, DeltaWindow):
+        assert clock is not None
+        return clock.read(value if definition.column is None else _cell(value, definition.column, "delta"))
+    assert isinstance(definition, PunctuationWindow)
+    return _holds(definition, value)
 
 
 def _holds(definition: PunctuationWindow, value: Any) -> bool:

@@ -15,11 +15,11 @@ from slidewise.errors import StateError
 from slidewise.events import partials, triggers
 from slidewise.events.deadlines import Deadlines
 from slidewise.events.engines import hopping, result_slots, retained, sliding, trailing
-from slidewise.events.plan import Plan
 from slidewise.events.result import Result
 from slidewise.events.row_reader import Row
 from slidewise.events.soundness import require_sound
 from slidewise.events.watermark import BEGIN, Mark
+from slidewise.events.window_plan import WindowPlan
 from slidewise.serialization import codec, envelope
 from slidewise.templates.canonical_form import canonical_text, define_swag
 from slidewise.templates.interpret import Swag
@@ -47,26 +47,26 @@ _PARTIALS = {"Row": "items", "RunningHolder": "totals", "SliceHolder": "open"}
 
 
 def save(window: Window) -> bytes:
-    """The state of a window. O(state)."""
+    """Save the state of a window as bytes. O(state)."""
     order = window._order
     payload = (
-        {name: (clock.kind, clock.zone) for name, clock in _clocks(window._plan).items()},
+        {name: (clock.kind, clock.zone) for name, clock in _list_clocks(window._plan).items()},
         (tuple(order.mark), order.newest, order.dropped, order.entries, order.held, order.ahead),
         window._agenda,
         window._engines,
         window._last,
-        (window._timed, window._flushed, *_owed(window)),
+        (window._timed, window._flushed, *_list_owed(window)),
     )
-    return envelope.seal("window", _definition(window), payload, Objects(window._plan).reduce)
+    return envelope.seal("window", _describe(window), payload, Objects(window._plan).reduce)
 
 
 def load(window: Window, data: bytes) -> None:
     """Take over a state, in a new window. O(state)."""
-    payload = envelope.unseal(data, "window", _definition(window), Objects(window._plan).revive)
+    payload = envelope.unseal(data, "window", _describe(window), Objects(window._plan).revive)
     order = window._order
-    with codec.damage():  # of the right definition, and yet not what save() gave
+    with codec.refuse_damage():  # of the right definition, and yet not what save() gave
         clocks, ordered, window._agenda, window._engines, window._last, flags = payload
-        for name, clock in _clocks(window._plan).items():
+        for name, clock in _list_clocks(window._plan).items():
             clock.kind, clock.zone = clocks[name]
         mark, order.newest, order.dropped, order.entries, order.held, *ahead = ordered
         order.ahead = ahead[0] if ahead else 0  # states of before it was counted have none
@@ -76,8 +76,8 @@ def load(window: Window, data: bytes) -> None:
         require_sound(window)
 
 
-def _owed(window: Window) -> list[tuple[Any, tuple[Any, ...]]]:
-    """Results that were due beside one that failed; an error that was not raised yet is not kept."""
+def _list_owed(window: Window) -> list[tuple[Any, tuple[Any, ...]]]:
+    """List the results that were due beside one that failed; an error that was not raised yet is not kept."""
     return [
         (due, tuple(getattr(result, f.name) for f in fields(Result)))
         for due, result in window._owed
@@ -85,8 +85,8 @@ def _owed(window: Window) -> list[tuple[Any, tuple[Any, ...]]]:
     ]
 
 
-def _definition(window: Window) -> dict[str, str]:
-    """What the state belongs to, in words: not max_ahead, which only says what does not come to be state."""
+def _describe(window: Window) -> dict[str, str]:
+    """Describe what the state belongs to: not max_ahead, which only says what does not come to be state."""
     found = {"window": repr(canonical(window.window))}
     for part in (window.window, window.window.every):
         if isinstance(part, PunctuationWindow):
@@ -103,12 +103,12 @@ def _definition(window: Window) -> dict[str, str]:
     }
 
 
-def _slots(cls: type) -> tuple[str, ...]:
+def _list_slots(cls: type) -> tuple[str, ...]:
     return tuple(slot for c in reversed(cls.__mro__) for slot in c.__dict__.get("__slots__", ()))
 
 
-def _clocks(plan: Plan) -> dict[str, Clock]:
-    """The clocks of a window, which learn from the first time that they read."""
+def _list_clocks(plan: WindowPlan) -> dict[str, Clock]:
+    """Return the clocks of a window, which learn from the first time that they read."""
     found = {"order": plan.clock, "size": plan.reader.size_clock, "slide": plan.reader.slide_clock}
     return {name: clock for name, clock in found.items() if clock is not None}
 
@@ -116,14 +116,14 @@ def _clocks(plan: Plan) -> dict[str, Clock]:
 class Objects:
     """The objects of one window on their way to plain values, or back."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: WindowPlan) -> None:
         self.measures = plan.measures
         self.anchors: dict[str, Any] = {
             "plan": plan,
             "definition": plan.definition,
             "reader": plan.reader,
             "frame": plan.frame,
-            **{f"{name} clock": clock for name, clock in _clocks(plan).items()},
+            **{f"{name} clock": clock for name, clock in _list_clocks(plan).items()},
             **{f"measure {k}": measure for k, measure in enumerate(plan.measures)},
         }
         self.names = {id(anchor): name for name, anchor in self.anchors.items() if anchor is not None}
@@ -137,7 +137,7 @@ class Objects:
 
     # ---- to plain values
     def reduce(self, x: Any) -> Any:
-        """An object as plain values: an anchor's name, the number of one met before, or (number, class, slots)."""
+        """Reduce an object to plain values: an anchor's name, the number of one met before, or number, class, slots."""
         if id(x) in self.names:
             return self.names[id(x)]
         if id(x) in self.numbers:
@@ -145,10 +145,10 @@ class Objects:
         number = self.numbers[id(x)] = len(self.met)
         self.met.append(x)
         if isinstance(x, Swag):
-            return (number, "structure", (self._measure_of(x), x._times, x._save()))
+            return (number, "structure", (self._find_measure(x), x._times, x._save()))
         name = type(x).__name__
         if type(x) is _CLASSES.get(name):
-            names = _slots(type(x))
+            names = _list_slots(type(x))
             values = tuple(self._plain(name, slot, getattr(x, slot)) for slot in names)
             if name in self.described:
                 return (number, name, values)
@@ -158,8 +158,8 @@ class Objects:
             return (number, name, getattr(x, _LENGTHS[name][1]))
         raise codec.cannot_save(x)
 
-    def _measure_of(self, swag: Swag) -> int:
-        """The measure that makes such structures; equal ones are as good."""
+    def _find_measure(self, swag: Swag) -> int:
+        """Find the measure that makes such structures; equal ones are as good."""
         return next(
             k
             for k, blank in enumerate(self.blank)
@@ -168,13 +168,13 @@ class Objects:
 
     def _plain(self, name: str, slot: str, value: Any) -> Any:
         if _PARTIALS.get(name) == slot:
-            return self._each(value, "dump")
+            return self._convert_each(value, "dump")
         if (name, slot) == ("WithinDelta", "rows"):
-            return [(number, self._each(items, "dump")) for number, items in value]
+            return [(number, self._convert_each(items, "dump")) for number, items in value]
         return value
 
-    def _each(self, items: list[Any], function: str) -> list[Any]:
-        """dump or load for one item per measure; where a structure holds values, they stay as they are."""
+    def _convert_each(self, items: list[Any], function: str) -> list[Any]:
+        """Dump or load one item per measure; where a structure holds values, they stay as they are."""
         return [
             item if item is None or m.raw else getattr(m.aggregation, function)(item)
             for m, item in zip(self.measures, items, strict=True)
@@ -182,7 +182,7 @@ class Objects:
 
     # ---- and back
     def revive(self, plain: Any) -> Any:
-        """The object that reduce() turned into these values."""
+        """Restore the object that reduce() turned into these values."""
         if isinstance(plain, str):
             return self.anchors[plain]
         if isinstance(plain, int):
@@ -196,19 +196,19 @@ class Objects:
             x = _LENGTHS[name][0](values)
         else:
             x = object.__new__(_CLASSES[name])
-            if names and names[0] != _slots(type(x)):
+            if names and names[0] != _list_slots(type(x)):
                 raise StateError(
                     f"this state was saved by another version of slidewise, whose {name} has other fields. "
                     "Load it with the version that saved it"
                 )
-            for slot, value in zip(_slots(type(x)), values, strict=True):
+            for slot, value in zip(_list_slots(type(x)), values, strict=True):
                 setattr(x, slot, self._live(name, slot, value))
         self.made[number] = x
         return x
 
     def _live(self, name: str, slot: str, value: Any) -> Any:
         if _PARTIALS.get(name) == slot:
-            return self._each(value, "load")
+            return self._convert_each(value, "load")
         if (name, slot) == ("WithinDelta", "rows"):
-            return deque((number, self._each(items, "load")) for number, items in value)
+            return deque((number, self._convert_each(items, "load")) for number, items in value)
         return value

@@ -67,25 +67,25 @@ class Soundness:
         engines = window._engines
         self.require(type(engines) is dict, type(window._last) is dict, window._timed in (None, True, False))
         self.require(type(window._flushed) is bool, type(agenda) is Deadlines)
-        self.counts(order.dropped, order.ahead, order.entries, agenda.entries)
+        self.check_counts(order.dropped, order.ahead, order.entries, agenda.entries)
         mark = tuple(order.mark)
         self.require(len(mark) == 2, type(mark[1]) is bool, type(mark[0]) in _NUMBERS and mark[0] == mark[0])
-        self.times([order.newest] if order.newest is not None else [])
-        self.entries(order.held, order.entries, lambda time, row: type(row) is Row and time == row.time)
-        self.times(time for time, _, _ in order.held)
-        self.rows(row for _, _, row in order.held)
+        self.check_times([order.newest] if order.newest is not None else [])
+        self.check_entries(order.held, order.entries, lambda time, row: type(row) is Row and time == row.time)
+        self.check_times(time for time, _, _ in order.held)
+        self.check_rows(row for _, _, row in order.held)
         self.require(type(agenda.deadlines) is dict, agenda.deadlines.keys() <= engines.keys())
-        self.entries(agenda.heap, agenda.entries, lambda deadline, key: self.is_deadline(deadline))
+        self.check_entries(agenda.heap, agenda.entries, lambda deadline, key: self.is_deadline(deadline))
         self.require(all(map(self.is_deadline, agenda.deadlines.values())))
         require_told_apart([*engines, *(row.key for _, _, row in order.held)])
         require_told_apart([key for _, _, key in agenda.heap])
         for key, engine in engines.items():
-            self.alike(window._engine(self.plan, key), engine)
-            self.engine(engine)
+            self.check_type(window._engine(self.plan, key), engine)
+            self.check_engine(engine)
 
     # ---- types
-    def alike(self, new: Any, found: Any) -> None:
-        """An object of the type of a new one, down to the objects that it has."""
+    def check_type(self, new: Any, found: Any) -> None:
+        """Check that an object is of the type of a new one, down to the objects that it has."""
         self.require(type(new) is type(found))
         for slot in (slot for c in type(new).__mro__ for slot in c.__dict__.get("__slots__", ())):
             a, b = getattr(new, slot), getattr(found, slot)
@@ -100,38 +100,38 @@ class Soundness:
             elif slot in _COUNTS:
                 self.require(b is None or type(b) is int)
                 if slot == "step" and b is not None:
-                    self.step(b)
+                    self.check_step(b)
             elif slot == "last":  # of a delta, the value of a row
                 self.require(b is None or type(b) is Row or (type(new) is triggers.EveryDelta and type(b) in _NUMBERS))
             elif type(a) in _CHECKED:
-                self.alike(a, b)
+                self.check_type(a, b)
             elif type(a) is int:
-                self.counts(b)
+                self.check_counts(b)
             elif a is not None and slot != "key":
                 self.require(type(a) is type(b))
 
-    def step(self, step: int) -> None:
-        """A step of the grid, whose end can be written."""
+    def check_step(self, step: int) -> None:
+        """Check a step of the grid: that its end can be written."""
         self.require(self.plan.slides_by_time)
-        self.times([self.plan.grid.at(step + 1)])
+        self.check_times([self.plan.grid.at(step + 1)])
 
-    def rows(self, rows: Iterable[Any]) -> None:
+    def check_rows(self, rows: Iterable[Any]) -> None:
         for row in rows:
             self.require(type(row) is Row)
-            self.counts(row.number)
+            self.check_counts(row.number)
             self.require(type(row.items) is list, len(row.items) == len(self.plan.measures))
             self.require(type(row.revision) is int, -1 <= row.revision < 1 << 63)
             if row.time is not None:
-                self.times([row.time])
+                self.check_times([row.time])
             self.require(row.x is None or type(row.x) in _NUMBERS)
             self.require(*(v is None or type(v) in (bool, *_NUMBERS) for v in (row.size_value, row.slide_value)))
             self.require(*(v is None or type(v) in (*_NUMBERS, *_LENGTHS) for v in (row.start, row.end)))
 
-    def counts(self, *numbers: Any) -> None:
+    def check_counts(self, *numbers: Any) -> None:
         self.require(*(type(n) is int and 0 <= n < 1 << 63 for n in numbers))
 
-    def times(self, times: Iterable[Any], clock: Clock | None = None) -> None:
-        """Numbers that the clock reads, and can write."""
+    def check_times(self, times: Iterable[Any], clock: Clock | None = None) -> None:
+        """Check numbers that the clock reads, and can write."""
         kind = (clock or self.clock).kind
         for time in times:
             if kind is None or kind == "number":
@@ -139,7 +139,7 @@ class Soundness:
             else:
                 self.require(type(time) is int and ENDS[kind][0] <= time <= ENDS[kind][1])
 
-    def in_order(self, values: Iterable[Any]) -> None:
+    def check_order(self, values: Iterable[Any]) -> None:
         self.require(all(not b < a for a, b in pairwise(values)))
 
     def is_deadline(self, deadline: Any) -> bool:
@@ -150,34 +150,34 @@ class Soundness:
             and type(deadline[1]) is bool
         )
 
-    def entries(self, heap: Any, last: int, sound: Callable[[Any, Any], bool]) -> None:
-        """A heap of (what orders, number, what it is about), each number once."""
+    def check_entries(self, heap: Any, last: int, sound: Callable[[Any, Any], bool]) -> None:
+        """Check a heap of (what orders, number, what it is about), each number once."""
         self.require(type(heap) is list, all(type(e) is tuple and len(e) == 3 for e in heap))
         numbers = [number for _, number, _ in heap]
-        self.counts(*numbers)
+        self.check_counts(*numbers)
         self.require(len(set(numbers)) == len(numbers), max(numbers, default=0) <= last)
         self.require(all(sound(first, about) for first, _, about in heap))
 
     # ---- the rows of a key
-    def engine(self, engine: Any) -> None:
+    def check_engine(self, engine: Any) -> None:
         if isinstance(engine, Retained):
-            self.kept(engine)
+            self.check_retained(engine)
             return
-        self.holder(engine.holder)
+        self.check_holder(engine.holder)
         if isinstance(engine, Sliding):
-            self.sliding(engine)
+            self.check_sliding(engine)
         elif isinstance(engine, SlicedRows):
-            self.rows(engine.waiting)
-            self.in_order(row.number for row in engine.waiting)
+            self.check_rows(engine.waiting)
+            self.check_order(row.number for row in engine.waiting)
         elif isinstance(engine, Hopping):
-            self.hopping(engine)
+            self.check_hopping(engine)
         elif isinstance(engine, Trailing):
-            self.trailing(engine)
+            self.check_trailing(engine)
 
-    def holder(self, holder: Any) -> None:
+    def check_holder(self, holder: Any) -> None:
         measures = self.plan.measures
         if isinstance(holder, RunningHolder):
-            self.counts(holder.count)
+            self.check_counts(holder.count)
             self.require(type(holder.totals) is list, len(holder.totals) == len(measures))
             self.require(all(isinstance(t, Swag) == m.raw for m, t in zip(measures, holder.totals, strict=True)))
         elif isinstance(holder, RowHolder):
@@ -186,22 +186,22 @@ class Soundness:
             self.require(
                 all(type(s) is tuple and len(s) == 2 for s in holder.slices), len(holder.open) == len(measures)
             )
-            self.counts(holder.open_rows, *(rows for _, rows in holder.slices))
-            starts = self.starts(holder)
+            self.check_counts(holder.open_rows, *(rows for _, rows in holder.slices))
+            starts = self.list_starts(holder)
             self.require(not {type(start) for start in starts} - {int}, all(a < b for a, b in pairwise(starts)))
             rows = holder.open_rows + sum(rows for _, rows in holder.slices)
             for measure, structure in zip(measures, holder.structures, strict=True):
                 self.require(len(structure) == (len(holder.slices) if measure.mergeable else rows))
 
-    def starts(self, holder: SliceHolder) -> list[Any]:
+    def list_starts(self, holder: SliceHolder) -> list[Any]:
         return [start for start, _ in holder.slices] + ([holder.open_start] if holder.open_rows else [])
 
-    def sliding(self, engine: Sliding) -> None:
+    def check_sliding(self, engine: Sliding) -> None:
         self.require(all(type(w) is tuple and len(w) == 2 for w in engine.waiting))
-        self.rows(engine.ahead)
-        self.rows(row for row, _ in engine.waiting)
-        self.rows([engine.last] if engine.last is not None else [])
-        self.times(boundary for _, boundary in engine.waiting if boundary is not None)
+        self.check_rows(engine.ahead)
+        self.check_rows(row for row, _ in engine.waiting)
+        self.check_rows([engine.last] if engine.last is not None else [])
+        self.check_times(boundary for _, boundary in engine.waiting if boundary is not None)
         self.require(all(type(x) in _NUMBERS for x in engine.inside), all(row.x is not None for row in engine.ahead))
         if isinstance(engine.holder, RowHolder):
             self.require(len(engine.inside) == engine.holder.count)
@@ -209,42 +209,42 @@ class Soundness:
         if engine.step is not None and engine.last is not None:
             self.require(self.plan.grid.step(engine.last.time) == engine.step)
 
-    def hopping(self, engine: Hopping) -> None:
-        """The next window has rows: it is not before the first window of the oldest, and reaches the youngest."""
-        starts, grid = self.starts(engine.holder), self.plan.grid
+    def check_hopping(self, engine: Hopping) -> None:
+        """Check that the next window has rows: it is not before the oldest row's first, and reaches the youngest."""
+        starts, grid = self.list_starts(engine.holder), self.plan.grid
         self.require((engine.next is None) == (not starts))
         if engine.next is not None:
             oldest, youngest = grid.at(starts[0]), grid.at(starts[-1])
-            self.times([oldest, youngest])
+            self.check_times([oldest, youngest])
             self.require(grid.first_window(oldest) <= engine.next <= starts[0])
             self.require(youngest < grid.end_of(engine.next))
 
-    def trailing(self, engine: Trailing) -> None:
+    def check_trailing(self, engine: Trailing) -> None:
         size = engine.size
         if isinstance(size, LastRows):
             self.require(engine.holder.count <= size.n)
         elif isinstance(size, WithinDelta):
             self.require(all(type(e) is tuple and len(e) == 2 for e in (*size.rows, *size.lowest)))
             numbers = [number for number, _ in size.rows]
-            self.counts(*numbers)
+            self.check_counts(*numbers)
             self.require(len(numbers) == engine.holder.count == len(size.lowest))
             self.require(sorted(numbers) == sorted(number for _, number in size.lowest))
             self.require(len(set(numbers)) == len(numbers))
             self.require(all(len(items) == len(self.plan.measures) for _, items in size.rows))
-            self.times((value for value, _ in size.lowest), self.plan.reader.size_clock)
+            self.check_times((value for value, _ in size.lowest), self.plan.reader.size_clock)
         elif isinstance(size, SincePunctuation):
             self.require(type(size.ended) is bool)
 
-    def kept(self, engine: Retained) -> None:
+    def check_retained(self, engine: Retained) -> None:
         rows, slots = engine.rows, engine.slots
-        self.rows(rows)
+        self.check_rows(rows)
         self.require(all(t is row.time or t == row.time for t, row in zip(engine.times, rows, strict=True)))
         self.require(engine.base >= 0, len({row.time is None for row in rows}) < 2)
         places: list[Any] = (
             [row.place for row in rows] if rows and rows[0].time is not None else [row.number for row in rows]
         )
         self.require(all(a < b for a, b in pairwise(places)))
-        self.times(engine.groups)
+        self.check_times(engine.groups)
         self.require(all(a < b for a, b in pairwise(engine.groups)))
         self.require(all(s is None or len(s) == len(rows) for s in engine.holder.structures))
         kept = set(map(id, rows))

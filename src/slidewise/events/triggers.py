@@ -6,7 +6,7 @@ from typing import Any
 
 from slidewise.events.row_reader import Row
 from slidewise.windows.clock import Clock
-from slidewise.windows.definitions import DeltaWindow, RowsWindow, TimeWindow, WindowDefinition
+from slidewise.windows.definitions import DeltaWindow, WindowDefinition
 
 
 class EachRow:
@@ -64,12 +64,12 @@ RowSlide = EachRow | EveryCount | EveryDelta | EveryPunctuation
 
 
 def row_slide(definition: WindowDefinition, clock: Clock | None) -> RowSlide:
-    """A new slide by rows, for one key. Slides by time do not look at rows: see windows/grid.py."""
+    """Build a new slide by rows, for one key. Slides by time do not look at rows: see windows/grid.py."""
     every = definition.every
-    if every is None or isinstance(every, TimeWindow):
+    if every is None or definition.slide_size is not None:
         return EachRow()
-    if isinstance(every, RowsWindow):
-        return EveryCount(every.n)
+    if definition.slide_rows is not None:
+        return EveryCount(definition.slide_rows)
     if isinstance(every, DeltaWindow):
         assert clock is not None
         return EveryDelta(clock.measure(every.size))

@@ -17,18 +17,18 @@ class Mark(NamedTuple):
     time: Any
     inclusive: bool
 
-    def passed(self, time: Any) -> bool:
-        """Whether all rows of this time or earlier are there."""
+    def has_passed(self, time: Any) -> bool:
+        """Tell whether all rows of this time or earlier are there."""
         return bool(time < self.time or (self.inclusive and time == self.time))
 
-    def reached(self, boundary: Any) -> bool:
-        """Whether all rows before the boundary are there."""
+    def has_reached(self, boundary: Any) -> bool:
+        """Tell whether all rows before the boundary are there."""
         return bool(boundary <= self.time)
 
     def meets(self, deadline: Deadline) -> bool:
-        """Whether what waits for this deadline is due."""
+        """Tell whether what waits for this deadline is due."""
         time, complete = deadline
-        return self.passed(time) if complete else self.reached(time)
+        return self.has_passed(time) if complete else self.has_reached(time)
 
     @property
     def ended(self) -> bool:

@@ -11,12 +11,12 @@ from slidewise.events.clock_guard import Now, guard_of
 from slidewise.events.deadlines import Deadlines
 from slidewise.events.engines.engine import Engine
 from slidewise.events.ordering import Late, Ordering, check_length, require_results_that_stay
-from slidewise.events.plan import Due, Plan, engine_class, plan_for
-from slidewise.events.result import Failed, Result, alike
+from slidewise.events.result import Failed, Result, are_alike
 from slidewise.events.row_reader import Row
 from slidewise.events.watermark import BEGIN, END, Mark
+from slidewise.events.window_plan import Due, WindowPlan, engine_class, plan_for
 from slidewise.windows.clock import Clock
-from slidewise.windows.definitions import Frames, WindowDefinition, window_of
+from slidewise.windows.definitions import WindowDefinition, window_of
 
 __all__ = ["Result", "Window"]
 
@@ -70,7 +70,7 @@ class Window:
         self.window = window
         self.emit = emit
         self._algorithm = algorithm
-        self._plan: Plan = plan_for(
+        self._plan: WindowPlan = plan_for(
             aggregation, window, times, partition_by, revises=late == "revise", keep=kept, algorithm=algorithm
         )
         self._engine: type[Engine] = engine_class(window, self._plan.frame, self._plan.revises)
@@ -180,7 +180,7 @@ class Window:
         return self._plan.clock.write(mark.time)
 
     def partials(self) -> int:
-        """How many partials stand for the rows held, over all keys and aggregations.
+        """Count the partials that stand for the rows held, over all keys and aggregations.
 
         Rows that are combined into slices on arrival count once per slice. An algorithm's own extra (its space
         in `sw.list_algorithms()`) is not counted.
@@ -195,7 +195,7 @@ class Window:
 
     # ---- state as bytes
     def to_bytes(self) -> bytes:
-        """The whole state: versioned, with a checksum and the fingerprint of this definition. O(state).
+        """Save the whole state: versioned, with a checksum and the fingerprint of this definition. O(state).
 
         >>> import slidewise as sw
         >>> w = sw.Window(sw.max(), sw.rows(2))
@@ -211,7 +211,7 @@ class Window:
         return snapshot.save(self)
 
     def from_bytes(self, data: bytes) -> Window:
-        """A new window of this definition with the state that to_bytes() gave; this one is left alone.
+        """Build a new window of this definition with the state that to_bytes() gave; this one is left alone.
 
         Damaged bytes, and those of another definition or a newer version, are refused with a StateError.
         """
@@ -264,7 +264,7 @@ class Window:
         self._agenda.set(row.key, engine.deadline())
 
     def _close(self, mark: Mark, out: list[Due]) -> None:
-        """Time has come to `mark`: every key gives what is due."""
+        """Advance the watermark to `mark`: every key emits what is due."""
         for key in self._agenda.due(mark):
             engine = self._engines[key]
             engine.release(mark, out)
@@ -290,7 +290,7 @@ class Window:
         return self._results(out)
 
     def _results(self, out: list[Due]) -> list[Result]:
-        """The results in the order in which they were due, or only those that are news."""
+        """Return the results in the order in which they were due, or only those that are news."""
         if len(out) > 1 and self._timed and len(self._engines) != 1:
             out.sort(key=lambda entry: entry[0])
         if self._owed:
@@ -316,7 +316,7 @@ class Window:
             )
 
     def _is_news(self, result: Result) -> bool:
-        if result.key in self._last and alike(self._last[result.key], result.value):
+        if result.key in self._last and are_alike(self._last[result.key], result.value):
             return False
         self._last[result.key] = result.value
         return True
@@ -329,7 +329,7 @@ def _needs_time(window: WindowDefinition) -> bool:
 
 def _check(window: WindowDefinition, emit: Any, late: Any, keep: Any) -> None:
     """Refuse what cannot be meant."""
-    if isinstance(window, Frames):
+    if window.is_explicit:
         raise InvalidInput("Window: frames(start, end) are row numbers of a column. Use slidewise.rolling")
     if emit not in ("every", "changes"):
         raise InvalidInput(f'Window: emit is "every" or "changes", got {emit!r}')

@@ -30,8 +30,8 @@ class Target(Protocol):
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Add what it takes beside --cases, --seed, --first and --keep-going, each with a default."""
 
-    def opened(self, given: argparse.Namespace) -> AbstractContextManager[Callable[[int], str | None]]:
-        """A function that runs the case of a number in the run of given.seed, for as long as the context is open.
+    def open_target(self, given: argparse.Namespace) -> AbstractContextManager[Callable[[int], str | None]]:
+        """Give a function that runs the case of a number in the run of given.seed, for as long as the context is open.
 
         It gives what is wrong, after a "#", and a program that shows it; None where all is right.
         """
@@ -54,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(words)
 
     failed = done = 0
-    with _progress(given.cases) as (say, advance), target.opened(given) as wrong_with:
+    with _progress(given.cases) as (say, advance), target.open_target(given) as wrong_with:
         for number in range(given.first, given.first + given.cases):
             done += 1
             wrong = wrong_with(number)
@@ -70,7 +70,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 @contextmanager
 def _progress(cases: int) -> Iterator[tuple[Callable[[str], None], Callable[[int], None]]]:
-    """How to print a line, and how to say that one more case is done, and how many have failed.
+    """Tell how to print a line, and how to say that one more case is done, and how many have failed.
 
     A terminal shows a bar, where rich is installed.
     """
@@ -87,7 +87,7 @@ def _progress(cases: int) -> Iterator[tuple[Callable[[str], None], Callable[[int
 
 
 def _again(parser: argparse.ArgumentParser, given: argparse.Namespace, number: int) -> str:
-    """The command that runs one case again."""
+    """Write the command that runs one case again."""
     changed: dict[str, Any] = {"seed": given.seed, "first": number, "cases": 1}
     for option, value in vars(given).items():
         if option not in (*changed, "target", "keep_going") and value != parser.get_default(option):

@@ -18,10 +18,10 @@ UNKNOWN = object()
 
 
 def answers(case: Case) -> list[Any]:
-    """The result of every aggregate in every row; UNKNOWN where there is no plain way to tell."""
+    """Compute the result of every aggregate in every row; UNKNOWN where there is no plain way to tell."""
     if case.slides or case.container in ("pandas", "dict", "polars"):  # which have other values: no NaN, no date64
         return [UNKNOWN for _ in case.aggregates]
-    keys = arranged(case)
+    keys = arrange(case)
     with decimal.localcontext(prec=100):
         return [_answer(case, aggregate, keys) for aggregate in case.aggregates]
 
@@ -62,7 +62,7 @@ _TOLD_APART: dict[str, Callable[[Any], Any]] = {
 
 
 def _of_nested(case: Case, aggregate: Aggregate, keys: list[list[int]]) -> list[Any]:
-    """The answer over numbers that stand for the values of a nested column, and those values again in lists."""
+    """Answer over numbers that stand for the values of a nested column, with those values again in lists."""
     (name,) = aggregate.arguments
     column = case.columns[name]
     numbers: dict[Any, int] = {}
@@ -85,8 +85,8 @@ def _as_arrow(column: CaseColumn, values: list[Any], lists: bool) -> list[Any]:
 
 
 # ---- which rows
-def arranged(case: Case) -> list[list[int]]:
-    """The rows of each key, in order; ties as they came."""
+def arrange(case: Case) -> list[list[int]]:
+    """Arrange the rows of each key, in order; ties as they came."""
     keys: dict[Any, list[int]] = {}
     for i in range(case.rows):
         key = tuple(_same(case.columns[name].values[i]) for name in case.keys)
@@ -102,7 +102,7 @@ def arranged(case: Case) -> list[list[int]]:
 
 
 def _same(value: Any) -> Any:
-    """What equal values have in common: all NaNs are one, and so are both zeros."""
+    """Find what equal values have in common: all NaNs are one, and so are both zeros."""
     return "NaN" if value != value else value + 0.0 if isinstance(value, float) else value
 
 
@@ -114,7 +114,7 @@ def _rank(value: Any) -> Any:
 
 
 def frame(case: Case, aggregate: Aggregate, rows: list[int], i: int) -> list[int]:
-    """The places, among the rows of the key, of the rows in the frame of place i."""
+    """Find the places, among the rows of the key, of the rows in the frame of place i."""
     window = aggregate.frame
     start, end = (case.columns[b].values[rows[i]] if isinstance(b, str) else b for b in (window.start, window.end))
     order = [tuple(_rank(case.columns[by.name].values[row]) for by in case.order) for row in rows]
@@ -151,7 +151,7 @@ def _by_range(case: Case, rows: list[int], i: int, order: list[Any], start: Any,
     def place(j: int) -> Any:
         return None if values[rows[j]] is None else _along(values[rows[j]], by)
 
-    def moved(by_how_much: Any) -> Any:
+    def move(by_how_much: Any) -> Any:
         own = values[rows[i]]
         shift = by_how_much and (-by_how_much if by.descending else by_how_much)
         return _along(own + shift if shift else own, by)
@@ -160,16 +160,16 @@ def _by_range(case: Case, rows: list[int], i: int, order: list[Any], start: Any,
     for j in range(len(rows)):
         at = place(j)
         after = start is None or (
-            not by.nulls_first if at is None else _beyond(at, moved(start), closed in ("both", "left"))
+            not by.nulls_first if at is None else _beyond(at, move(start), closed in ("both", "left"))
         )
-        before = end is None or (by.nulls_first if at is None else _beyond(moved(end), at, closed in ("both", "right")))
+        before = end is None or (by.nulls_first if at is None else _beyond(move(end), at, closed in ("both", "right")))
         if after and before:
             chosen.append(j)
     return chosen
 
 
 def _along(value: Any, by: By) -> Any:
-    """A value's place along the order: (NaN or not, value), turned around where descending."""
+    """Find a value's place along the order: (NaN or not, value), turned around where descending."""
     nan, number = _rank(value)
     return (-nan, -number) if by.descending and not isinstance(number, bytes) else (nan, number)
 
@@ -180,7 +180,7 @@ def _beyond(a: Any, b: Any, or_at: bool) -> bool:
 
 # ---- results
 def result(case: Case, aggregate: Aggregate, rows: list[int]) -> Any:
-    """The aggregate over some rows of the table."""
+    """Compute the aggregate over some rows of the table."""
     if aggregate.where is not None:
         rows = [i for i in rows if case.columns[aggregate.where].values[i]]
     values: list[Any] = [tuple(case.columns[name].values[i] for name in aggregate.arguments) for i in rows]
@@ -247,7 +247,7 @@ def _distinct(values: list[Any]) -> list[Any]:
 
 
 def _products(pairs: list[Any], first: int, second: int) -> float:
-    """The products of deviations of two parts of pairs, summed; NaN where one is not finite."""
+    """Sum the products of deviations of two parts of pairs; NaN where one is not finite."""
     a, b = ([pair[k] for pair in pairs] for k in (first, second))
     if not all(map(math.isfinite, a + b)):
         return math.nan
@@ -256,7 +256,7 @@ def _products(pairs: list[Any], first: int, second: int) -> float:
 
 
 def _line(pairs: list[Any]) -> tuple[float, float] | None:
-    """The slope and the intercept of y, the first of each pair, as a function of x."""
+    """Fit the slope and the intercept of y, the first of each pair, as a function of x."""
     sxx = _products(pairs, 1, 1)
     if sxx == 0:
         return None
@@ -287,14 +287,14 @@ def _best(pairs: list[Any], sign: int) -> Any:
     return best[0]
 
 
-def _added(values: list[Any]) -> Any:
+def _add_up(values: list[Any]) -> Any:
     return sum(values[1:], values[0])
 
 
 PLAIN: dict[str, Callable[..., Any]] = {
     "count": len,
-    "sum": _if_any(_added),
-    "avg": _if_any(lambda values: _added(values) / len(values)),
+    "sum": _if_any(_add_up),
+    "avg": _if_any(lambda values: _add_up(values) / len(values)),
     "min": _if_any(lambda values: min(values, key=_rank)),
     "max": _if_any(lambda values: max(values, key=_rank)),
     "first": _if_any(lambda values: values[0]),
@@ -312,13 +312,13 @@ PLAIN: dict[str, Callable[..., Any]] = {
     "median": _if_any(lambda values: _percentile(values, 0.5)),
     "percentile": _if_any(_percentile),
     "percentile_disc": _if_any(_percentile_disc),
-    "sum_distinct": _if_any(lambda values: _added(_distinct(values))),
-    "avg_distinct": _if_any(lambda values: _added(_distinct(values)) / len(_distinct(values))),
+    "sum_distinct": _if_any(lambda values: _add_up(_distinct(values))),
+    "avg_distinct": _if_any(lambda values: _add_up(_distinct(values)) / len(_distinct(values))),
     "covar_samp": lambda pairs: _products(pairs, 0, 1) / (len(pairs) - 1) if len(pairs) > 1 else None,
     "covar_pop": _if_any(lambda pairs: _products(pairs, 0, 1) / len(pairs)),
     "regr_count": len,
-    "regr_avgx": _if_any(lambda pairs: _added([float(x) for _, x in pairs]) / len(pairs)),
-    "regr_avgy": _if_any(lambda pairs: _added([float(y) for y, _ in pairs]) / len(pairs)),
+    "regr_avgx": _if_any(lambda pairs: _add_up([float(x) for _, x in pairs]) / len(pairs)),
+    "regr_avgy": _if_any(lambda pairs: _add_up([float(y) for y, _ in pairs]) / len(pairs)),
     "regr_sxx": _if_any(lambda pairs: _products(pairs, 1, 1)),
     "regr_syy": _if_any(lambda pairs: _products(pairs, 0, 0)),
     "regr_sxy": _if_any(lambda pairs: _products(pairs, 0, 1)),

@@ -131,7 +131,7 @@ class CaseColumn:
         return KINDS[self.kind].format(list(self.values))
 
     def arrow(self) -> Any:
-        """The column as Arrow."""
+        """Make the column as Arrow."""
         import pyarrow as pa
 
         return eval(KINDS[self.kind].format("values"), {"pa": pa, "values": list(self.values)})
@@ -264,7 +264,7 @@ class Case:
         )
 
     def call(self, algorithm: str = "auto") -> str:
-        """The expression that computes the new columns, named r0, r1, and so on."""
+        """Write the expression that computes the new columns, named r0, r1, and so on."""
         new = "".join(f", r{i}={a.alone if self.slides else a.source}" for i, a in enumerate(self.aggregates))
         order = f"[{', '.join(by.source for by in self.order)}]"
         how = f", algorithm={algorithm!r}" if algorithm != "auto" else ""
@@ -273,7 +273,7 @@ class Case:
         return f"sw.{function}({given}, partition_by={list(self.keys)}, order_by={order}{window}{how}{new})"
 
     def results(self, algorithm: str = "auto") -> list[list[Any]]:
-        """What slidewise answers, one list per aggregate."""
+        """Ask slidewise, for one list per aggregate."""
         import pyarrow as pa
 
         import slidewise as sw
@@ -295,15 +295,15 @@ class Case:
         if self.container == "dict":
             exec(_MASKED, known)
         out = eval(self.call(algorithm), known)
-        return [_listed(out, f"r{i}", self.container) for i in range(len(self.aggregates))]
+        return [_list_column(out, f"r{i}", self.container) for i in range(len(self.aggregates))]
 
     def only(self, rows: list[int]) -> Case:
-        """The same over some of the rows."""
+        """Keep some of the rows only."""
         taken = {n: replace(c, values=tuple(c.values[i] for i in rows)) for n, c in self.columns.items()}
         return replace(self, columns=taken)
 
     def with_used_columns(self) -> Case:
-        """The same without columns that nothing reads."""
+        """Leave out columns that nothing reads."""
         used = {*self.keys, *(by.name for by in self.order), *(_SLIDES_READ if self.slides else ())}.union(
             *(a.columns for a in self.aggregates)
         )
@@ -316,8 +316,8 @@ class Case:
 _SLIDES_READ = ("d", "w")
 
 
-def _listed(out: Any, name: str, container: str) -> list[Any]:
-    """A column of a result as a list, None where it is null."""
+def _list_column(out: Any, name: str, container: str) -> list[Any]:
+    """List a column of a result, None where it is null."""
     if container == "pandas":
         return list(map(_plain, out[name].astype(object).where(out[name].notna(), None)))
     if container == "duckdb":
@@ -333,7 +333,7 @@ def _listed(out: Any, name: str, container: str) -> list[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A list where there is an array, within others too."""
+    """Make lists of arrays, within others too."""
     listed = value.tolist() if type(value).__name__ == "ndarray" else value
     return list(map(_plain, listed)) if isinstance(listed, list) else listed
 
@@ -412,7 +412,7 @@ _TAKES = {
 
 
 def _fitting(kind: str, columns: dict[str, CaseColumn], read: list[str]) -> list[str]:
-    """The columns that are of a kind of argument: the one of that name, or those of its families."""
+    """Find the columns that are of a kind of argument: the one of that name, or those of its families."""
     if kind in columns:
         return [kind]
     return [name for name in read if columns[name].family in _TAKES.get(kind, {kind})]
@@ -421,7 +421,7 @@ def _fitting(kind: str, columns: dict[str, CaseColumn], read: list[str]) -> list
 def draw(
     rng: random.Random, most_rows: int = 30, sqlite: bool = False, functions: list[Function] | None = None
 ) -> Case:
-    """A random case, of some functions only where these are given; with `sqlite`, one that SQLite can answer too."""
+    """Draw a random case, of some functions where these are given; with `sqlite`, one that SQLite can answer too."""
     n = rng.randint(0, 2) if rng.random() < 0.1 else rng.randint(3, max(3, most_rows))
     nulls = rng.choice((0.0, 0.2))
     columns = {
@@ -505,7 +505,7 @@ def _column(
 
 
 def _drawn_from(kind: str, sqlite: bool) -> tuple[list[Any], list[Any]]:
-    """Common and rare values of a column to order or partition by: few, so that there are ties."""
+    """List common and rare values of a column to order or partition by: few, so that there are ties."""
     family = FAMILY[kind]
     if family == "boolean":
         return [True, False], []
@@ -559,7 +559,7 @@ def _frame(rng: random.Random, columns: dict[str, CaseColumn], order: list[By], 
 
 
 def _slides(rng: random.Random, columns: dict[str, CaseColumn], order: list[By]) -> str:
-    """A window with a slide."""
+    """Draw a window with a slide."""
     n, every = rng.randint(1, 6), rng.randint(1, 4)
     choices = [
         f"sw.rows({n}, every={every})",

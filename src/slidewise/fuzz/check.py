@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from slidewise.aggregations.values import are_close
 from slidewise.fuzz import by_hand, sqlite
 from slidewise.fuzz.cases import By, Case, Function, draw
 
 
 def alone(case: Case) -> list[list[Any]]:
-    """The answers of one call for each aggregate."""
+    """Answer by one call for each aggregate."""
     return [replace(case, aggregates=(aggregate,)).results()[0] for aggregate in case.aggregates]
 
 
@@ -33,13 +33,13 @@ def case_of(
     oracle: str | None = None,
     functions: list[Function] | None = None,
 ) -> Case:
-    """The case of that number in the run of a seed; every other one is for SQLite, or all where that is the oracle."""
+    """Draw the case of a number in the run of a seed; every other is for SQLite, or all where that is the oracle."""
     of_sqlite = number % 2 == 0 if oracle is None else oracle == "sqlite"
     return draw(random.Random(f"{seed} {number}"), most_rows, of_sqlite, functions)
 
 
 def difference(case: Case, oracle: str | None = None) -> str | None:
-    """What is wrong with the answers to a case; None where all oracles agree with them."""
+    """Find what is wrong with the answers to a case; None where all oracles agree with them."""
     asked = [name for name in ORACLES if oracle in (None, name)]
     name = "auto"
     try:
@@ -57,7 +57,10 @@ def difference(case: Case, oracle: str | None = None) -> str | None:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two answers are equal, floats to a few units in the last places."""
+    """Tell whether two answers are equal, floats but for rounding.
+
+    Unlike `agree`, which compares partials, it tells types apart: an answer of another type is another answer.
+    """
     if b is by_hand.UNKNOWN:
         return True
     if isinstance(a, list) and isinstance(b, list):
@@ -65,14 +68,14 @@ def same(a: Any, b: Any) -> bool:
     if isinstance(a, dict) and isinstance(b, dict):
         return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
     if isinstance(a, float) and isinstance(b, float | int):
-        return a == b or (a != a and b != b) or math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9)
+        return are_close(a, b)
     if isinstance(a, bool) or isinstance(b, bool):
         return a is b
     return type(a) is type(b) and bool(a == b)
 
 
-def shrunk(case: Case, fails: Callable[[Case], bool]) -> Case:
-    """A case that still fails, with nothing left that can be taken away alone."""
+def shrink(case: Case, fails: Callable[[Case], bool]) -> Case:
+    """Find a case that still fails, with nothing left that can be taken away alone."""
     smaller: Case | None = case
     while smaller is not None:
         case = smaller

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from slidewise.fuzz.check import ORACLES, case_of, difference, shrunk
+from slidewise.fuzz.check import ORACLES, case_of, difference, shrink
 
 ABOUT = "tables and windows, with_columns and aggregate against SQLite, plain Python, recalculation and single calls."
 
@@ -18,14 +18,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def opened(given: argparse.Namespace) -> Iterator[Callable[[int], str | None]]:
-    """The check of one case after the other."""
+def open_target(given: argparse.Namespace) -> Iterator[Callable[[int], str | None]]:
+    """Give the check of one case after the other."""
 
     def wrong_with(number: int) -> str | None:
         case = case_of(given.seed, number, given.rows, given.oracle)
         if difference(case, given.oracle) is None:
             return None
-        small = shrunk(case, lambda c: difference(c, given.oracle) is not None)
+        small = shrink(case, lambda c: difference(c, given.oracle) is not None)
         return f"# {difference(small, given.oracle)}\n{small.snippet}"
 
     yield wrong_with

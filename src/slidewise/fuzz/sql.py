@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import random
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+
+from slidewise.aggregations.values import are_close
 
 ABOUT = "queries with windows, slidewise.spark.sql against spark.sql: the same columns, types and rows."
 
@@ -113,8 +114,8 @@ class Draw:
     def chance(self, share: float) -> bool:
         return self.rng.random() < share
 
-    def filled(self, template: str) -> str:
-        """A template with expressions in it."""
+    def fill(self, template: str) -> str:
+        """Fill a template with expressions."""
         for place, among in (("{n}", NUMBERS), ("{c}", SUMMED), ("{a}", ANY), ("{w}", CONDITIONS)):
             while place in template:
                 template = template.replace(place, self.choice(among), 1)
@@ -170,9 +171,9 @@ class Draw:
         return f"OVER {name}"
 
     def call(self) -> str:
-        """A function over a window."""
+        """Draw a function over a window."""
         group = self.choice((AGGREGATES, AGGREGATES, AGGREGATES, ORDERED, WHOLE))
-        function = self.filled(self.choice(group))
+        function = self.fill(self.choice(group))
         if group is WHOLE:
             return f"{function} OVER ({self.partition()})"
         if group is ORDERED:
@@ -196,7 +197,7 @@ class Draw:
         return f"WINDOW {listed}" if listed else ""
 
     def select(self) -> str:
-        """A SELECT of the columns of a table, and some with windows."""
+        """Draw a SELECT of the columns of a table, and some with windows."""
         table = self.choice(TABLES)
         items = [self.choice(("id", "id, k", "*", "id, upper(k) AS up", "fuzz.id AS id"))]
         self.named = {}
@@ -209,11 +210,11 @@ class Draw:
             return f"FROM {table} SELECT {', '.join(items)} {where} {qualify} {self.clause()}"
         return f"SELECT {', '.join(items)} FROM {table} {where} {qualify} {self.clause()}"
 
-    def grouped(self) -> str:
+    def group(self) -> str:
         """Windows over aggregates."""
         keys = ", ".join(self.rng.sample(("k", "b", "h", "upper(k)", "i % 3"), self.choice((1, 2))))
         frame = self.choice(("", "ROWS 1 PRECEDING", "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"))
-        inner = self.filled(self.choice(("sum(i)", "count(*)", "max({n})", "avg(c)", "min(id)")))
+        inner = self.fill(self.choice(("sum(i)", "count(*)", "max({n})", "avg(c)", "min(id)")))
         outer = self.choice(("sum", "max", "avg", "count", "stddev"))
         more = self.choice(("", f", rank() OVER (ORDER BY {keys})", f", {inner} / sum({inner}) OVER () AS r"))
         having = self.choice(("", "HAVING count(*) > 1"))
@@ -223,27 +224,27 @@ class Draw:
         return f"SELECT {keys}, {inner} AS g, {outer}({inner}) {over} AS m{more}{made} FROM fuzz GROUP BY {by} {having}"
 
     def sorting(self) -> str:
-        """How a query ends whose first column is unique."""
+        """Tell how a query ends whose first column is unique."""
         limit = self.choice(("", f" LIMIT {self.rng.randrange(1, 9)}", " LIMIT 7 OFFSET 3"))
         by = self.choice(("ALL", "ALL DESC", "ALL ASC", "ALL NULLS LAST", "ALL DESC NULLS LAST", "id", "id DESC", "1"))
         return f"ORDER BY {by}{limit}"
 
-    def joined(self) -> str:
-        """Queries with windows, joined by a set operation."""
+    def join_queries(self) -> str:
+        """Join queries with windows by a set operation."""
         operation = self.choice(("UNION ALL", "UNION", "EXCEPT", "INTERSECT", "MINUS ALL"))
         functions = self.choice(("sum(i)", "count(*)", "max(h)")), self.choice(("sum(h)", "count(i)", "min(i)"))
         first, second = (f"SELECT id, {f} OVER ({self.rows_window()}) AS c FROM fuzz" for f in functions)
         return f"{first} {operation} {second}"
 
     def unusual(self) -> str:
-        """What is left to Spark in part, or has a shape of its own."""
-        call = f"{self.filled(self.choice(AGGREGATES))} OVER ({self.range_window()})"
-        ordered = f"{self.filled(self.choice(AGGREGATES))} OVER ({self.rows_window()})"
+        """Draw what is left to Spark in part, or has a shape of its own."""
+        call = f"{self.fill(self.choice(AGGREGATES))} OVER ({self.range_window()})"
+        ordered = f"{self.fill(self.choice(AGGREGATES))} OVER ({self.rows_window()})"
         return str(self.choice((
             f"FROM fuzz |> EXTEND {call} AS piped |> WHERE id > 3",
             f"SELECT id, {ordered} AS c FROM fuzz |> WHERE id > 3 |> SELECT id, c, max(id) OVER () AS m",
             f"SELECT id, i, explode(array(1, 2)) AS e, {call} AS c FROM fuzz",
-            f"SELECT * FROM (SELECT id, {self.filled(self.choice(AGGREGATES))} OVER w AS c FROM fuzz) "
+            f"SELECT * FROM (SELECT id, {self.fill(self.choice(AGGREGATES))} OVER w AS c FROM fuzz) "
             f"WINDOW w AS ({self.range_window()})",
             f"SELECT id, l.* FROM fuzz, LATERAL (SELECT {ordered} AS c FROM fuzz AS g WHERE g.h = fuzz.h) AS l",
             f"SELECT id, sum(i) OVER IDENTIFIER('v') AS c, {call} AS d FROM fuzz WINDOW v AS ({self.rows_window()})",
@@ -259,7 +260,7 @@ class Draw:
         if shape <= 4:
             return self.select()
         if shape == 5:
-            return self.grouped()
+            return self.group()
         if shape == 6:
             return f"{self.select()} {self.sorting()}"
         if shape == 7:
@@ -271,12 +272,12 @@ class Draw:
             key, function = self.choice(("k", "b", "h")), self.choice(("max", "sum", "count"))
             return f"SELECT DISTINCT {key}, {function}(i) OVER (PARTITION BY {key}) AS m FROM fuzz"
         if shape == 10:
-            return self.joined()
+            return self.join_queries()
         return self.unusual()
 
 
 def query_of(seed: int, number: int) -> str:
-    """The query of a number in the run of a seed."""
+    """Draw the query of a number in the run of a seed."""
     return " ".join(Draw(random.Random(f"{seed}/{number}")).query().split())
 
 
@@ -286,8 +287,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def opened(given: argparse.Namespace) -> Iterator[Callable[[int], str | None]]:
-    """The check of one case after the other; they are run in batches."""
+def open_target(given: argparse.Namespace) -> Iterator[Callable[[int], str | None]]:
+    """Give the check of one case after the other; they are run in batches."""
     with session() as spark:
         found: dict[int, str | None] = {}
         last = given.first + given.cases
@@ -304,7 +305,7 @@ def opened(given: argparse.Namespace) -> Iterator[Callable[[int], str | None]]:
 
 @contextmanager
 def session() -> Iterator[Any]:
-    """The session of this process, or a local one, with the table `fuzz`."""
+    """Open the session of this process, or a local one, with the table `fuzz`."""
     from pyspark.sql import SparkSession
 
     from slidewise.spark import configure
@@ -330,7 +331,7 @@ def session() -> Iterator[Any]:
 
 
 def program(query: str) -> str:
-    """What shows a difference."""
+    """Write what shows a difference."""
     return (
         "import slidewise.spark\nfrom slidewise.fuzz.sql import session\n\nwith session() as spark:\n"
         f'    query = """{query}"""\n'
@@ -339,15 +340,15 @@ def program(query: str) -> str:
 
 
 def differences(spark: Any, queries: dict[int, str]) -> dict[int, str | None]:
-    """What is wrong with each of some queries."""
+    """Find what is wrong with each of some queries."""
     from slidewise.spark.sql import sql
-    from slidewise.spark.sql.rewrite import quiet, same_type
+    from slidewise.spark.sql.rewrite import is_same_type, silence_pyspark
 
     wrong: dict[int, str | None] = dict.fromkeys(queries)
     both: dict[int, tuple[Any, Any]] = {}
     for number, query in queries.items():
         try:
-            with quiet():
+            with silence_pyspark():
                 theirs = spark.sql(query)
         except Exception:  # Spark refuses it
             continue
@@ -356,51 +357,51 @@ def differences(spark: Any, queries: dict[int, str]) -> dict[int, str | None]:
         except Exception as error:
             wrong[number] = f"refused, and Spark takes it: {str(error).splitlines()[0]}"
             continue
-        if ours.columns != theirs.columns or not same_type(ours.schema, theirs.schema):
+        if ours.columns != theirs.columns or not is_same_type(ours.schema, theirs.schema):
             wrong[number] = f"{ours.schema.simpleString()}, and in Spark {theirs.schema.simpleString()}"
         elif SORTED.search(query):
             wrong[number] = _in_order(ours, theirs)
         else:
             both[number] = ours, theirs
-    return wrong | _compared(both)
+    return wrong | _compare(both)
 
 
 def _in_order(ours: Any, theirs: Any) -> str | None:
-    """The differences between rows in their order."""
+    """Find the differences between rows in their order."""
     try:
-        expected = collected({0: theirs}, in_order=True)[0]
+        expected = collect_rows({0: theirs}, in_order=True)[0]
     except Exception:  # Spark fails, and so it says nothing
         return None
     try:
-        return _difference(collected({0: ours}, in_order=True)[0], expected)
+        return _difference(collect_rows({0: ours}, in_order=True)[0], expected)
     except Exception as error:
         return f"fails, and Spark does not: {str(error).strip().splitlines()[-1]}"
 
 
-def _compared(both: dict[int, tuple[Any, Any]]) -> dict[int, str | None]:
-    """The differences between rows, by one job; one after the other where a query fails."""
+def _compare(both: dict[int, tuple[Any, Any]]) -> dict[int, str | None]:
+    """Find the differences between rows, by one job; one after the other where a query fails."""
     try:
-        expected = collected({number: theirs for number, (_, theirs) in both.items()})
-        found = collected({number: ours for number, (ours, _) in both.items()})
+        expected = collect_rows({number: theirs for number, (_, theirs) in both.items()})
+        found = collect_rows({number: ours for number, (ours, _) in both.items()})
     except Exception as error:
         if len(both) != 1:
-            return {n: why for number, pair in both.items() for n, why in _compared({number: pair}).items()}
+            return {n: why for number, pair in both.items() for n, why in _compare({number: pair}).items()}
         [(number, (_, theirs))] = both.items()
         try:
-            collected({number: theirs})
+            collect_rows({number: theirs})
         except Exception:
             return {number: None}  # Spark fails, too
         return {number: f"fails, and Spark does not: {str(error).strip().splitlines()[-1]}"}
     return {number: _difference(found[number], expected[number]) for number in both}
 
 
-def collected(frames: dict[int, Any], *, in_order: bool = False) -> dict[int, list[Any]]:
-    """The rows of many DataFrames, sorted; or as they are, which is that of each only where it is alone."""
+def collect_rows(frames: dict[int, Any], *, in_order: bool = False) -> dict[int, list[Any]]:
+    """Collect the rows of many DataFrames, sorted; or as they are, which is that of each only where it is alone."""
     from functools import reduce
 
     from pyspark.sql import functions as F  # noqa: N812
 
-    from slidewise.spark.sql.rewrite import quiet
+    from slidewise.spark.sql.rewrite import silence_pyspark
 
     out: dict[int, list[Any]] = {number: [] for number in frames}
     if frames:
@@ -410,7 +411,7 @@ def collected(frames: dict[int, Any], *, in_order: bool = False) -> dict[int, li
             )
             for number, frame in frames.items()
         ]
-        with quiet():
+        with silence_pyspark():
             rows = reduce(lambda a, b: a.union(b), labelled).collect()
         for number, row in rows:
             out[number].append(list(json.loads(row).values()))
@@ -418,18 +419,18 @@ def collected(frames: dict[int, Any], *, in_order: bool = False) -> dict[int, li
 
 
 def _sorting(value: Any) -> str:
-    """What rows are sorted by: the last digits of floats may differ."""
-    return json.dumps(value, default=str) if not isinstance(value, list) else str([_rounded(v) for v in value])
+    """Write what rows are sorted by: the last digits of floats may differ."""
+    return json.dumps(value, default=str) if not isinstance(value, list) else str([_round(v) for v in value])
 
 
-def _rounded(value: Any) -> Any:
+def _round(value: Any) -> Any:
     if isinstance(value, str) and _FLOAT.fullmatch(value):
-        return _rounded(float(value))
+        return _round(float(value))
     if isinstance(value, float):
         return f"{value:.5g}" if abs(value) > 1e-9 else "0"
     if isinstance(value, dict):
-        return {name: _rounded(part) for name, part in value.items()}
-    return [_rounded(part) for part in value] if isinstance(value, list) else value
+        return {name: _round(part) for name, part in value.items()}
+    return [_round(part) for part in value] if isinstance(value, list) else value
 
 
 def _difference(found: list[Any], expected: list[Any]) -> str | None:
@@ -448,7 +449,7 @@ _FLOAT = re.compile(r"-?\d+\.\d+(E-?\d+)?")
 def _alike(a: Any, b: Any) -> bool:
     if isinstance(a, float) or isinstance(b, float):
         both = isinstance(a, int | float) and isinstance(b, int | float)
-        return both and math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9)
+        return both and are_close(a, b)
     if isinstance(a, str) and isinstance(b, str) and a != b:
         return bool(_FLOAT.fullmatch(a) and _FLOAT.fullmatch(b)) and _alike(float(a), float(b))
     if isinstance(a, dict) and isinstance(b, dict):

@@ -24,7 +24,7 @@ _UNITS = ("rows", "trailing", "range", "groups")
 
 
 def able(case: Case, aggregate: Aggregate) -> bool:
-    """Whether SQLite can answer an aggregate of the case by the same rules."""
+    """Tell whether SQLite can answer an aggregate of the case by the same rules."""
     if case.slides or case.container != "arrow" or aggregate.frame.unit not in _UNITS or aggregate.frame.min_rows > 1:
         return False
     read = {*case.keys, *(by.name for by in case.order), *aggregate.columns}
@@ -50,20 +50,20 @@ def able(case: Case, aggregate: Aggregate) -> bool:
 
 
 def _beyond_64_bits(case: Case, bounds: tuple[Any, Any]) -> bool:
-    """Whether an integer of the order, moved by a bound either way, leaves 64 bits."""
+    """Tell whether an integer of the order, moved by a bound either way, leaves 64 bits."""
     order = [v for by in case.order for v in case.columns[by.name].values if isinstance(v, int)]
     reach = max((abs(b) for b in bounds if isinstance(b, int | float)), default=0)
     return any(not -(2**63) <= v - reach <= v + reach < 2**63 for v in order)
 
 
 def answers(case: Case) -> list[Any]:
-    """The result of every aggregate in every row; UNKNOWN where SQLite cannot tell."""
+    """Compute the result of every aggregate in every row; UNKNOWN where SQLite cannot tell."""
     asked = [aggregate for aggregate in case.aggregates if able(case, aggregate)]
-    found = dict(zip(asked, _asked(case, asked), strict=True)) if asked else {}
+    found = dict(zip(asked, _ask(case, asked), strict=True)) if asked else {}
     return [found.get(aggregate, UNKNOWN) for aggregate in case.aggregates]
 
 
-def _asked(case: Case, aggregates: list[Aggregate]) -> list[list[Any]]:
+def _ask(case: Case, aggregates: list[Aggregate]) -> list[list[Any]]:
     names = list(case.columns)
     database = sqlite3.connect(":memory:")
     try:

@@ -62,23 +62,23 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def opened(given: argparse.Namespace) -> Iterator[Callable[[int], str | None]]:
-    """The check of one case after the other; a traceback, and the end, where one hangs."""
+def open_target(given: argparse.Namespace) -> Iterator[Callable[[int], str | None]]:
+    """Give the check of one case after the other; a traceback, and the end, where one hangs."""
 
     def wrong_with(number: int) -> str | None:
         faulthandler.dump_traceback_later(given.hang, exit=True, file=2)
         try:
-            return checked(random.Random(f"{given.seed} {number}"))
+            return check_one(random.Random(f"{given.seed} {number}"))
         finally:
             faulthandler.cancel_dump_traceback_later()
 
     yield wrong_with
 
 
-def checked(chance: random.Random) -> str | None:
-    """What is wrong with one random case; None where nothing is."""
+def check_one(chance: random.Random) -> str | None:
+    """Find what is wrong with one random case; None where nothing is."""
     subject = chance.choice([structure, structure, window, bucket])(chance)
-    data = changed(subject.data, chance)
+    data = change_state(subject.data, chance)
     found = wrong = None
     with _memory() as peak:
         try:
@@ -102,7 +102,7 @@ def checked(chance: random.Random) -> str | None:
 
 @contextmanager
 def _memory() -> Iterator[Callable[[], int]]:
-    """The most memory so far: of Python's objects and NumPy's arrays, which tracemalloc sees, and of Arrow's."""
+    """Measure the most memory so far: Python's objects and NumPy's arrays, which tracemalloc sees, and Arrow's."""
     before = pa.default_memory_pool()
     pool = pa.proxy_memory_pool(before)
     pa.set_memory_pool(pool)
@@ -119,25 +119,27 @@ class Foreign(Exception):
     """An aggregation's own function failed on a partial of another shape, as it would on such a value."""
 
 
-def _guarded(aggregation: sw.Aggregation) -> sw.Aggregation:
-    """The aggregation, of which errors in its own functions are told from ours."""
+def _guard(aggregation: sw.Aggregation) -> sw.Aggregation:
+    """Guard an aggregation, so that errors in its own functions are told from ours.
 
-    def guard(function: Any) -> Any:
-        def guarded(*arguments: Any) -> Any:
-            try:
-                return function(*arguments)
-            except SlidewiseError:
-                raise
-            except Exception as error:
-                raise Foreign(repr(error)) from error
+    It is a variant, which no cache takes for the aggregation itself.
+    """
+    own = {name: getattr(aggregation, name) for name in ("combine", "lower", "inverse", "defined")}
+    inherited = {name: getattr(sw.Aggregation, name, None) for name in own}
+    changes = {name: _guard_function(f) for name, f in own.items() if f is not None and f is not inherited[name]}
+    return aggregation.variant(**changes)
 
-        return guarded
 
-    for name in ("combine", "lower", "inverse", "defined"):
-        function = getattr(aggregation, name)
-        if function is not None and function is not getattr(sw.Aggregation, name, None):
-            setattr(aggregation, name, guard(function))
-    return aggregation
+def _guard_function(function: Any) -> Any:
+    def call(*arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        except SlidewiseError:
+            raise
+        except Exception as error:
+            raise Foreign(repr(error)) from error
+
+    return call
 
 
 AGGREGATIONS: list[Callable[[], sw.Aggregation]] = [
@@ -153,8 +155,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def structure(chance: random.Random) -> Subject:
-    """A structure after some inserts and evictions."""
-    aggregation = _guarded(chance.choice(AGGREGATIONS)())
+    """Make a structure after some inserts and evictions."""
+    aggregation = _guard(chance.choice(AGGREGATIONS)())
     entry = chance.choice([e for e in ALGORITHMS if not missing(e, aggregation)])
     options = OPTIONS.get(entry.name, {})
     if entry.name == "incremental_mode" and chance.random() < 0.5:
@@ -199,7 +201,7 @@ WINDOWS: list[tuple[Callable[[], Any], dict[str, Any]]] = [
 
 
 def window(chance: random.Random) -> Subject:
-    """A window of several keys, in mid-stream."""
+    """Make a window of several keys, in mid-stream."""
     made = chance.sample(AGGREGATIONS[:12], 2)
     definition, options = chance.choice(WINDOWS)
     options = {"partition_by": "k", "max_delay": "3s", **options}
@@ -226,19 +228,19 @@ def window(chance: random.Random) -> Subject:
 
 
 def bucket(chance: random.Random) -> Subject:
-    """The state of a stream's bucket: its meta value, or one of its pieces, beside the others as they were."""
+    """Take the state of a stream's bucket: its meta value, or one of its pieces, beside the others as they were."""
     from slidewise.columns.arranged import ArrangedFrame
     from slidewise.columns.evaluate import Evaluation
-    from slidewise.columns.sources import source
-    from slidewise.columns.with_columns import names, ordering
+    from slidewise.columns.sources import source_of
+    from slidewise.columns.with_columns import list_names, list_order
     from slidewise.spark.streams.pipeline import Pipeline
     from slidewise.spark.streams.stream_task import StreamTask
 
     schema = pa.schema([("k", pa.string()), ("ts", pa.timestamp("us", "UTC")), ("x", pa.float64())])
-    keys, order = names("k", "partition_by"), ordering("ts")
+    keys, order = list_names("k", "partition_by"), list_order("ts")
     frame = chance.choice([sw.rows(3), sw.time("9s"), sw.range_between("-4s", "3s"), sw.rows_between(-1, 1)])
     expressions = {"total": sw.sum("x").over(frame), "n": sw.count().over(frame)}
-    rows = ArrangedFrame(source(schema.empty_table()), keys, order)
+    rows = ArrangedFrame(source_of(schema.empty_table()), keys, order)
     made = Evaluation(rows, expressions.values(), 1).columns(expressions)
     kinds = tuple(made[name].type for name in expressions)
     task = StreamTask(schema, tuple(keys), tuple(order), expressions, kinds, tuple(schema.names))
@@ -286,12 +288,12 @@ class _Memory:
 
 
 def _of_column(make: Callable[[], sw.Aggregation]) -> sw.Aggregation:
-    return _guarded(type(make())("v"))
+    return _guard(type(make())("v"))
 
 
 # ---- what happens to it
-def changed(data: bytes, chance: random.Random) -> bytes:
-    """The state with other values, and the right checksum."""
+def change_state(data: bytes, chance: random.Random) -> bytes:
+    """Change values of a state, under the right checksum."""
     start = len(envelope.MAGIC) + 1
     kind, print_, definition, payload = codec.decode(data[start : -envelope.CHECKSUM])
     body = bytearray(payload)
@@ -303,7 +305,7 @@ def changed(data: bytes, chance: random.Random) -> bytes:
     else:
         for _ in range(chance.choice([1, 1, 1, 2, 4])):
             chance.choice([_flip, _flip, _replace, _replace, _splice, _cut, _repeat])(body, chance)
-    return envelope.sealed((kind, print_, definition, bytes(body)))
+    return envelope.seal_encoded((kind, print_, definition, bytes(body)))
 
 
 class _Object:
@@ -321,7 +323,7 @@ ODD: list[Any] = [
 
 
 def _other(value: Any, whole: Any, chance: random.Random) -> Any:
-    """The value with one of its parts, at some depth, replaced, repeated or left out."""
+    """Replace, repeat or leave out one of a value's parts, at some depth."""
     if isinstance(value, _Object) and chance.random() < 0.95:
         return _Object(_other(value.plain, whole, chance))
     if isinstance(value, dict) and value and chance.random() < 0.95:
@@ -347,7 +349,7 @@ def _other(value: Any, whole: Any, chance: random.Random) -> Any:
 
 
 def _part(value: Any, chance: random.Random) -> Any:
-    """Some part of a value."""
+    """Pick some part of a value."""
     while chance.random() < 0.8:
         if isinstance(value, _Object):
             value = value.plain
@@ -368,7 +370,7 @@ def _flip(body: bytearray, chance: random.Random) -> None:
 
 
 def _replace(body: bytearray, chance: random.Random) -> None:
-    """A hostile value in place of some bytes: often of one, which may be a value."""
+    """Put a hostile value in place of some bytes: often of one, which may be a value."""
     at, length = _place(body, chance), chance.choice([1, 1, 1, 2, 9])
     body[at : at + length] = COLLIDING if chance.random() < 0.02 else chance.choice(HOSTILE)
 

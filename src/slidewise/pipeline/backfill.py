@@ -132,11 +132,11 @@ def _take_edge(rows: Any, keys: Sequence[str], sort: Sequence[Any], count: int, 
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
 
-    from slidewise.spark.column_names import unused_prefix
+    from slidewise.spark.column_names import find_unused_prefix
 
     if not count:
         return rows.where(near)
-    rank = f"{unused_prefix(rows.columns)}rank"
+    rank = f"{find_unused_prefix(rows.columns)}rank"
     ranked = rows.withColumn(
         rank, F.row_number().over(Window.partitionBy(*(column(key) for key in keys)).orderBy(*sort))
     )

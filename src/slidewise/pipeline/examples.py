@@ -36,7 +36,7 @@ from slidewise.pipeline.mistakes import Mistake
 from slidewise.pipeline.pipeline import Pipeline
 from slidewise.pipeline.prepare import describe_spark_error
 from slidewise.pipeline.source import read_schema
-from slidewise.spark.arrow_types import arrow_type
+from slidewise.spark.arrow_types import to_arrow_type
 from slidewise.windows.definitions import WindowDefinition
 from slidewise.windows.durations import CalendarDuration, Duration, length
 
@@ -203,7 +203,7 @@ class Examples:
         return converted
 
     def _to_arrow(self, schema: Any) -> pa.Schema:
-        return pa.schema([pa.field(f.name, arrow_type(f.dataType, self._zone, f.name)) for f in schema.fields])
+        return pa.schema([pa.field(f.name, to_arrow_type(f.dataType, self._zone, f.name)) for f in schema.fields])
 
 
 class _Stream:

@@ -9,7 +9,7 @@ from typing import Any
 from slidewise.errors import InvalidInput
 from slidewise.pipeline.definition import Source
 from slidewise.pipeline.prepare import describe_spark_error
-from slidewise.spark.column_names import unused_prefix
+from slidewise.spark.column_names import find_unused_prefix
 from slidewise.spark.plan import column
 
 #: Formats of text, in which a row may not be what the schema says.
@@ -50,7 +50,7 @@ def read_source(spark: Any, source: Source, folder: Path, *, streaming: bool) ->
     reader = (spark.readStream if streaming else spark.read).format(source.format)
     if source.format in PARSED and schema is not None and "mode" not in source.options:
         names = spark.createDataFrame([], schema).columns
-        corrupt = f"{unused_prefix(names)}corrupt"
+        corrupt = f"{find_unused_prefix(names)}corrupt"
         schema = f"{_to_ddl(spark, schema)}, `{corrupt}` string"
         reader = reader.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", corrupt)
     if schema is not None:

@@ -14,8 +14,7 @@ from typing import Literal
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.distinct import OfDistinct
 from slidewise.registry import algorithm, missing
-from slidewise.windows.definitions import Between, Frames, RowsWindow, WindowDefinition
-from slidewise.windows.reach import Unbounded
+from slidewise.windows.definitions import Between, FramesWindow, WindowDefinition
 
 #: Up to this many rows, folding them again beats keeping anything.
 TINY = 2
@@ -157,7 +156,7 @@ LADDER = (
 
 
 def choose(aggregation: Aggregation, situation: Situation) -> Choice:
-    """The first rule that applies."""
+    """Choose by the first rule that applies."""
     rule = next(r for r in LADDER if r.applies(aggregation, situation))
     legal = not missing(algorithm(rule.runner_up), aggregation)
     return Choice(rule.algorithm, rule.runner_up if legal else "recalculate", rule.because)
@@ -171,24 +170,17 @@ def situation_of(
     windows: int = 1,
     integers: bool | None = None,
 ) -> Situation:
-    """What a window means for the choice."""
+    """Describe what a window means for the choice."""
     rows = None
     trailing = monotone = True
-    if isinstance(window, RowsWindow):
+    if window.trailing_rows is not None:
         alone = window.slide_kind == "row" or (where == "events" and window.slide_kind != "count")
-        rows = window.n if alone else None  # a slide by count holds slices, not rows
+        rows = window.trailing_rows if alone else None  # a slide by count holds slices, not rows
     elif isinstance(window, Between):
-        bounds = (window.start, window.end)
         trailing = False
         monotone = not window.columns and window.exclude is None
-        if (
-            where == "columns"
-            and window.unit == "rows"
-            and not any(isinstance(b, Unbounded) for b in bounds)
-            and monotone
-        ):
-            rows = window.end - window.start + 1  # type: ignore[operator,assignment]
-    elif isinstance(window, Frames):
+        rows = window.reach.width if where == "columns" and monotone else None
+    elif isinstance(window, FramesWindow):
         trailing = False
         monotone = all(a <= b for bound in (window.start, window.end) for a, b in pairwise(bound))
     else:

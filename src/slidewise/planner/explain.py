@@ -9,7 +9,7 @@ from typing import Any
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
-from slidewise.display import Table, wrapped
+from slidewise.display import Table, wrap_text
 from slidewise.errors import InvalidInput
 from slidewise.planner.choose import Choice, choose, situation_of
 from slidewise.planner.sharing import base_of, may_join, read_off
@@ -52,7 +52,7 @@ class Explanation:
         return Group(self.table, *(f"  {note}" for note in self.notes))
 
     def __repr__(self) -> str:  # what a console shows
-        return "\n".join([repr(self.table), *(wrapped(note, "  ") for note in self.notes)])
+        return "\n".join([repr(self.table), *(wrap_text(note, "  ") for note in self.notes)])
 
     def _repr_html_(self) -> str:
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
@@ -111,7 +111,7 @@ def explain_call(columns: dict[str, Any], integers: bool | None) -> Table:
 
 
 def describe_sharing(name: str, over: Over, columns: dict[str, Over]) -> str:
-    """What a column shares with others of the call, in words."""
+    """Say what a column shares with others of the call."""
     base = base_of(over, columns.values())
     others = {other: o for other, o in columns.items() if other != name}
     bases = {other: base_of(o, columns.values()) for other, o in others.items()}

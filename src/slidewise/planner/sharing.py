@@ -12,12 +12,12 @@ from slidewise.aggregations.over import Over
 
 
 def read_off(over: Over) -> bool:
-    """Whether the bounds of a frame are enough: how many rows it has, and which stands where. No algorithm runs."""
+    """Tell whether the bounds of a frame are enough: how many rows it has, and which stands where. Nothing runs."""
     return over.algorithm == "auto" and over.aggregation.needs_only_bounds
 
 
 def may_join(over: Over) -> bool:
-    """Whether it can be computed in one pass with others: the partial is one of a tuple of partials."""
+    """Tell whether it can be computed in one pass with others: the partial is one of a tuple of partials."""
     aggregation = over.aggregation
     holistic = aggregation.order_statistic or aggregation.distinct_values or aggregation.most_frequent
     return (
@@ -31,7 +31,7 @@ def may_join(over: Over) -> bool:
 
 
 def base_of(over: Over, all_of_call: Iterable[Over]) -> Over | None:
-    """The expression from which this one follows: avg from the sum, one of several variances from what they share."""
+    """Find the expression that this one follows from: avg from the sum, one of several variances from their squares."""
     aggregation = over.aggregation
     base = aggregation.derived_from
     if over.algorithm != "auto" or base is None:
@@ -42,7 +42,7 @@ def base_of(over: Over, all_of_call: Iterable[Over]) -> Over | None:
 
 
 def _shares_squares(a: Over, b: Over) -> bool:
-    """Whether both are variances of the same rows and window."""
+    """Tell whether both are variances of the same rows and window."""
     return b.aggregation.from_squares is not None and (
         (a.aggregation.columns, a.aggregation.where, a.window, a.algorithm)
         == (b.aggregation.columns, b.aggregation.where, b.window, b.algorithm)

@@ -10,7 +10,7 @@ from slidewise.registry.algorithms import ALGORITHMS, COLUMN_KERNELS
 
 
 def list_algorithms(aggregation: Aggregation | None = None) -> Table:
-    """Every algorithm with its needs and costs, or those that can run one aggregation.
+    """List every algorithm with its needs and costs, or those that can run one aggregation.
 
     >>> import slidewise as sw
     >>> [row["algorithm"] for row in sw.list_algorithms()][:3]
@@ -41,7 +41,7 @@ def list_algorithms(aggregation: Aggregation | None = None) -> Table:
 
 
 def list_aggregations() -> Table:
-    """Every aggregation with its properties.
+    """List every aggregation with its properties.
 
     >>> import slidewise as sw
     >>> next(row["commutative"] for row in sw.list_aggregations() if row["aggregation"] == "max_by")

@@ -15,20 +15,20 @@ _BY_NAME = {entry.name: entry for entry in (*ALGORITHMS, *COLUMN_KERNELS)}
 
 
 def algorithm(name: str) -> AlgorithmEntry:
-    """The entry of one algorithm."""
+    """Find the entry of one algorithm."""
     if name not in _BY_NAME:
         raise InvalidInput(f"there is no algorithm {name!r}. {suggest(name, _BY_NAME)}")
     return _BY_NAME[name]
 
 
 def missing(entry: AlgorithmEntry, aggregation: Aggregation) -> list[str]:
-    """What the algorithm needs and the aggregation does not provide; a need may name alternatives."""
+    """List what the algorithm needs and the aggregation does not provide; a need may name alternatives."""
     provided = aggregation.properties
     return sorted(need for need in entry.needs if provided.isdisjoint(need.split(" or ")))
 
 
 def legal_algorithms(aggregation: Aggregation) -> list[AlgorithmEntry]:
-    """The algorithms that can run the aggregation."""
+    """List the algorithms that can run the aggregation."""
     return [entry for entry in _BY_NAME.values() if not missing(entry, aggregation)]
 
 

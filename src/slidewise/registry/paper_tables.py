@@ -81,7 +81,7 @@ def reactive_table_2() -> list[PropertyRow]:
 
 
 def tutorial_table_1() -> list[GroupRow]:
-    """Groups of operations and their properties in the tutorial, from all aggregations of each group.
+    """Derive the tutorial's groups of operations and their properties, from all aggregations of each group.
 
     >>> print(*tutorial_table_1()[0][:7], sep=" | ")
     sum-like | sum, count, average, standard deviation | ✓ | ✓ | ✓ | ✓ | ✓
@@ -120,7 +120,7 @@ def _group_row(group: str) -> GroupRow:
 
 
 def _as_in_group(entry: AggregationEntry, name: str) -> bool:
-    """The property as the tutorial's row has it: ours, but for the departures."""
+    """Write the property as the tutorial's row has it: ours, but for the departures."""
     return bool(getattr(entry.cls, name)) != (name in entry.departures)
 
 

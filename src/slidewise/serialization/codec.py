@@ -61,7 +61,7 @@ _ITEM = re.compile(r"[<>|][biufcmMSUV]\d{0,9}(\[\d{0,9}[a-zA-Z]{1,2}\])?")
 
 
 def encode(value: Any, reduce: Callable[[Any], Any] | None = None) -> bytes:
-    """The value as bytes; `reduce` gives a simpler value for what has no form of its own.
+    """Encode a value as bytes; `reduce` gives a simpler value for what has no form of its own.
 
     >>> encode([1, 2.5, ("a", None)])
     b'[\\x03\\xc1d\\x00\\x00\\x00\\x00\\x00\\x00\\x04@(\\x02s\\x01aN'
@@ -72,21 +72,21 @@ def encode(value: Any, reduce: Callable[[Any], Any] | None = None) -> bytes:
 
 
 def decode(data: bytes, revive: Callable[[Any], Any] | None = None) -> Any:
-    """What encode() wrote; `revive` is called with what `reduce` gave, in the same order.
+    """Decode what encode() wrote; `revive` is called with what `reduce` gave, in the same order.
 
     >>> decode(encode({"n": 3, "seen": {1, 2}, "mean": float("nan")}))
     {'n': 3, 'seen': {1, 2}, 'mean': nan}
     """
     reader = _Reader(data, revive)
-    with damage():  # whatever a constructor has against its arguments
+    with refuse_damage():  # whatever a constructor has against its arguments
         value = reader.value(0)
     if reader.left:
         raise StateError(f"saved state is damaged: {reader.left} bytes follow its end")
     return value
 
 
-def damaged(why: object) -> StateError:
-    """The error for bytes that are not what was written; an exception may quote a value of any length, or fail to."""
+def build_damage_error(why: object) -> StateError:
+    """Build the error for bytes that are not what was written; an exception may quote a long value, or fail to."""
     try:
         text = f"{why}"[:200]
     except ValueError:  # Python writes no integer of more than 4300 digits
@@ -95,14 +95,14 @@ def damaged(why: object) -> StateError:
 
 
 @contextmanager
-def damage() -> Iterator[None]:
-    """Whatever values of the right definition fail with, where they are not those that were saved, is a StateError."""
+def refuse_damage() -> Iterator[None]:
+    """Turn whatever values of the right definition fail with, where they are not those saved, into a StateError."""
     try:
         yield
     except StateError:
         raise
     except Exception as error:
-        raise damaged(error) from error
+        raise build_damage_error(error) from error
 
 
 def require_told_apart(values: Collection[Any]) -> None:
@@ -187,7 +187,7 @@ _SEQUENCES = b"([<>q"
 
 
 def deeper(depth: int) -> int:
-    """One level more, up to a limit that is reached before Python's own."""
+    """Count one level more, up to a limit that is reached before Python's own."""
     if depth == MAX_DEPTH:
         raise StateError(
             f"a value is nested more than {MAX_DEPTH} deep, or within itself. "
@@ -209,15 +209,15 @@ class _Writer:
             if value in _SMALL:
                 out.append(192 + value)
             else:
-                self.sized(b"i", value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True))
+                self.write_sized(b"i", value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True))
         elif kind is float:
             out += b"d" + struct.pack("<d", value)
         elif kind is str:
-            self.sized(b"s", value.encode("utf-8", "surrogatepass"))
+            self.write_sized(b"s", value.encode("utf-8", "surrogatepass"))
         elif value is None or kind is bool:
             out += _SINGLE[value]
         elif kind is bytes:
-            self.sized(b"b", value)
+            self.write_sized(b"b", value)
         elif kind is dict:
             out += b"{"
             self.items(list(value), deeper(depth))
@@ -228,7 +228,7 @@ class _Writer:
             (self.items if tag in _SEQUENCES else self.value)(simpler(value), deeper(depth))
         elif kind.__module__ == "numpy" and hasattr(value, "dtype"):
             out += b"a" if kind.__name__ == "ndarray" else b"v"
-            self.value(_array_parts(value), deeper(depth))
+            self.value(_split_array(value), deeper(depth))
         elif self.reduce is not None:
             out += b"o"
             self.value(self.reduce(value), deeper(depth))
@@ -241,17 +241,17 @@ class _Writer:
             n >>= 7
         self.out.append(n)
 
-    def sized(self, tag: bytes, raw: bytes) -> None:
+    def write_sized(self, tag: bytes, raw: bytes) -> None:
         self.out += tag
         self.size(len(raw))
         self.out += raw
 
     def items(self, items: Sequence[Any], depth: int, levels: int = LEVELS) -> None:
-        """Items of one type in bulk: numbers as in memory, tuples of one length column by column."""
+        """Write items of one type in bulk: numbers as in memory, tuples of one length column by column."""
         self.size(len(items))
         if len(items) >= BULK:
             kinds = set(map(type, items))
-            code = "d" if kinds == {float} else _narrowest(items) if kinds == {int} else ""
+            code = "d" if kinds == {float} else _choose_width(items) if kinds == {int} else ""
             if code:
                 self.out += code.encode() + struct.pack(f"<{len(items)}{code}", *items)
                 return
@@ -267,7 +267,7 @@ class _Writer:
 
 
 def cannot_save(value: Any) -> StateError:
-    """The error for a value that has no form in bytes."""
+    """Build the error for a value that has no form in bytes."""
     kind = type(value)
     return StateError(
         f"cannot save a value of the type {kind.__module__}.{kind.__qualname__}: {value!r:.60}. "
@@ -276,13 +276,13 @@ def cannot_save(value: Any) -> StateError:
     )
 
 
-def _narrowest(integers: Sequence[int]) -> str:
-    """The narrowest of struct's signed types that holds them all; none beyond 64 bits."""
+def _choose_width(integers: Sequence[int]) -> str:
+    """Return the narrowest of struct's signed types that holds them all; none beyond 64 bits."""
     bits = 1 + max((x if x >= 0 else ~x).bit_length() for x in (min(integers), max(integers)))
     return next((code for code, width in _WIDTHS.items() if bits <= 8 * width), "")
 
 
-def _array_parts(value: Any) -> tuple[Any, tuple[int, ...], bytes]:
+def _split_array(value: Any) -> tuple[Any, tuple[int, ...], bytes]:
     from numpy.lib.format import dtype_to_descr
 
     if value.dtype.hasobject or value.dtype.kind not in "biufcmMSUV":
@@ -295,7 +295,7 @@ def _array_parts(value: Any) -> tuple[Any, tuple[int, ...], bytes]:
     return dtype_to_descr(value.dtype), value.shape, value.tobytes()[: value.nbytes]  # of "" NumPy gives 4 bytes
 
 
-def _array(parts: tuple[Any, tuple[int, ...], bytes]) -> np.ndarray:
+def _build_array(parts: tuple[Any, tuple[int, ...], bytes]) -> np.ndarray:
     import numpy as np
     from numpy.lib.format import descr_to_dtype
 
@@ -338,7 +338,7 @@ class _Reader:
         return len(self.data) - self.position
 
     def take(self, n: int) -> bytes:
-        """The next n bytes; it is here that hostile lengths end."""
+        """Read the next n bytes; it is here that hostile lengths end."""
         if n > self.left:
             raise StateError(f"saved state is truncated: {n} more bytes are announced, {self.left} are left")
         self.position += n
@@ -375,7 +375,7 @@ class _Reader:
         if tag in _FROM_SIMPLER:
             return _FROM_SIMPLER[tag]((self.items if tag in _SEQUENCES else self.value)(deeper(depth)))
         if tag in (b"a", b"v"):
-            array = _array(self.value(deeper(depth)))
+            array = _build_array(self.value(deeper(depth)))
             return array if tag == b"a" else array[()]
         if tag == b"o" and self.revive is not None:
             return self.revive(self.value(deeper(depth)))

@@ -11,12 +11,12 @@ Definition = dict[str, str]
 
 
 def fingerprint(definition: Definition) -> bytes:
-    """16 bytes that stand for the definition."""
+    """Digest a definition to 16 bytes."""
     return hashlib.blake2b(codec.encode(definition), digest_size=16).digest()
 
 
 def differences(saved: Definition, here: Definition) -> str:
-    """What differs, in words."""
+    """Say what differs."""
     return "; ".join(
         f"{part} was {saved.get(part) or 'not given'}, and is {here.get(part) or 'not given'} here"
         for part in dict.fromkeys([*here, *saved])

@@ -23,19 +23,19 @@ CHECKSUM = 16
 
 
 def seal(kind: str, definition: Definition, payload: Any, reduce: Callable[[Any], Any] | None = None) -> bytes:
-    """Plain values as the saved state of a definition; `reduce` as in codec.encode."""
-    return sealed((kind, fingerprint(definition), definition, codec.encode(payload, reduce)))
+    """Seal plain values as the saved state of a definition; `reduce` as in codec.encode."""
+    return seal_encoded((kind, fingerprint(definition), definition, codec.encode(payload, reduce)))
 
 
-def sealed(parts: tuple[str, bytes, Definition, bytes]) -> bytes:
-    """The kind, the fingerprint, the definition and the encoded values of a state, with their checksum."""
+def seal_encoded(parts: tuple[str, bytes, Definition, bytes]) -> bytes:
+    """Join the kind, the fingerprint, the definition and the encoded values of a state, with their checksum."""
     data = MAGIC + bytes([VERSION]) + codec.encode(parts)
     return data + _checksum(data)
 
 
 def unseal(data: bytes, kind: str, definition: Definition, revive: Callable[[Any], Any] | None = None) -> Any:
-    """The plain values again; refused unless they are whole, of this kind and of this definition."""
-    saved, payload = opened(data, kind)
+    """Return the plain values again; refused unless they are whole, of this kind and of this definition."""
+    saved, payload = open_sealed(data, kind)
     if fingerprint(saved) != fingerprint(definition):
         raise StateError(
             f"this state is of another definition: {differences(saved, definition)}. "
@@ -44,8 +44,8 @@ def unseal(data: bytes, kind: str, definition: Definition, revive: Callable[[Any
     return codec.decode(payload, revive)
 
 
-def opened(data: bytes, kind: str) -> tuple[Definition, bytes]:
-    """The definition of a state and its encoded values; refused unless they are whole, and of this kind."""
+def open_sealed(data: bytes, kind: str) -> tuple[Definition, bytes]:
+    """Return the definition of a state and its encoded values; refused unless they are whole, and of this kind."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise StateError(f"from_bytes takes the bytes that to_bytes() gave, got {type(data).__name__}")
     data = bytes(data)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -10,15 +9,12 @@ import pyarrow as pa
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.columns.aggregate import compute_slides, slide_expressions
-from slidewise.columns.arranged import ArrangedFrame
-from slidewise.columns.sources import source
-from slidewise.columns.with_columns import names, ordering
-from slidewise.errors import CompileFallback
+from slidewise.columns.with_columns import list_names, list_order
 from slidewise.spark.column_names import require_distinct
-from slidewise.spark.executor.slide_task import SlidesTask
+from slidewise.spark.executor.slide_task import SlideTask
 from slidewise.spark.plan import Group, column, repartition_by_keys, sort_by_order
 from slidewise.spark.requirements import is_stream, require_batch, require_packages
-from slidewise.spark.schema import Schema
+from slidewise.spark.schema import Schema, compute_on_no_rows
 from slidewise.spark.with_columns import DataFrameT
 from slidewise.windows.definitions import WindowDefinition
 
@@ -44,7 +40,7 @@ def aggregate(
     checkpoint: str | None = None,
     **columns: Aggregation,
 ) -> DataFrameT:
-    """Aggregations over a window with a slide: a DataFrame of one row per key and slide. Nothing runs before an action.
+    """Aggregate over a window with a slide: a DataFrame of one row per key and slide. Nothing runs before an action.
 
         slidewise.spark.aggregate(df, partition_by="sensor", order_by="ts", window=sw.time("1h", every="1m"),
             peak=sw.max("temp"), users=sw.count_distinct("user"))
@@ -60,7 +56,7 @@ def aggregate(
       rows of a key.
     """
     require_packages()
-    from slidewise.spark.arrow_types import arrow_type
+    from slidewise.spark.arrow_types import to_arrow_type
     from slidewise.spark.streams.query import stream_aggregate
 
     options: dict[str, Any] = {
@@ -75,34 +71,31 @@ def aggregate(
     if is_stream(df):
         return stream_aggregate(df, expressions, partition_by, order_by, **streams)
     require_batch(df, "aggregate", streams)
-    group = Group(tuple(names(partition_by, "partition_by")), tuple(ordering(order_by)), expressions)
+    group = Group(tuple(list_names(partition_by, "partition_by")), tuple(list_order(order_by)), expressions)
     schema = Schema(df)
-    reads = schema.arrow(schema.reads(group))
-    output = slides_output(schema, reads, group)
-    kinds = tuple(arrow_type(field.dataType, schema.zone, field.name) for field in output)
+    reads = schema.to_arrow(schema.find_read_columns(group))
+    output = build_slides_schema(schema, reads, group)
+    kinds = tuple(to_arrow_type(field.dataType, schema.zone, field.name) for field in output)
     overs = tuple(expressions.values())
-    task = SlidesTask(reads, group.partition_by, group.order_by, overs, kinds, names=tuple(output.names))
+    task = SlideTask(reads, group.partition_by, group.order_by, overs, kinds, names=tuple(output.names))
     by = group.partition_by, group.order_by
     rows = repartition_by_keys(df.select(*(column(name) for name in reads.names)), *by)
     # Under plain names: mapInArrow cannot find columns whose names have dots.
     plain = sort_by_order(rows, *by).toDF(*map(str, range(len(reads))))
-    return plain.mapInArrow(_function(schema.spark, task), output)
+    return plain.mapInArrow(_build_function(schema.spark, task), output)
 
 
-def slides_output(schema: Schema, reads: pa.Schema, group: Group) -> Any:
-    """The columns that go out: those that the slides of no rows have."""
+def build_slides_schema(schema: Schema, reads: pa.Schema, group: Group) -> Any:
+    """Build the schema of the output: the columns that the slides of no rows have."""
     from pyspark.sql.types import StructField, StructType
 
-    rows = ArrangedFrame(source(reads.empty_table()), list(group.partition_by), list(group.order_by))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CompileFallback)  # the executors say so, where it matters
-        made = compute_slides(rows, group.expressions, 1)
+    made = compute_on_no_rows(reads, group, lambda rows: compute_slides(rows, group.expressions, 1))
     require_distinct(made, schema.heeds_capitals, "aggregate")
     window = next(iter(group.expressions.values())).window
     at_rows = window.slide_kind != "time"
     came_in = {*group.partition_by, *(by.name for by in group.order_by if at_rows)}
     fields = []
-    for name, kind in zip(made, schema.kinds([array.type for array in made.values()], reads), strict=True):
+    for name, kind in zip(made, schema.to_spark_types([array.type for array in made.values()], reads), strict=True):
         if name in came_in:
             before = schema.field(name)
             fields.append(StructField(name, before.dataType, before.nullable, before.metadata))
@@ -111,9 +104,9 @@ def slides_output(schema: Schema, reads: pa.Schema, group: Group) -> Any:
     return StructType(fields)
 
 
-def _function(spark: Any, task: SlidesTask) -> Any:
+def _build_function(spark: Any, task: SlideTask) -> Any:
     from pyspark import cloudpickle
 
-    from slidewise.spark.shipping import on_executor, ship
+    from slidewise.spark.shipping import build_executor_function, ship
 
-    return on_executor(cloudpickle.dumps(task), ship(spark))
+    return build_executor_function(cloudpickle.dumps(task), ship(spark))

@@ -26,8 +26,8 @@ _PLAIN: dict[type[T.DataType], pa.DataType] = {
 }
 
 
-def arrow_type(kind: T.DataType, zone: str, name: str) -> pa.DataType:
-    """The type of a column in Python; `zone` is the session's time zone, and `name` is for the error."""
+def to_arrow_type(kind: T.DataType, zone: str, name: str) -> pa.DataType:
+    """Translate the type of a column to Arrow's; `zone` is the session's time zone, and `name` is for the error."""
     if getattr(kind, "collation", "UTF8_BINARY") != "UTF8_BINARY":
         raise InvalidInput(
             f"the column {name!r} has the collation {kind.collation}, by which Python cannot compare. "
@@ -40,12 +40,12 @@ def arrow_type(kind: T.DataType, zone: str, name: str) -> pa.DataType:
     if isinstance(kind, T.DecimalType):
         return pa.decimal128(kind.precision, kind.scale)
     if isinstance(kind, T.ArrayType):
-        return pa.list_(pa.field("element", arrow_type(kind.elementType, zone, name), kind.containsNull))
+        return pa.list_(pa.field("element", to_arrow_type(kind.elementType, zone, name), kind.containsNull))
     if isinstance(kind, T.MapType):
-        value = pa.field("value", arrow_type(kind.valueType, zone, name), kind.valueContainsNull)
-        return pa.map_(pa.field("key", arrow_type(kind.keyType, zone, name), False), value)
+        value = pa.field("value", to_arrow_type(kind.valueType, zone, name), kind.valueContainsNull)
+        return pa.map_(pa.field("key", to_arrow_type(kind.keyType, zone, name), False), value)
     if isinstance(kind, T.StructType):
-        return pa.struct([pa.field(f.name, arrow_type(f.dataType, zone, name), f.nullable) for f in kind])
+        return pa.struct([pa.field(f.name, to_arrow_type(f.dataType, zone, name), f.nullable) for f in kind])
     if isinstance(kind, T.VariantType):
         return pa.struct([pa.field("value", pa.binary(), False), pa.field("metadata", pa.binary(), False)])
     if type(kind).__name__ == "TimeType":  # since Spark 4.1
@@ -56,8 +56,8 @@ def arrow_type(kind: T.DataType, zone: str, name: str) -> pa.DataType:
     )
 
 
-def spark_type(kind: pa.DataType, known: Mapping[pa.DataType, T.DataType]) -> T.DataType:
-    """The type of a result in Spark; what is of a column's type has the very type that the column has there."""
+def to_spark_type(kind: pa.DataType, known: Mapping[pa.DataType, T.DataType]) -> T.DataType:
+    """Translate the type of a result to Spark's; where a column has this type, the result has the column's."""
     if kind in known:
         return known[kind]
     plain = next((spark for spark, arrow in _PLAIN.items() if arrow == kind), None)
@@ -72,9 +72,9 @@ def spark_type(kind: pa.DataType, known: Mapping[pa.DataType, T.DataType]) -> T.
     if pa.types.is_large_binary(kind):
         return T.BinaryType()
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return T.ArrayType(spark_type(kind.value_type, known), True)
+        return T.ArrayType(to_spark_type(kind.value_type, known), True)
     if pa.types.is_struct(kind):
-        return T.StructType([T.StructField(f.name, spark_type(f.type, known), True) for f in kind])
+        return T.StructType([T.StructField(f.name, to_spark_type(f.type, known), True) for f in kind])
     if pa.types.is_unsigned_integer(kind):
         return T.DecimalType(20, 0) if kind.bit_width == 64 else T.LongType()
     raise InvalidInput(f"a result of type {kind} has no type in Spark")

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from slidewise.errors import InvalidInput
 
 
-def unused_prefix(names: Iterable[str]) -> str:
-    """How our own names may begin, as none of these does: Spark may heed capitals or not.
+def find_unused_prefix(names: Iterable[str]) -> str:
+    """Find a prefix for our own names that none of these has, whether or not Spark tells capitals apart.
 
-    >>> unused_prefix(["x", "slidewise_0"]), unused_prefix(["x", "__Slidewise_0"])
+    >>> find_unused_prefix(["x", "slidewise_0"]), find_unused_prefix(["x", "__Slidewise_0"])
     ('__slidewise_', '___slidewise_')
     """
     prefix, taken = "__slidewise_", [name.lower() for name in names]

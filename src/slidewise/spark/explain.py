@@ -10,13 +10,13 @@ from slidewise.columns.aggregate import slide_expressions
 from slidewise.display import Table
 from slidewise.planner.choose import choose, situation_of
 from slidewise.planner.sharing import read_off
-from slidewise.spark.executor.carry import carries_partial, carries_row
-from slidewise.spark.plan import Group, group_expressions, halo_for, plan_task
+from slidewise.spark.executor.running_evaluation import carries_partial, carries_row
+from slidewise.spark.plan import Group, choose_halo, group_expressions, plan_task
 from slidewise.spark.requirements import is_stream, require_batch
 from slidewise.spark.schema import Schema
-from slidewise.spark.spark_operator import Verdict, verdict
+from slidewise.spark.spark_operator import Verdict, choose_engine
 from slidewise.spark.streams.explain import explain_task
-from slidewise.spark.streams.query import OPTIONS, build_rows_call, build_slides_call
+from slidewise.spark.streams.query import OPTIONS, build_rows_query, build_slides_query
 from slidewise.spark.window import SpecifiedOver
 
 #: of a call, besides its columns
@@ -24,7 +24,7 @@ ARGUMENTS = ("partition_by", "order_by", "algorithm", "engine", "hot_keys", "win
 
 
 def explain(df: Any, call: dict[str, Any]) -> Table:
-    """One line per new column of a call as it is written. Nothing runs."""
+    """Explain a call, one line per new column, as it is written. Nothing runs."""
     columns = {
         name: value
         for name, value in call.items()
@@ -48,9 +48,9 @@ def _explain_stream(
     **options: Any,
 ) -> Table:
     if window is None:
-        return explain_task(build_rows_call(df, columns, partition_by, order_by, algorithm, **options).task)
+        return explain_task(build_rows_query(df, columns, partition_by, order_by, algorithm, **options).task)
     return explain_task(
-        build_slides_call(df, slide_expressions(window, columns, algorithm), partition_by, order_by, **options).task
+        build_slides_query(df, slide_expressions(window, columns, algorithm), partition_by, order_by, **options).task
     )
 
 
@@ -68,10 +68,10 @@ def _explain_batch(
     lines = []
     groups = group_expressions(columns, partition_by, order_by, algorithm)
     for group in groups:
-        decided = verdict(group.expressions.values(), engine, schema.wraps)
-        spread = decided.engine == "slidewise" and halo_for(df, group, hot_keys) is not None
+        decided = choose_engine(group.expressions.values(), engine, schema.wraps)
+        spread = decided.engine == "slidewise" and choose_halo(df, group, hot_keys) is not None
         for name, over in group.expressions.items():
-            lines.append(_line(name, over, group, decided, schema, spread))
+            lines.append(_build_line(name, over, group, decided, schema, spread))
     sorts = (
         "one shuffle and one sort" if len(groups) == 1 else f"{len(groups)} sorts, one for each partitioning and order"
     )
@@ -81,7 +81,7 @@ def _explain_batch(
     )
 
 
-def _line(name: str, over: Over, group: Group, decided: Verdict, schema: Schema, spread: bool) -> dict[str, str]:
+def _build_line(name: str, over: Over, group: Group, decided: Verdict, schema: Schema, spread: bool) -> dict[str, str]:
     by = ", ".join(group.partition_by) or "no key"
     order = ", ".join(f"{o.name}{' desc' * o.descending}" for o in group.order_by) or "as rows stand"
     ours = decided.engine == "slidewise"
@@ -91,7 +91,7 @@ def _line(name: str, over: Over, group: Group, decided: Verdict, schema: Schema,
         "by": f"{by}; {order}",
         "engine": decided.engine,
         "decided by": decided.because,
-        "algorithm": _algorithm(over) if ours else "-",
+        "algorithm": _describe_algorithm(over) if ours else "-",
         "an executor holds": _describe_state(over, group, schema)
         if ours
         else "what Spark's operator does: the rows of a key",
@@ -99,7 +99,7 @@ def _line(name: str, over: Over, group: Group, decided: Verdict, schema: Schema,
     }
 
 
-def _algorithm(over: Over) -> str:
+def _describe_algorithm(over: Over) -> str:
     if over.algorithm != "auto":
         return over.algorithm
     return (

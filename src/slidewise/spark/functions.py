@@ -20,7 +20,7 @@ from slidewise.aggregations.bloom_filters import BloomFilter
 from slidewise.aggregations.moment_sketches import MomentSketch
 from slidewise.columns.sorting import OrderColumn
 from slidewise.errors import InvalidInput
-from slidewise.spark.window import Column, column_name
+from slidewise.spark.window import Column, read_column_name
 from slidewise.windows.reach import OffsetColumn
 
 Name = str | OffsetColumn
@@ -30,20 +30,20 @@ Fractions = float | Sequence[float]
 def _build(
     factory: Callable[..., Aggregation], name: str, columns: Sequence[Any], where: Any, **parameters: Any
 ) -> Aggregation:
-    """An aggregation of these columns."""
+    """Build an aggregation of these columns."""
     if where is not None:
-        parameters["where"] = column_name(where, f"{name}: where=")
-    return factory(*(column_name(c, name) for c in columns), **parameters)
+        parameters["where"] = read_column_name(where, f"{name}: where=")
+    return factory(*(read_column_name(c, name) for c in columns), **parameters)
 
 
 # ---- columns and their order
 def col(name: str) -> Column:
-    """A column by name; its methods `asc()`, `desc()` and their like are for `orderBy`.
+    """Name a column; its methods `asc()`, `desc()` and their like are for `orderBy`.
 
     >>> col("ts").desc_nulls_first()
     OrderColumn(name='ts', descending=True, nulls_first=True)
     """
-    return Column(column_name(name, "col"))
+    return Column(read_column_name(name, "col"))
 
 
 column = col
@@ -55,7 +55,7 @@ def asc(col: Name) -> OrderColumn:
     >>> asc("ts")
     OrderColumn(name='ts', descending=False, nulls_first=None)
     """
-    return Column(column_name(col, "asc")).asc()
+    return Column(read_column_name(col, "asc")).asc()
 
 
 def asc_nulls_first(col: Name) -> OrderColumn:
@@ -64,7 +64,7 @@ def asc_nulls_first(col: Name) -> OrderColumn:
     >>> asc_nulls_first("ts").nulls_first
     True
     """
-    return Column(column_name(col, "asc_nulls_first")).asc_nulls_first()
+    return Column(read_column_name(col, "asc_nulls_first")).asc_nulls_first()
 
 
 def asc_nulls_last(col: Name) -> OrderColumn:
@@ -73,7 +73,7 @@ def asc_nulls_last(col: Name) -> OrderColumn:
     >>> asc_nulls_last("ts").nulls_first
     False
     """
-    return Column(column_name(col, "asc_nulls_last")).asc_nulls_last()
+    return Column(read_column_name(col, "asc_nulls_last")).asc_nulls_last()
 
 
 def desc(col: Name) -> OrderColumn:
@@ -82,7 +82,7 @@ def desc(col: Name) -> OrderColumn:
     >>> desc("ts")
     OrderColumn(name='ts', descending=True, nulls_first=None)
     """
-    return Column(column_name(col, "desc")).desc()
+    return Column(read_column_name(col, "desc")).desc()
 
 
 def desc_nulls_first(col: Name) -> OrderColumn:
@@ -91,7 +91,7 @@ def desc_nulls_first(col: Name) -> OrderColumn:
     >>> desc_nulls_first("ts").nulls_first
     True
     """
-    return Column(column_name(col, "desc_nulls_first")).desc_nulls_first()
+    return Column(read_column_name(col, "desc_nulls_first")).desc_nulls_first()
 
 
 def desc_nulls_last(col: Name) -> OrderColumn:
@@ -100,12 +100,12 @@ def desc_nulls_last(col: Name) -> OrderColumn:
     >>> desc_nulls_last("ts").nulls_first
     False
     """
-    return Column(column_name(col, "desc_nulls_last")).desc_nulls_last()
+    return Column(read_column_name(col, "desc_nulls_last")).desc_nulls_last()
 
 
 # ---- aggregations of one column
 def avg(col: Name, *, where: Name | None = None) -> Aggregation:
-    """The arithmetic mean.
+    """Compute the arithmetic mean.
 
     >>> avg("temp")
     avg('temp')
@@ -114,7 +114,7 @@ def avg(col: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def bit_and(col: Name, *, where: Name | None = None) -> Aggregation:
-    """The bitwise and of integers.
+    """Compute the bitwise and of integers.
 
     >>> bit_and("flags")
     bit_and('flags')
@@ -123,7 +123,7 @@ def bit_and(col: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def bit_or(col: Name, *, where: Name | None = None) -> Aggregation:
-    """The bitwise or of integers.
+    """Compute the bitwise or of integers.
 
     >>> bit_or("flags")
     bit_or('flags')
@@ -132,7 +132,7 @@ def bit_or(col: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def bit_xor(col: Name, *, where: Name | None = None) -> Aggregation:
-    """The bitwise exclusive or of integers.
+    """Compute the bitwise exclusive or of integers.
 
     >>> bit_xor("flags")
     bit_xor('flags')
@@ -141,7 +141,7 @@ def bit_xor(col: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def bool_and(col: Name, *, where: Name | None = None) -> Aggregation:
-    """Whether all are true.
+    """Tell whether all are true.
 
     >>> bool_and("ok")
     bool_and('ok')
@@ -150,7 +150,7 @@ def bool_and(col: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def bool_or(col: Name, *, where: Name | None = None) -> Aggregation:
-    """Whether any is true.
+    """Tell whether any is true.
 
     >>> bool_or("ok")
     bool_or('ok')
@@ -159,7 +159,7 @@ def bool_or(col: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def collect_list(col: Name, *, where: Name | None = None) -> Aggregation:
-    """All values that are not null, in order.
+    """Collect all values that are not null, in order.
 
     >>> collect_list("word")
     collect_list('word')
@@ -168,7 +168,7 @@ def collect_list(col: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def collect_set(col: Name, *, where: Name | None = None) -> Aggregation:
-    """The different values, in the order of their first row.
+    """Collect the different values, in the order of their first row.
 
     >>> collect_set("word")
     collect_set('word')
@@ -177,7 +177,7 @@ def collect_set(col: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def geomean(col: Name, *, where: Name | None = None) -> Aggregation:
-    """The geometric mean. PySpark has none.
+    """Compute the geometric mean. PySpark has none.
 
     >>> geomean("growth")
     geomean('growth')
@@ -186,7 +186,7 @@ def geomean(col: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def kurtosis(col: Name, *, where: Name | None = None) -> Aggregation:
-    """The excess kurtosis of the population.
+    """Compute the excess kurtosis of the population.
 
     >>> kurtosis("x")
     kurtosis('x')
@@ -195,7 +195,7 @@ def kurtosis(col: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def m4(col: Name, *, where: Name | None = None) -> Aggregation:
-    """(min, max, first, last), for line charts. PySpark has none.
+    """Find (min, max, first, last), for line charts. PySpark has none.
 
     >>> m4("x")
     m4('x')
@@ -204,7 +204,7 @@ def m4(col: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def max(col: Name, *, where: Name | None = None) -> Aggregation:
-    """The largest value.
+    """Find the largest value.
 
     >>> max("temp")
     max('temp')
@@ -213,7 +213,7 @@ def max(col: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def max_count(col: Name, *, where: Name | None = None) -> Aggregation:
-    """How many rows have the largest value. PySpark has none.
+    """Count the rows that have the largest value. PySpark has none.
 
     >>> max_count("x")
     max_count('x')
@@ -222,7 +222,7 @@ def max_count(col: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def median(col: Name, *, where: Name | None = None) -> Aggregation:
-    """The middle value, or the mean of the two middle ones. PySpark refuses it over a frame.
+    """Find the middle value, or the mean of the two middle ones. PySpark refuses it over a frame.
 
     >>> median("x")
     median('x')
@@ -231,7 +231,7 @@ def median(col: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def min(col: Name, *, where: Name | None = None) -> Aggregation:
-    """The smallest value.
+    """Find the smallest value.
 
     >>> min("temp")
     min('temp')
@@ -240,7 +240,7 @@ def min(col: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def min_count(col: Name, *, where: Name | None = None) -> Aggregation:
-    """How many rows have the smallest value. PySpark has none.
+    """Count the rows that have the smallest value. PySpark has none.
 
     >>> min_count("x")
     min_count('x')
@@ -249,7 +249,7 @@ def min_count(col: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def product(col: Name, *, where: Name | None = None) -> Aggregation:
-    """The product, in double precision.
+    """Compute the product, in double precision.
 
     >>> product("x")
     product('x')
@@ -258,7 +258,7 @@ def product(col: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def relative_variation(col: Name, *, where: Name | None = None) -> Aggregation:
-    """(max - min) / max. PySpark has none.
+    """Compute (max - min) / max. PySpark has none.
 
     >>> relative_variation("x")
     relative_variation('x')
@@ -267,7 +267,7 @@ def relative_variation(col: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def skewness(col: Name, *, where: Name | None = None) -> Aggregation:
-    """The population skewness.
+    """Compute the population skewness.
 
     >>> skewness("x")
     skewness('x')
@@ -276,7 +276,7 @@ def skewness(col: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def stddev(col: Name, *, where: Name | None = None) -> Aggregation:
-    """The sample standard deviation.
+    """Compute the sample standard deviation.
 
     >>> stddev("x")
     stddev('x')
@@ -285,7 +285,7 @@ def stddev(col: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def stddev_pop(col: Name, *, where: Name | None = None) -> Aggregation:
-    """The population standard deviation.
+    """Compute the population standard deviation.
 
     >>> stddev_pop("x")
     stddev_pop('x')
@@ -294,7 +294,7 @@ def stddev_pop(col: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def sum(col: Name, *, where: Name | None = None) -> Aggregation:
-    """The sum.
+    """Compute the sum.
 
     >>> sum("x")
     sum('x')
@@ -303,7 +303,7 @@ def sum(col: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def sum_distinct(col: Name, *, where: Name | None = None) -> Aggregation:
-    """The sum of the different values. PySpark refuses it over a window.
+    """Compute the sum of the different values. PySpark refuses it over a window.
 
     >>> sum_distinct("x")
     sum_distinct('x')
@@ -312,7 +312,7 @@ def sum_distinct(col: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def avg_distinct(col: Name, *, where: Name | None = None) -> Aggregation:
-    """The mean of the different values. PySpark has none.
+    """Compute the mean of the different values. PySpark has none.
 
     >>> avg_distinct("x")
     avg_distinct('x')
@@ -321,7 +321,7 @@ def avg_distinct(col: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def var_pop(col: Name, *, where: Name | None = None) -> Aggregation:
-    """The population variance.
+    """Compute the population variance.
 
     >>> var_pop("x")
     var_pop('x')
@@ -330,7 +330,7 @@ def var_pop(col: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def var_samp(col: Name, *, where: Name | None = None) -> Aggregation:
-    """The sample variance.
+    """Compute the sample variance.
 
     >>> var_samp("x")
     var_samp('x')
@@ -349,7 +349,7 @@ variance = var_samp
 
 # ---- counts
 def count(col: Name = "*", *, where: Name | None = None) -> Aggregation:
-    """The number of rows, or of values that are not null.
+    """Count the rows, or the values that are not null.
 
     >>> count("*"), count("x")
     (count(), count('x'))
@@ -358,7 +358,7 @@ def count(col: Name = "*", *, where: Name | None = None) -> Aggregation:
 
 
 def count_if(col: Name, *, where: Name | None = None) -> Aggregation:
-    """The number of rows for which a boolean column is true.
+    """Count the rows for which a boolean column is true.
 
     >>> count_if("failed")
     count(where='failed')
@@ -371,7 +371,7 @@ def count_if(col: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def count_distinct(col: Name, *cols: Name, where: Name | None = None) -> Aggregation:
-    """How many different values there are, exactly. PySpark refuses it over a window.
+    """Count the different values, exactly. PySpark refuses it over a window.
 
     >>> count_distinct("user")
     count_distinct('user')
@@ -388,7 +388,7 @@ countDistinct = nunique = count_distinct  # noqa: N816 PySpark's name
 
 
 def approx_count_distinct(col: Name, rsd: float | None = None, *, where: Name | None = None) -> Aggregation:
-    """How many different values there are. The count is exact, and so within any `rsd`.
+    """Count the different values. The count is exact, and so within any `rsd`.
 
     Over windows of 1,000 rows the exact count takes 0.1 microseconds a row, and a sketch 42. The sketch is
     `slidewise.approx_count_distinct`.
@@ -406,7 +406,7 @@ approxCountDistinct = approx_count_distinct  # noqa: N816 PySpark's name
 
 # ---- values of one row of the frame
 def first(col: Name, ignorenulls: bool = False, *, where: Name | None = None) -> Aggregation:
-    """The value of the first row; of the first that is not null with `ignorenulls`.
+    """Find the value of the first row; of the first that is not null with `ignorenulls`.
 
     >>> first("price", ignorenulls=True)
     first('price', ignore_nulls=True)
@@ -415,7 +415,7 @@ def first(col: Name, ignorenulls: bool = False, *, where: Name | None = None) ->
 
 
 def last(col: Name, ignorenulls: bool = False, *, where: Name | None = None) -> Aggregation:
-    """The value of the last row; of the last that is not null with `ignorenulls`.
+    """Find the value of the last row; of the last that is not null with `ignorenulls`.
 
     >>> last("price")
     last('price')
@@ -424,7 +424,7 @@ def last(col: Name, ignorenulls: bool = False, *, where: Name | None = None) -> 
 
 
 def first_value(col: Name, ignoreNulls: bool = False, *, where: Name | None = None) -> Aggregation:  # noqa: N803
-    """The value of the first row; of the first that is not null with `ignoreNulls`.
+    """Find the value of the first row; of the first that is not null with `ignoreNulls`.
 
     >>> first_value("price")
     first('price')
@@ -436,7 +436,7 @@ any_value = first_value
 
 
 def last_value(col: Name, ignoreNulls: bool = False, *, where: Name | None = None) -> Aggregation:  # noqa: N803
-    """The value of the last row; of the last that is not null with `ignoreNulls`.
+    """Find the value of the last row; of the last that is not null with `ignoreNulls`.
 
     >>> last_value("price")
     last('price')
@@ -451,7 +451,7 @@ def nth_value(
     *,
     where: Name | None = None,
 ) -> Aggregation:
-    """The value of the frame's n-th row, counted from 1.
+    """Find the value of the frame's n-th row, counted from 1.
 
     >>> nth_value("price", 2)
     nth_value('price', n=2)
@@ -460,24 +460,24 @@ def nth_value(
 
 
 def max_by(col: Name, ord: Name, k: int | None = None, *, where: Name | None = None) -> Aggregation:
-    """The value of a column where another is largest.
+    """Find the value of a column where another is largest.
 
     >>> max_by("name", "score")
     max_by('name', 'score')
     """
-    return _by(agg.max_by, "max_by", col, ord, k, where)
+    return _build_by(agg.max_by, "max_by", col, ord, k, where)
 
 
 def min_by(col: Name, ord: Name, k: int | None = None, *, where: Name | None = None) -> Aggregation:
-    """The value of a column where another is smallest.
+    """Find the value of a column where another is smallest.
 
     >>> min_by("name", "score")
     min_by('name', 'score')
     """
-    return _by(agg.min_by, "min_by", col, ord, k, where)
+    return _build_by(agg.min_by, "min_by", col, ord, k, where)
 
 
-def _by(factory: Callable[..., Aggregation], name: str, col: Any, ord: Any, k: Any, where: Any) -> Aggregation:
+def _build_by(factory: Callable[..., Aggregation], name: str, col: Any, ord: Any, k: Any, where: Any) -> Aggregation:
     if k is not None:
         raise InvalidInput(f"{name}: k={k!r} asks for several values, and there is one. Leave out k")
     return _build(factory, name, [col, ord], where)
@@ -485,7 +485,7 @@ def _by(factory: Callable[..., Aggregation], name: str, col: Any, ord: Any, k: A
 
 # ---- values by their rank
 def mode(col: Name, deterministic: bool = False, *, where: Name | None = None) -> Aggregation:
-    """The most frequent value. Ties go to the lowest, whether or not `deterministic` asks for it.
+    """Find the most frequent value. Ties go to the lowest, whether or not `deterministic` asks for it.
 
     >>> mode("status")
     mode('status')
@@ -494,7 +494,7 @@ def mode(col: Name, deterministic: bool = False, *, where: Name | None = None) -
 
 
 def percentile(col: Name, percentage: Fractions, frequency: int = 1, *, where: Name | None = None) -> Aggregation:
-    """The value at a fraction of the sorted values, interpolated between two of them; exact. A list gives a list.
+    """Compute the value at a fraction of the sorted ones, interpolated between two of them; exact. A list gives a list.
 
     >>> percentile("latency", 0.95)
     percentile('latency', fraction=0.95)
@@ -510,7 +510,7 @@ quantile = percentile
 
 
 def percentile_disc(col: Name, percentage: Fractions, *, where: Name | None = None) -> Aggregation:
-    """One of the values, at a fraction of the sorted ones. A list gives a list. PySpark has it in SQL only.
+    """Find the value at a fraction of the sorted ones, one of them. A list gives a list. PySpark has it in SQL only.
 
     >>> percentile_disc("word", 0.5)
     percentile_disc('word', fraction=0.5)
@@ -521,7 +521,7 @@ def percentile_disc(col: Name, percentage: Fractions, *, where: Name | None = No
 def percentile_approx(
     col: Name, percentage: Fractions, accuracy: int = 10000, *, where: Name | None = None
 ) -> Aggregation:
-    """One of the values, at a fraction of the sorted ones. The rank is exact, and so within any `accuracy`.
+    """Find the value at a fraction of the sorted ones. The rank is exact, and so within any `accuracy`.
 
     Over windows of 1,000 rows the exact value takes 0.05 microseconds a row, and a sketch 180. The sketch is
     `slidewise.approx_percentile`.
@@ -536,7 +536,7 @@ approx_percentile = percentile_approx
 
 
 def nth_smallest(col: Name, n: int, *, where: Name | None = None) -> Aggregation:
-    """The n-th smallest value, counted from 1. PySpark has none.
+    """Find the n-th smallest value, counted from 1. PySpark has none.
 
     >>> nth_smallest("bid", 3)
     nth_smallest('bid', n=3)
@@ -546,7 +546,7 @@ def nth_smallest(col: Name, n: int, *, where: Name | None = None) -> Aggregation
 
 # ---- two columns
 def corr(col1: Name, col2: Name, *, where: Name | None = None) -> Aggregation:
-    """Pearson's correlation of two columns.
+    """Compute Pearson's correlation of two columns.
 
     >>> corr("x", "y")
     corr('x', 'y')
@@ -555,7 +555,7 @@ def corr(col1: Name, col2: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def covar_pop(col1: Name, col2: Name, *, where: Name | None = None) -> Aggregation:
-    """The population covariance of two columns.
+    """Compute the population covariance of two columns.
 
     >>> covar_pop("x", "y")
     covar_pop('x', 'y')
@@ -564,7 +564,7 @@ def covar_pop(col1: Name, col2: Name, *, where: Name | None = None) -> Aggregati
 
 
 def covar_samp(col1: Name, col2: Name, *, where: Name | None = None) -> Aggregation:
-    """The sample covariance of two columns.
+    """Compute the sample covariance of two columns.
 
     >>> covar_samp("x", "y")
     covar_samp('x', 'y')
@@ -573,7 +573,7 @@ def covar_samp(col1: Name, col2: Name, *, where: Name | None = None) -> Aggregat
 
 
 def regr_count(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
-    """The number of pairs (y, x) without a null.
+    """Count the pairs (y, x) without a null.
 
     >>> regr_count("y", "x")
     regr_count('y', 'x')
@@ -582,7 +582,7 @@ def regr_count(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def regr_avgx(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
-    """The mean of x over pairs (y, x) without a null.
+    """Compute the mean of x over pairs (y, x) without a null.
 
     >>> regr_avgx("y", "x")
     regr_avgx('y', 'x')
@@ -591,7 +591,7 @@ def regr_avgx(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def regr_avgy(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
-    """The mean of y over pairs (y, x) without a null.
+    """Compute the mean of y over pairs (y, x) without a null.
 
     >>> regr_avgy("y", "x")
     regr_avgy('y', 'x')
@@ -600,7 +600,7 @@ def regr_avgy(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def regr_sxx(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
-    """The squared deviations of x, summed.
+    """Compute the sum of the squared deviations of x.
 
     >>> regr_sxx("y", "x")
     regr_sxx('y', 'x')
@@ -609,7 +609,7 @@ def regr_sxx(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def regr_syy(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
-    """The squared deviations of y, summed.
+    """Compute the sum of the squared deviations of y.
 
     >>> regr_syy("y", "x")
     regr_syy('y', 'x')
@@ -618,7 +618,7 @@ def regr_syy(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def regr_sxy(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
-    """The products of the deviations of y and x, summed.
+    """Compute the sum of the products of the deviations of y and x.
 
     >>> regr_sxy("y", "x")
     regr_sxy('y', 'x')
@@ -627,7 +627,7 @@ def regr_sxy(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def regr_slope(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
-    """The slope of the line y of x, by least squares.
+    """Compute the slope of the line y of x, by least squares.
 
     >>> regr_slope("y", "x")
     regr_slope('y', 'x')
@@ -636,7 +636,7 @@ def regr_slope(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
 
 
 def regr_intercept(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
-    """The value at x = 0 of the line y of x, by least squares.
+    """Compute the value at x = 0 of the line y of x, by least squares.
 
     >>> regr_intercept("y", "x")
     regr_intercept('y', 'x')
@@ -645,7 +645,7 @@ def regr_intercept(y: Name, x: Name, *, where: Name | None = None) -> Aggregatio
 
 
 def regr_r2(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
-    """How much of y's variance the line y of x explains.
+    """Compute how much of y's variance the line y of x explains.
 
     >>> regr_r2("y", "x")
     regr_r2('y', 'x')
@@ -655,7 +655,7 @@ def regr_r2(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
 
 # ---- texts and sketches
 def string_agg(col: Name, delimiter: str | None = None, *, where: Name | None = None) -> Aggregation:
-    """The texts joined by a delimiter.
+    """Join texts by a delimiter.
 
     >>> string_agg("word", ", ")
     string_agg('word', delimiter=', ')
@@ -667,7 +667,7 @@ listagg = string_agg
 
 
 def bloom_filter(col: Name, bits: int = 1024, hashes: int = 4, *, where: Name | None = None) -> Aggregation:
-    """About how many different values there are, by a Bloom filter. PySpark has none.
+    """Estimate how many different values there are, by a Bloom filter. PySpark has none.
 
     >>> bloom_filter("user")
     bloom_filter('user', bits=1024, hashes=4)
@@ -678,7 +678,7 @@ def bloom_filter(col: Name, bits: int = 1024, hashes: int = 4, *, where: Name | 
 def count_min_sketch(
     col: Name, eps: float = 0.01, confidence: float = 0.95, seed: int | None = None, *, where: Name | None = None
 ) -> Aggregation:
-    """A count-min sketch: about how often a value occurs.
+    """Build a count-min sketch, which estimates how often a value occurs.
 
     >>> count_min_sketch("user", 0.1, 0.9, 1)
     count_min_sketch('user', eps=0.1, confidence=0.9, seed=1)
@@ -688,7 +688,7 @@ def count_min_sketch(
 
 
 def moment_sketch(col: Name, order: int = 10, *, where: Name | None = None) -> Aggregation:
-    """The moments up to an order. PySpark has none.
+    """Compute the moments up to an order. PySpark has none.
 
     >>> moment_sketch("x", 2)
     moment_sketch('x', order=2)

@@ -18,7 +18,7 @@ from pyspark.sql.types import FloatType
 
 from slidewise.columns.sorting import OrderColumn
 from slidewise.spark.executor.halo import BUCKET_COLUMN, OWN_COLUMN, HaloSize
-from slidewise.spark.spark_operator import interval, quote
+from slidewise.spark.spark_operator import quote, write_interval
 from slidewise.windows.durations import Duration
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ BUCKET = 5_000
 MOST_BUCKETS = 32
 
 
-def _sampled_rows_for(rows: int) -> int:
-    """How many sampled rows apart two rows must be for at least `rows` rows to lie between them, almost certainly."""
+def _count_sampled_rows(rows: int) -> int:
+    """Count how many sampled rows apart two rows must be, so that `rows` rows lie between them almost certainly."""
     if rows == 0:
         return 0
     expected = rows * SHARE
@@ -43,19 +43,19 @@ def _sampled_rows_for(rows: int) -> int:
 
 
 def spread(df: DataFrame, partition_by: Sequence[str], by: OrderColumn, reach: HaloSize, prefix: str) -> DataFrame:
-    """The rows with the bucket they are computed in, and whether they are its own; rows in halos come several times.
+    """Add to each row the bucket it is computed in, and whether it is the bucket's own; rows in halos are repeated.
 
     The names of what is added begin with `prefix`, which no column's does.
     A join with one line per bucket: 130 ns per row, against 2,100 for an array of bounds searched by a lambda.
     """
     order = sf.col(quote(by.name))
-    buckets = _buckets(df, partition_by, by, reach, prefix)
+    buckets = _find_buckets(df, partition_by, by, reach, prefix)
     begin, end, low, high, nulls = (sf.col(prefix + name) for name in ("begin", "end", "low", "high", "nulls"))
-    meets = (low.isNull() | _at_or_after(order, low, by)) & (high.isNull() | _at_or_after(high, order, by))
+    meets = (low.isNull() | _is_at_or_after(order, low, by)) & (high.isNull() | _is_at_or_after(high, order, by))
     meets = sf.when(order.isNull(), nulls).otherwise(meets)
     for k, name in enumerate(partition_by):
         meets = sf.col(quote(name)).eqNullSafe(sf.col(f"{prefix}key{k}")) & meets
-    own = (begin.isNull() | _at_or_after(order, begin, by)) & (end.isNull() | ~_at_or_after(order, end, by))
+    own = (begin.isNull() | _is_at_or_after(order, begin, by)) & (end.isNull() | ~_is_at_or_after(order, end, by))
     added = {
         prefix + BUCKET_COLUMN: sf.coalesce(sf.col(prefix + "number"), sf.lit(0)),
         prefix + OWN_COLUMN: order.isNull() | own,
@@ -64,8 +64,10 @@ def spread(df: DataFrame, partition_by: Sequence[str], by: OrderColumn, reach: H
     return df.join(sf.broadcast(buckets), meets, "left").withColumns(added).drop(*buckets.columns)
 
 
-def _buckets(df: DataFrame, partition_by: Sequence[str], by: OrderColumn, reach: HaloSize, prefix: str) -> DataFrame:
-    """The buckets of each large key: where they and their halos begin and end, null where there is no bound."""
+def _find_buckets(
+    df: DataFrame, partition_by: Sequence[str], by: OrderColumn, reach: HaloSize, prefix: str
+) -> DataFrame:
+    """Find the buckets of each large key: where they and their halos begin and end, null where there is no bound."""
     keys = [f"{prefix}key{k}" for k in range(len(partition_by))]
     columns = [sf.col(quote(name)).alias(key) for key, name in zip(keys, partition_by, strict=True)]
     order = sf.col(quote(by.name)).alias("order")
@@ -73,7 +75,7 @@ def _buckets(df: DataFrame, partition_by: Sequence[str], by: OrderColumn, reach:
     in_order = sf.sort_array(sf.collect_list("order"), asc=not by.descending).alias("values")
     large = sampled.groupBy(*keys).agg(in_order).where(sf.size("values") >= LARGE)
     values, count, number = sf.col("values"), sf.size("values"), sf.col("number")
-    back, ahead = _sampled_rows_for(reach.rows_before), _sampled_rows_for(reach.rows_after)
+    back, ahead = _count_sampled_rows(reach.rows_before), _count_sampled_rows(reach.rows_after)
     # A bucket is at least as long as its halos.
     each = sf.greatest(sf.lit(max(BUCKET, back + ahead)), sf.ceil(count / MOST_BUCKETS).cast("int"))
     numbered = large.withColumn("last", sf.floor(count / each).cast("int") - 1).withColumn(
@@ -81,9 +83,9 @@ def _buckets(df: DataFrame, partition_by: Sequence[str], by: OrderColumn, reach:
     )
     earlier, later = (sf.greatest, sf.least) if by.descending else (sf.least, sf.greatest)
     begin, end = sf.get(values, number * each), sf.get(values, (number + 1) * each)
-    # Frames over floats reach as far as their own digits tell, and so do halos (see columns/frames.py).
+    # Frames over floats reach as far as their own digits tell, and so do halos (see columns/frames/from_window.py).
     is_float = isinstance(sampled.schema["order"].dataType, FloatType)
-    before, after = (_step(length, is_float) for length in (reach.before, reach.after))
+    before, after = (_to_step(length, is_float) for length in (reach.before, reach.after))
     low = earlier(sf.get(values, sf.greatest(number * each - back, sf.lit(0))), _move(begin, before, by.descending))
     high = later(sf.get(values, sf.least((number + 1) * each + ahead, count - 1)), _move(end, after, not by.descending))
     first, last = number == 0, number == sf.col("last")
@@ -98,21 +100,21 @@ def _buckets(df: DataFrame, partition_by: Sequence[str], by: OrderColumn, reach:
     return numbered.select(*keys, *(column.alias(prefix + name) for name, column in bounds.items()))
 
 
-def _step(length: Any, is_float: bool) -> Column | None:
-    """What frames reach, in the unit of the order."""
+def _to_step(length: Any, is_float: bool) -> Column | None:
+    """Translate how far frames reach to the unit of the order."""
     if length is None:
         return None
     if isinstance(length, Duration):
-        return sf.expr(interval(length))
+        return sf.expr(write_interval(length))
     return sf.lit(length).cast("float") if is_float else sf.lit(length)
 
 
 def _move(value: Column, step: Column | None, forward: bool) -> Column:
-    """A bound moved by what frames reach."""
+    """Move a bound by how far frames reach."""
     if step is None:
         return value
     return value + step if forward else value - step
 
 
-def _at_or_after(value: Column, other: Column, by: OrderColumn) -> Column:
+def _is_at_or_after(value: Column, other: Column, by: OrderColumn) -> Column:
     return value <= other if by.descending else value >= other

@@ -1,4 +1,4 @@
-"""What must be there before Spark runs: each missing piece with a message that says what to do."""
+"""Requirements: what must be there before Spark runs, each with a message that says what to do where it is missing."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ class MissingRequirement(SlidewiseError, ImportError):
 
 def require_packages(*, protobuf: bool = False) -> None:
     """Refuse to go on without pyspark 4.1 or newer, with pandas 3, or without protobuf where it is needed."""
-    found = _version("pyspark")
+    found = _find_version("pyspark")
     if found is None:
         raise MissingRequirement(
             "slidewise.spark needs pyspark, and it is not installed: pip install 'slidewise[spark]'"
         )
     if found < OLDEST_PYSPARK:
         raise MissingRequirement(
-            f"slidewise.spark needs pyspark {_dotted(OLDEST_PYSPARK)} or newer, which has iterator arrow_udfs, and "
-            f"{version('pyspark')} is installed: pip install 'slidewise[spark]'"
+            f"slidewise.spark needs pyspark {_format_version(OLDEST_PYSPARK)} or newer, which has iterator arrow_udfs, "
+            f"and {version('pyspark')} is installed: pip install 'slidewise[spark]'"
         )
-    pandas = _version("pandas")
+    pandas = _find_version("pandas")
     if pandas is not None and pandas >= (3,):
         raise MissingRequirement(
             f"pyspark does not work with pandas 3 yet, and {version('pandas')} is installed: pip install 'pandas<3'"
         )
-    if protobuf and _version("protobuf") is None:
+    if protobuf and _find_version("protobuf") is None:
         raise MissingRequirement("Spark's stateful Python API needs protobuf: pip install 'slidewise[spark]'")
 
 
@@ -66,7 +66,7 @@ def require_java() -> None:
 
 
 def is_stream(df: Any) -> bool:
-    """Whether this is a streaming DataFrame."""
+    """Tell whether this is a streaming DataFrame."""
     from pyspark.sql import DataFrame
 
     return isinstance(df, DataFrame) and bool(df.isStreaming)
@@ -87,12 +87,12 @@ def require_batch(df: Any, what: str, streams: Mapping[str, Any] | None = None) 
         raise InvalidInput(f"{what}: {next(iter(streams))}= is for streams, and the DataFrame is a batch: leave it out")
 
 
-def _version(package: str) -> tuple[int, ...] | None:
+def _find_version(package: str) -> tuple[int, ...] | None:
     try:
         return tuple(int(part) for part in re.findall(r"\d+", version(package))[:2])
     except PackageNotFoundError:
         return None
 
 
-def _dotted(number: tuple[int, ...]) -> str:
+def _format_version(number: tuple[int, ...]) -> str:
     return ".".join(map(str, number))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +12,11 @@ import pyarrow as pa
 from slidewise.aggregations.over import Over
 from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.evaluate import Evaluation
-from slidewise.columns.sources import source
+from slidewise.columns.sources import source_of
 from slidewise.errors import CompileFallback, InvalidInput
 from slidewise.spark.spark_operator import ANSI
 from slidewise.suggest import suggest
-from slidewise.windows.definitions import PunctuationWindow
+from slidewise.windows.definitions import PunctuationWindow, WindowDefinition
 
 if TYPE_CHECKING:
     from slidewise.spark.plan import Group
@@ -38,48 +38,60 @@ class Schema:
         return bool(self.spark.conf.get(ANSI) == "true")  # over Connect, asking takes a while
 
     def field(self, name: str) -> Any:
-        """A column by name, as Spark would find it."""
+        """Find a column by name, as Spark would."""
         known = name if name in self._fields else self._folded.get(str(name).lower())
         if known is not None:
             return self._fields[known]
         raise InvalidInput(f"there is no column {name!r}. {suggest(name, self.names)}")
 
     def wraps(self, over: Over) -> bool:
-        """Whether Spark's own operator would not notice that a sum is too large."""
+        """Tell whether Spark's own operator would let a sum of integers overflow silently."""
         aggregation = over.aggregation
         if aggregation.name != "sum" or self._ansi:
             return False
         return self.field(aggregation.columns[0]).dataType.typeName() in ("byte", "short", "integer", "long")
 
-    def arrow(self, names: Iterable[str]) -> pa.Schema:
-        """Columns as they travel."""
-        from slidewise.spark.arrow_types import arrow_type
+    def to_arrow(self, names: Iterable[str]) -> pa.Schema:
+        """Translate columns to an Arrow schema, with the types that they have in Python."""
+        from slidewise.spark.arrow_types import to_arrow_type
 
-        return pa.schema([(name, arrow_type(self.field(name).dataType, self.zone, name)) for name in names])
+        return pa.schema([(name, to_arrow_type(self.field(name).dataType, self.zone, name)) for name in names])
 
-    def kinds(self, results: Iterable[pa.DataType], reads: pa.Schema) -> list[Any]:
-        """The types of results in Spark; what is of the type of a column is of its very type there."""
-        from slidewise.spark.arrow_types import spark_type
+    def to_spark_types(self, results: Iterable[pa.DataType], reads: pa.Schema) -> list[Any]:
+        """Translate the types of results to Spark's; where a column has such a type, the result has the column's."""
+        from slidewise.spark.arrow_types import to_spark_type
 
         known = {field.type: self.field(field.name).dataType for field in reversed(list(reads))}
-        return [spark_type(kind, known) for kind in results]
+        return [to_spark_type(kind, known) for kind in results]
 
-    def reads(self, group: Group) -> list[str]:
-        """The columns that executors need, and no others; Python must get at least one to count rows by."""
+    def find_read_columns(self, group: Group) -> list[str]:
+        """Find the columns that executors need, and no others; at least one, by which Python counts rows."""
         named = [*group.partition_by, *(by.name for by in group.order_by)]
         for over in group.expressions.values():
             named += [*over.aggregation.columns, *over.window.columns]
             named += [over.aggregation.where] if over.aggregation.where is not None else []
-            windows = (over.window, over.window.every)
-            if any(isinstance(w, PunctuationWindow) and callable(w.predicate) for w in windows):
-                named += self.names  # the function sees whole rows
+            if reads_whole_rows(over.window):
+                named += self.names
         return list(dict.fromkeys(named)) or self.names[:1]
 
 
-def result_types(schema: pa.Schema, group: Group) -> list[pa.DataType]:
-    """The types of results, by computing those of no rows."""
-    rows = ArrangedFrame(source(schema.empty_table()), list(group.partition_by), list(group.order_by))
+def reads_whole_rows(window: WindowDefinition) -> bool:
+    """Tell whether a window or its slide has a predicate that is a function: it is called with whole rows."""
+    return any(isinstance(w, PunctuationWindow) and callable(w.predicate) for w in (window, window.every))
+
+
+def infer_result_types(schema: pa.Schema, group: Group) -> list[pa.DataType]:
+    """Infer the types of results, by computing those of no rows."""
+    overs = group.expressions
+    made = compute_on_no_rows(schema, group, lambda rows: Evaluation(rows, overs.values(), 1).columns(overs))
+    return [made[name].type for name in overs]
+
+
+def compute_on_no_rows(
+    schema: pa.Schema, group: Group, compute: Callable[[ArrangedFrame], dict[str, pa.Array]]
+) -> dict[str, pa.Array]:
+    """Compute columns on no rows: the names and types are those of any rows."""
+    rows = ArrangedFrame(source_of(schema.empty_table()), list(group.partition_by), list(group.order_by))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CompileFallback)  # the executors say so, where it matters
-        made = Evaluation(rows, group.expressions.values(), 1).columns(group.expressions)
-    return [made[name].type for name in group.expressions]
+        return compute(rows)

@@ -34,7 +34,7 @@ LIMITED = {
 def configure(
     builder: Any, *, partitions: int | None = None, python: str | None = None, python_memory: str | None = None
 ) -> Any:
-    """A session builder with the settings that suit sliding windows.
+    """Configure a session builder with the settings that suit sliding windows.
 
         spark = slidewise.spark.configure(SparkSession.builder.appName("features"), partitions=8).getOrCreate()
 

@@ -1,4 +1,4 @@
-"""The package on the executors.
+"""Shipping: the package on the executors.
 
 Where executors are other processes than the driver's machine may have set up, the package goes along as a zip, once per
 session, so that driver and executors always run the same code. An executor unpacks it into a directory of its own user,
@@ -27,8 +27,8 @@ _shipped: WeakSet[Any] = WeakSet()
 
 
 @cache
-def _content() -> bytes:
-    """The package as a zip."""
+def _zip_package() -> bytes:
+    """Zip the package."""
     root = Path(__file__).parent.parent
     files = sorted(p for p in root.rglob("*") if p.is_file() and p.suffix in (".py", ".json", ".typed"))
     buffer = io.BytesIO()
@@ -41,27 +41,27 @@ def _content() -> bytes:
 
 
 @cache
-def _folder() -> Path:
-    """A directory of this process."""
+def _make_folder() -> Path:
+    """Make a directory for this process, which is removed at its end."""
     folder = tempfile.mkdtemp(prefix="slidewise-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return Path(folder)
 
 
-def _package() -> Path:
-    """The file of the package, named by its content; it stays while this process runs, for executors to fetch."""
-    path = _folder() / f"slidewise-{hashlib.sha256(_content()).hexdigest()[:16]}.zip"
+def _write_package() -> Path:
+    """Write the package to a file named by its content; it stays while this process runs, for executors to fetch."""
+    path = _make_folder() / f"slidewise-{hashlib.sha256(_zip_package()).hexdigest()[:16]}.zip"
     if not path.exists():  # the first time, or a cleaner of temporary files took it
         path.parent.mkdir(mode=0o700, exist_ok=True)
-        path.write_bytes(_content())
+        path.write_bytes(_zip_package())
     return path
 
 
 def ship(spark: Any) -> str | None:
-    """Give the executors of a session the package; its name there, or None where they share the driver's."""
+    """Ship the package to the executors of a session; give its name there, or None where they share the driver's."""
     if _is_local(spark):
         return None
-    path = _package()
+    path = _write_package()
     if spark not in _shipped:
         spark.addArtifacts(str(path), pyfile=True)
         _shipped.add(spark)
@@ -69,13 +69,13 @@ def ship(spark: Any) -> str | None:
 
 
 def _is_local(spark: Any) -> bool:
-    """Whether tasks run in the driver's own environment. Connect cannot tell where its server is."""
+    """Tell whether tasks run in the driver's own environment. Connect cannot tell where its server is."""
     return "connect" not in type(spark).__module__ and spark.conf.get("spark.master", "").startswith("local")
 
 
-def on_executor(pickled: bytes, package: str | None) -> Callable[[Any], Any]:
-    """The function that Spark runs: it calls run() of what is pickled. It travels by value, and so does all in it."""
-    arrive = arriving(package)
+def build_executor_function(pickled: bytes, package: str | None) -> Callable[[Any], Any]:
+    """Build the function that Spark runs: it calls run() of what is pickled. It travels by value, with all in it."""
+    arrive = build_importer(package)
 
     def run(batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
         import pickle
@@ -89,8 +89,11 @@ def on_executor(pickled: bytes, package: str | None) -> Callable[[Any], Any]:
     return run
 
 
-def arriving(package: str | None) -> Callable[[], None]:
-    """What makes the package importable on an executor. It travels by value, and imports nothing of ours before."""
+def build_importer(package: str | None) -> Callable[[], None]:
+    """Build the function that makes the package importable on an executor.
+
+    It travels by value, and imports nothing of ours before.
+    """
 
     def arrive() -> None:
         import sys
@@ -108,13 +111,13 @@ def arriving(package: str | None) -> Callable[[], None]:
             ) from error
 
     def unpack(name: str) -> None:
-        """Have the package imported from the zip that Spark brought, by way of a directory with its content."""
+        """Unpack the zip that Spark brought into a directory, and have the package imported from there."""
         import sys
 
         found = next((path for path in sys.path if path.endswith(name)), None)
         if found is None:
             return  # Spark brought no zip: the package may be installed
-        root = directory(found, name.removesuffix(".zip")) or found
+        root = make_directory(found, name.removesuffix(".zip")) or found
         if sys.path[0] != root:
             sys.path.insert(0, root)
         loaded = getattr(sys.modules.get("slidewise"), "__file__", None) or root
@@ -122,8 +125,8 @@ def arriving(package: str | None) -> Callable[[], None]:
             for module in [m for m in sys.modules if m.partition(".")[0] == "slidewise"]:
                 del sys.modules[module]
 
-    def directory(found: str, name: str) -> str | None:
-        """A directory of this user with the content of the zip; None: it cannot be."""
+    def make_directory(found: str, name: str) -> str | None:
+        """Make a directory of this user with the content of the zip; None where that cannot be."""
         import os
         import stat
         import tempfile

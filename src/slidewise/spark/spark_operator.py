@@ -31,8 +31,8 @@ class Verdict:
     because: str
 
 
-def refusal(over: Over) -> str | None:
-    """Why Spark's operator cannot compute this as we define it; None: it can."""
+def find_refusal(over: Over) -> str | None:
+    """Find why Spark's operator cannot compute this as we define it; None where it can."""
     aggregation, window = over.aggregation, over.window
     if aggregation.spark_call is None:
         return f"{aggregation.name} over a frame is not Spark's, or not with our rules"
@@ -62,15 +62,17 @@ def refusal(over: Over) -> str | None:
     return None
 
 
-def verdict(expressions: Iterable[Over], engine: str, wraps: Callable[[Over], bool] = lambda over: False) -> Verdict:
-    """Who computes expressions of one partitioning and order. One pass for all of them: they go together.
+def choose_engine(
+    expressions: Iterable[Over], engine: str, wraps: Callable[[Over], bool] = lambda over: False
+) -> Verdict:
+    """Choose the engine for expressions of one partitioning and order. One pass for all of them: they go together.
 
     `wraps` tells whether Spark would go on below the smallest integer where a sum is above the largest.
     """
     overs = list(expressions)
     if engine == "slidewise":
         return Verdict("slidewise", "asked for")
-    refused = next((why for over in overs if (why := refusal(over)) is not None), None)
+    refused = next((why for over in overs if (why := find_refusal(over)) is not None), None)
     if any(map(wraps, overs)):
         refused = f"Spark's sums of integers wrap around while {ANSI} is false, and ours say so"
     if engine == "spark":
@@ -81,36 +83,36 @@ def verdict(expressions: Iterable[Over], engine: str, wraps: Callable[[Over], bo
     if all(_reads_each_row_once(window) for window in windows):
         return Verdict("spark", "running and whole frames: each row is read once, and no row goes through Python")
     widths = [window.reach.width if window.reach is not None else None for window in windows]
-    if len(overs) == 1 and widths[0] is not None and widths[0] <= break_even():
+    most = read_break_even()
+    if len(overs) == 1 and widths[0] is not None and widths[0] <= most:
         return Verdict(
-            "spark",
-            f"one aggregate over {widths[0]} rows: up to {break_even()}, reading them again costs less than Python",
+            "spark", f"one aggregate over {widths[0]} rows: up to {most}, reading them again costs less than Python"
         )
     return Verdict("slidewise", "Spark reads the whole frame again for every row")
 
 
 @cache
-def break_even() -> int:
-    """The widest frame by rows for which Spark's operator is as fast, for one aggregate (measured: break_even.json)."""
+def read_break_even() -> int:
+    """Read the widest frame by rows for which Spark's operator is as fast, for one aggregate, from break_even.json."""
     measured = json.loads(files("slidewise.spark").joinpath("break_even.json").read_text())
     faster = [line["rows"] for line in measured["widths"] if line["spark"] <= line["slidewise"]]
     return max(faster, default=0)
 
 
 def _reads_each_row_once(window: WindowDefinition) -> bool:
-    """From the first row to the current one, or all rows of the key."""
+    """Tell whether frames are from the first row to the current one, or all rows of the key."""
     reach = window.reach
     return reach is not None and reach.from_first_row and (reach.to_last_row or reach.end == 0)
 
 
 # ---- as Spark SQL
 def quote(name: str) -> str:
-    """A column by its exact name."""
+    """Quote a column's exact name."""
     return "`" + name.replace("`", "``") + "`"
 
 
-def sql_of(over: Over, partition_by: Sequence[str], order_by: Sequence[OrderColumn]) -> str:
-    """An expression that `refusal` lets through, as Spark SQL."""
+def to_sql(over: Over, partition_by: Sequence[str], order_by: Sequence[OrderColumn]) -> str:
+    """Translate an expression that `find_refusal` lets through to Spark SQL."""
     aggregation, reach = over.aggregation, over.window.reach
     assert reach is not None
     columns = [quote(name) for name in aggregation.columns] or ["*"]
@@ -124,11 +126,11 @@ def sql_of(over: Over, partition_by: Sequence[str], order_by: Sequence[OrderColu
     if partition_by:
         parts.append("PARTITION BY " + ", ".join(map(quote, partition_by)))
     if order_by:
-        parts.append("ORDER BY " + ", ".join(map(_ordering, order_by)))
+        parts.append("ORDER BY " + ", ".join(map(_write_ordering, order_by)))
     elif _needs_order(reach):
         # As the rows stand: an order that tells no row apart, which Spark asks for with frames by rows.
         parts.append("ORDER BY NULL")
-    parts.append(_frame(reach))
+    parts.append(_write_frame(reach))
     return f"{call} OVER ({' '.join(parts)})"
 
 
@@ -136,21 +138,22 @@ def _needs_order(reach: Reach) -> bool:
     return not (reach.from_first_row and reach.to_last_row)
 
 
-def _ordering(by: OrderColumn) -> str:
+def _write_ordering(by: OrderColumn) -> str:
     return f"{quote(by.name)} {'DESC' if by.descending else 'ASC'} NULLS {'FIRST' if by.nulls_lead else 'LAST'}"
 
 
-def _frame(reach: Reach) -> str:
-    return f"{reach.unit.upper()} BETWEEN {_bound(reach.start, 'PRECEDING')} AND {_bound(reach.end, 'FOLLOWING')}"
+def _write_frame(reach: Reach) -> str:
+    start, end = _write_bound(reach.start, "PRECEDING"), _write_bound(reach.end, "FOLLOWING")
+    return f"{reach.unit.upper()} BETWEEN {start} AND {end}"
 
 
-def _bound(bound: Any, unbounded: str) -> str:
+def _write_bound(bound: Any, unbounded: str) -> str:
     if isinstance(bound, Unbounded):
         return f"UNBOUNDED {unbounded}"
     if isinstance(bound, CalendarDuration):
         size, text = bound.months, f"INTERVAL '{abs(bound.months)}' MONTH"
     elif isinstance(bound, Duration):
-        size, text = bound.nanoseconds, interval(bound)
+        size, text = bound.nanoseconds, write_interval(bound)
     else:
         size, text = bound, str(abs(bound))
     if size == 0:
@@ -158,7 +161,7 @@ def _bound(bound: Any, unbounded: str) -> str:
     return f"{text} {'PRECEDING' if size < 0 else 'FOLLOWING'}"
 
 
-def interval(length: Duration) -> str:
-    """The size of a length of time, whatever its sign; Spark's times are of microseconds."""
+def write_interval(length: Duration) -> str:
+    """Write a length of time as an interval, whatever its sign; Spark's times are of microseconds."""
     seconds, rest = divmod(abs(length.nanoseconds), 1_000_000_000)
     return f"INTERVAL '{seconds}.{rest // 1000:06d}' SECOND"

@@ -1,4 +1,4 @@
-"""PySpark's spelling of windows: `Window.partitionBy("k").orderBy("ts").rowsBetween(-999, 0)`.
+"""Window: PySpark's spelling of windows, `Window.partitionBy("k").orderBy("ts").rowsBetween(-999, 0)`.
 
 The names, defaults and signs are PySpark's; GROUPS frames, EXCLUDE and offsets that are columns come on top. A spec is
 a plain value and needs no Spark; `aggregate.over(spec)` is what `slidewise.spark.with_columns` takes.
@@ -30,7 +30,7 @@ class SpecifiedOver:
     order_by: tuple[OrderColumn, ...] = ()
 
     def __repr__(self) -> str:
-        order = ", ".join(_order_text(by) for by in self.order_by)
+        order = ", ".join(_describe_order(by) for by in self.order_by)
         return f"{self.over!r} partitioned by [{', '.join(self.partition_by)}] ordered by [{order}]"
 
 
@@ -50,45 +50,45 @@ class WindowSpec:
     excluded: Exclude | None = None
 
     def partitionBy(self, *cols: Any) -> WindowSpec:  # noqa: N802 PySpark's name
-        """The columns whose values tell rows of one window from those of another.
+        """Partition by columns: rows with other values in them are in other windows.
 
         >>> Window.partitionBy("country", "city").partition_by
         ('country', 'city')
         """
-        return replace(self, partition_by=tuple(column_name(c, "partitionBy") for c in _flatten(cols)))
+        return replace(self, partition_by=tuple(read_column_name(c, "partitionBy") for c in _flatten(cols)))
 
     def orderBy(self, *cols: Any) -> WindowSpec:  # noqa: N802
-        """The columns to order by: names, `F.desc("x")`, `F.asc_nulls_last("x")`, `F.col("x").desc()`.
+        """Order by columns: names, `F.desc("x")`, `F.asc_nulls_last("x")`, `F.col("x").desc()`.
 
         >>> from slidewise.spark import functions as F
         >>> Window.orderBy("ts", F.desc("price")).order_by[1].descending
         True
         """
-        return replace(self, order_by=tuple(_order_column(c) for c in _flatten(cols)))
+        return replace(self, order_by=tuple(_read_order_column(c) for c in _flatten(cols)))
 
     def rowsBetween(self, start: Any, end: Any) -> WindowSpec:  # noqa: N802
-        """The frame in rows, from `start` to `end`: negative is preceding, 0 the current row.
+        """Set the frame in rows, from `start` to `end`: negative is preceding, 0 the current row.
 
         >>> Window.orderBy("ts").rowsBetween(-999, Window.currentRow).window
         rows_between(-999, 0)
         """
-        return replace(self, frame=rows_between(_bound(start), _bound(end)))
+        return replace(self, frame=rows_between(_read_bound(start), _read_bound(end)))
 
     def rangeBetween(self, start: Any, end: Any) -> WindowSpec:  # noqa: N802
-        """The frame by the order's values: numbers in its own unit, or lengths of time.
+        """Set the frame by the order's values: numbers in its own unit, or lengths of time.
 
         >>> Window.orderBy("ts").rangeBetween("-1h30m", "10 minutes").window
         range_between("-1h30m", "10 minutes")
         """
-        return replace(self, frame=range_between(_bound(start), _bound(end)))
+        return replace(self, frame=range_between(_read_bound(start), _read_bound(end)))
 
     def groupsBetween(self, start: Any, end: Any) -> WindowSpec:  # noqa: N802
-        """The frame in groups of rows of equal order, SQL's GROUPS. PySpark has none.
+        """Set the frame in groups of rows of equal order, SQL's GROUPS. PySpark has none.
 
         >>> Window.orderBy("day").groupsBetween(-6, 0).window
         groups_between(-6, 0)
         """
-        return replace(self, frame=groups_between(_bound(start), _bound(end)))
+        return replace(self, frame=groups_between(_read_bound(start), _read_bound(end)))
 
     def exclude(self, rows: Exclude | Literal["no others"]) -> WindowSpec:
         """Leave out the "current row", its "group" of equal rows, or their "ties": SQL's EXCLUDE. PySpark has none.
@@ -113,7 +113,7 @@ class WindowSpec:
         return replace(frame, exclude=self.excluded)
 
     def specify(self, aggregation: Aggregation, algorithm: str) -> SpecifiedOver:
-        """What `aggregation.over(spec)` is."""
+        """Build what `aggregation.over(spec)` is."""
         return SpecifiedOver(Over(aggregation, self.window, algorithm), self.partition_by, self.order_by)
 
 
@@ -132,27 +132,27 @@ class Window:
 
     @staticmethod
     def partitionBy(*cols: Any) -> WindowSpec:  # noqa: N802
-        """A spec with this partitioning; see `WindowSpec.partitionBy`."""
+        """Create a spec with this partitioning; see `WindowSpec.partitionBy`."""
         return WindowSpec().partitionBy(*cols)
 
     @staticmethod
     def orderBy(*cols: Any) -> WindowSpec:  # noqa: N802
-        """A spec with this order; see `WindowSpec.orderBy`."""
+        """Create a spec with this order; see `WindowSpec.orderBy`."""
         return WindowSpec().orderBy(*cols)
 
     @staticmethod
     def rowsBetween(start: Any, end: Any) -> WindowSpec:  # noqa: N802
-        """A spec with this frame in rows; see `WindowSpec.rowsBetween`."""
+        """Create a spec with this frame in rows; see `WindowSpec.rowsBetween`."""
         return WindowSpec().rowsBetween(start, end)
 
     @staticmethod
     def rangeBetween(start: Any, end: Any) -> WindowSpec:  # noqa: N802
-        """A spec with this frame by the order's values; see `WindowSpec.rangeBetween`."""
+        """Create a spec with this frame by the order's values; see `WindowSpec.rangeBetween`."""
         return WindowSpec().rangeBetween(start, end)
 
     @staticmethod
     def groupsBetween(start: Any, end: Any) -> WindowSpec:  # noqa: N802
-        """A spec with this frame in groups of equal rows; see `WindowSpec.groupsBetween`."""
+        """Create a spec with this frame in groups of equal rows; see `WindowSpec.groupsBetween`."""
         return WindowSpec().groupsBetween(start, end)
 
 
@@ -166,32 +166,32 @@ class Column(OffsetColumn):
     """
 
     def asc(self) -> OrderColumn:
-        """The smallest first, nulls before all."""
+        """Order by this column, the smallest first, nulls before all."""
         return OrderColumn(self.name)
 
     def asc_nulls_first(self) -> OrderColumn:
-        """The smallest first, nulls before all."""
+        """Order by this column, the smallest first, nulls before all."""
         return OrderColumn(self.name, nulls_first=True)
 
     def asc_nulls_last(self) -> OrderColumn:
-        """The smallest first, nulls after all."""
+        """Order by this column, the smallest first, nulls after all."""
         return OrderColumn(self.name, nulls_first=False)
 
     def desc(self) -> OrderColumn:
-        """The largest first, nulls after all."""
+        """Order by this column, the largest first, nulls after all."""
         return OrderColumn(self.name, descending=True)
 
     def desc_nulls_first(self) -> OrderColumn:
-        """The largest first, nulls before all."""
+        """Order by this column, the largest first, nulls before all."""
         return OrderColumn(self.name, descending=True, nulls_first=True)
 
     def desc_nulls_last(self) -> OrderColumn:
-        """The largest first, nulls after all."""
+        """Order by this column, the largest first, nulls after all."""
         return OrderColumn(self.name, descending=True, nulls_first=False)
 
 
-def column_name(value: Any, what: str) -> str:
-    """The name of a column that was given by name or as `F.col(name)`."""
+def read_column_name(value: Any, what: str) -> str:
+    """Read the name of a column that was given by name or as `F.col(name)`."""
     if isinstance(value, OffsetColumn):
         return value.name
     if isinstance(value, str) and value:
@@ -219,20 +219,20 @@ def refuse_pyspark(value: Any, what: str) -> None:
     raise InvalidInput(f"{what}: got a {kind} of pyspark, {value!r}. Give the name of a column")
 
 
-def _order_column(value: Any) -> OrderColumn:
-    return value if isinstance(value, OrderColumn) else OrderColumn(column_name(value, "orderBy"))
+def _read_order_column(value: Any) -> OrderColumn:
+    return value if isinstance(value, OrderColumn) else OrderColumn(read_column_name(value, "orderBy"))
 
 
 def _flatten(cols: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The columns, which may come as one list."""
+    """Flatten the columns, which may come as one list."""
     if len(cols) == 1 and isinstance(cols[0], Iterable) and not isinstance(cols[0], str):
         refuse_pyspark(cols[0], "Window")
         return tuple(cols[0])
     return cols
 
 
-def _bound(value: Any) -> Any:
-    """A bound as slidewise takes it: PySpark's least and largest numbers are no bounds."""
+def _read_bound(value: Any) -> Any:
+    """Read a bound as slidewise takes it: PySpark's least and largest numbers are no bounds."""
     if isinstance(value, OffsetColumn):
         return col(value.name)
     refuse_pyspark(value, "the frame")
@@ -242,6 +242,6 @@ def _bound(value: Any) -> Any:
     return value
 
 
-def _order_text(by: OrderColumn) -> str:
+def _describe_order(by: OrderColumn) -> str:
     nulls = "" if by.nulls_first is None else " nulls first" if by.nulls_first else " nulls last"
     return f"{by.name}{' desc' * by.descending}{nulls}"

@@ -41,7 +41,7 @@ def with_columns(
     checkpoint: str | None = None,
     **columns: Over | SpecifiedOver,
 ) -> DataFrameT:
-    """The DataFrame with new columns: aggregations over windows. Nothing runs before an action.
+    """Add columns to a DataFrame: aggregations over windows. Nothing runs before an action.
 
         slidewise.spark.with_columns(df, partition_by="sensor", order_by="ts",
             peak=sw.max("temp").over(sw.rows(1000)))

@@ -12,7 +12,7 @@ HOME = __name__
 
 
 def functions_of(module: types.ModuleType) -> list[types.FunctionType]:
-    """The functions of a template: those of the templates that it USES, then its own, which win by name."""
+    """Collect the functions of a template: those of the templates that it USES, then its own, which win by name."""
     used = [f for other in getattr(module, "USES", ()) for f in functions_of(other)]
     functions = [f for f in vars(module).values() if isinstance(f, types.FunctionType)]
     return used + [f for f in functions if f.__module__ == module.__name__]

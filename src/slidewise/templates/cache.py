@@ -73,7 +73,7 @@ def _writable(directory: str) -> bool:
 
 
 def private_directory() -> str:
-    """A directory of this user alone, below the system's place for temporary files; "" where there can be none."""
+    """Make a directory of this user alone, below the system's place for temporary files; "" where there can be none."""
     user = os.getuid() if hasattr(os, "getuid") else 0
     path = Path(tempfile.gettempdir()) / f"slidewise-kernels-{user}"
     try:

@@ -23,7 +23,7 @@ _BUILT_IN = "slidewise.aggregations."
 def define_swag(
     entry: AlgorithmEntry, aggregation: Aggregation, options: Mapping[str, Any], fields: Mapping[str, Any]
 ) -> Definition:
-    """The definition of one data structure; `fields` is the layout of its state.
+    """Define one data structure; `fields` is the layout of its state.
 
     What else the layout depends on, such as the width of a tree's nodes, is the algorithm's LAYOUT.
     """
@@ -37,7 +37,7 @@ def define_swag(
 
 
 def define_aggregation(aggregation: Aggregation) -> Definition:
-    """The definition of an aggregation."""
+    """Define an aggregation."""
     definition = {
         "aggregation": aggregation.name,
         "columns": ", ".join(aggregation.columns),
@@ -50,12 +50,12 @@ def define_aggregation(aggregation: Aggregation) -> Definition:
 
 
 def is_built_in(aggregation: Aggregation) -> bool:
-    """Whether an aggregation is one of ours."""
+    """Tell whether an aggregation is one of ours."""
     return type(aggregation).__module__.startswith(_BUILT_IN)
 
 
 def canonical_text(value: Any) -> str:
-    """A value as text that is the same in every process: never an address, a function by its code."""
+    """Write a value as text that is the same in every process: never an address, a function by its code."""
     if isinstance(value, Mapping):
         return ", ".join(f"{k}={canonical_text(v)}" for k, v in value.items())
     if callable(value):
@@ -65,7 +65,7 @@ def canonical_text(value: Any) -> str:
 
 
 def _code(*functions: Any) -> str:
-    """The code of functions, with the values that they read; what has no content counts by its name."""
+    """Digest the code of functions, with the values that they read; what has no content counts by its name."""
     unknown: list[Any] = []
     code = content_digest(*functions, unknown=unknown)
     return content_digest(code, *map(_name, unknown)) if unknown else code

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
+
+from slidewise.aggregations.values import are_close
 
 
 def fold(combine: Any, partials: Any) -> Any:
-    """The product of partials from the oldest to the youngest; None of none."""
+    """Combine partials from the oldest to the youngest; None of none."""
     total = None
     for partial in partials:
         total = combine(total, partial)
@@ -15,14 +16,14 @@ def fold(combine: Any, partials: Any) -> Any:
 
 
 def agree(a: Any, b: Any) -> bool:
-    """Whether two partials, or results, mean the same. Algorithms associate differently: floats agree to rounding.
+    """Tell whether two partials, or results, mean the same. Algorithms associate differently: floats agree to rounding.
 
     Types without an equality of their own, such as sketches, agree when the types do.
     """
     if a is b:
         return True
     if isinstance(a, float) and isinstance(b, float):
-        return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9) or (a != a and b != b)
+        return are_close(a, b)
     if isinstance(a, tuple | list) and type(a) is type(b):
         return len(a) == len(b) and all(agree(x, y) for x, y in zip(a, b, strict=True))
     if isinstance(a, dict) and isinstance(b, dict):

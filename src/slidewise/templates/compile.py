@@ -33,7 +33,7 @@ _serial = itertools.count(1)
 
 # ---- state as arrays
 def new_state(module: types.ModuleType, op: Aggregation, partial: np.dtype, capacity: int, **options: Any) -> Any:
-    """A compiled state with room for `capacity` values."""
+    """Make a compiled state with room for `capacity` values."""
     capacity = 1 << max(4, (int(capacity) - 1).bit_length())
     sizes = module.sizes(capacity) if hasattr(module, "sizes") else {}
     identity = typed_identity(op, partial)
@@ -63,7 +63,7 @@ def kernel(
 ) -> Any:
     """`driver` for one algorithm, aggregation and set of argument types; None where numba cannot compile it.
 
-    `more` are the functions of a joint aggregation (columns/joint.py), in place of its own or beside them. Where it
+    `more` are the functions of a joint aggregation (columns/fused.py), in place of its own or beside them. Where it
     cannot be compiled there is no warning: its parts run alone, and have their own.
     """
     more = more or {}
@@ -111,7 +111,7 @@ class Same:
 def _code_of(
     driver: Callable[..., Any], module: types.ModuleType | None, parts: tuple[Any, ...], constants: str
 ) -> Code:
-    """What a kernel is made from.
+    """Collect what a kernel is made from.
 
     Ours is remembered, since digesting takes longer than a small array; a user's functions are digested at every call,
     since what they read may have changed: a global, or an attribute of a module.
@@ -210,12 +210,12 @@ def _struct_names() -> dict[str, Any]:
         from slidewise.templates import uncompiled as structs
     else:
         from slidewise.templates import structs  # type: ignore[no-redef]
-    return {n: getattr(structs, n) for n in ("open_state", "close_state", "prefetch", "zipped", "same")}
+    return {n: getattr(structs, n) for n in ("open_state", "close_state", "prefetch", "zip_columns", "same")}
 
 
 def _jitable(function: Any, tag: str, clones: dict[Any, Any]) -> Any:
-    """A clone for kernels, with clones of the functions that it calls; of the user's own @njit as well, since numba
-    keeps the globals that it first compiled them with."""
+    """Clone a function for kernels, with those that it calls; the user's own @njit as well, since numba keeps the
+    globals that it first compiled them with."""
     plain = function.py_func if is_dispatcher(function) else function
     if not isinstance(plain, types.FunctionType):
         return function
@@ -233,12 +233,12 @@ def _jitable(function: Any, tag: str, clones: dict[Any, Any]) -> Any:
 
 
 def _is_extension(function: Any) -> bool:
-    """Whether numba is told elsewhere what this means to it."""
+    """Tell whether numba is told elsewhere what this means to it."""
     return hasattr(function, "_intrinsic_")
 
 
 def _jitted_as(dispatcher: Any, function: Any) -> Any:
-    """A function by the options, and for the signatures, of the user's own @njit."""
+    """Compile a function by the options, and for the signatures, of the user's own @njit."""
     import numba
 
     signatures = None if dispatcher._can_compile else dispatcher.nopython_signatures

@@ -12,12 +12,12 @@ from slidewise.aggregations.code_digest import content_digest
 
 
 def digest(*things: Any, unknown: list[Any] | None = None) -> str:
-    """A digest of functions with all they refer to, of plain values, and of what makes kernels out of them."""
+    """Digest functions with all they refer to, plain values, and what makes kernels out of them."""
     return content_digest(_kernel_sources(), *things, unknown=unknown)
 
 
 def _kernel_sources() -> bytes:
-    """The machinery that every kernel is made with: numba's own stamp covers only the file of the driver."""
+    """Read the machinery that every kernel is made with: numba's own stamp covers only the file of the driver."""
     if not _cached_sources:
         here = files("slidewise.templates")  # which may be a zip, on a Spark executor
         _cached_sources.append(b"".join((here / f).read_bytes() for f in ("structs.py", "storage.py", "ring.py")))

@@ -15,15 +15,15 @@ from slidewise.templates.names import (
     lower,
     open_state,
     query,
-    zipped,
+    zip_columns,
 )
 
 
 def run_rows(state, values, n, out, valid):
     """out[i] is the result of row i and the n - 1 rows before it, fewer at the start: no bounds to make or to read."""
     s = open_state(state)
-    values = zipped(values)
-    results = zipped(out)
+    values = zip_columns(values)
+    results = zip_columns(out)
     if always_defined:
         valid[:] = True
     for i in range(len(values)):
@@ -41,8 +41,8 @@ def run_rows(state, values, n, out, valid):
 def run_keys(state, values, offsets, n, out, valid):
     """As run_rows within each key, rows offsets[k] to offsets[k + 1] - 1: the state is emptied between two keys."""
     s = open_state(state)
-    values = zipped(values)
-    results = zipped(out)
+    values = zip_columns(values)
+    results = zip_columns(out)
     if always_defined:
         valid[:] = True
     for k in range(len(offsets) - 1):
@@ -67,8 +67,8 @@ def run(state, values, base, front, start, end, out, valid):
     values[0] is row `base`; the state holds rows `front` to base - 1 on entry.
     """
     s = open_state(state)
-    values = zipped(values)
-    results = zipped(out)
+    values = zip_columns(values)
+    results = zip_columns(out)
     last = base
     for i in range(len(start)):
         # The rule first, without loops around it: two_stacks_lite 3.1 ns per slide against 3.9.

@@ -26,7 +26,7 @@ _ROW = (tuple, list)
 
 
 def optional_names(op: Aggregation) -> dict[str, Any]:
-    """The aggregation's functions over optional partials, under the free names of the templates."""
+    """Make the aggregation's functions take optional partials, under the free names of the templates."""
     lift, combine, lower, inverse, defined = op.lift, op.combine, op.lower, op.inverse, op.defined
     empty, arity = op.empty, op.arity
 
@@ -135,13 +135,13 @@ class Swag:
         raise AssertionError("made per class")
 
     def query(self, *argument: Any, **between: Any) -> Any:
-        """The aggregate of the values held; an argument goes to the aggregation's lower."""
+        """Compute the aggregate of the values held; an argument goes to the aggregation's lower."""
         raise AssertionError("made per class")
 
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """What the algorithm has besides, such as fiba's `bulk_insert`: its class is made when it is asked for."""
+            """Find what the algorithm has besides, as fiba's `bulk_insert`: its class is made when it is asked for."""
 
         def __enter__(self) -> Self: ...  # pba's, which works in a thread
 
@@ -159,7 +159,7 @@ class Swag:
             assert len(self) == len(partials), (len(self), len(partials))
 
     def partials(self) -> int:
-        """How many partials are held: the algorithm's space."""
+        """Tell how many partials are held: the algorithm's space."""
         return sum(_count_partials(kind, getattr(self, name)) for name, kind in self.fields.items())
 
     # ---- times, kept beside a FIFO algorithm
@@ -189,7 +189,7 @@ class Swag:
         self._times.append(time)
 
     def _step(self, name: str, *args: Any) -> Any:
-        """A step of the template for a mixin; one that fails halfway spoils the structure."""
+        """Run a step of the template for a mixin; one that fails halfway spoils the structure."""
         try:
             return self.functions[name](self, *args)
         except BaseException as error:
@@ -198,7 +198,7 @@ class Swag:
 
     # ---- state as bytes; serialization loads on first use, which makes `import slidewise` a fifth faster
     def to_bytes(self) -> bytes:
-        """The whole state: versioned, with a checksum and the fingerprint of this definition. O(state).
+        """Save the whole state: versioned, with a checksum and the fingerprint of this definition. O(state).
 
         >>> import slidewise as sw
         >>> s = sw.swag("daba_lite", sw.max())
@@ -212,7 +212,7 @@ class Swag:
         return envelope.seal("swag", self._definition(), (self._times, self._save()))
 
     def from_bytes(self, data: bytes) -> Self:
-        """A new structure of this definition with the state that to_bytes() gave; this one is left alone.
+        """Make a new structure of this definition with the state that to_bytes() gave; this one is left alone.
 
         Damaged bytes, and those of another definition or a newer version, are refused with a StateError.
         """
@@ -220,13 +220,13 @@ class Swag:
 
         payload = envelope.unseal(data, "swag", self._definition())
         new = type(self)(**self._options)
-        with codec.damage():
+        with codec.refuse_damage():
             times, saved = payload
             new._take_over(times, saved)
         return new
 
     def _take_over(self, times: Any, saved: Any) -> None:
-        """The saved times and state, in a new structure; refused where no sequence of operations leads to such ones."""
+        """Take over saved times and state, in a new structure; refused where no sequence of operations leads there."""
         self._times = times
         self._restore(saved)
         if not (self._sound() and self._sound_times()):
@@ -235,7 +235,7 @@ class Swag:
             )
 
     def _sound(self) -> bool:
-        """Whether the algorithm can go on from here; that its partials are right is not looked at. O(state)."""
+        """Tell whether the algorithm can go on from here; that its partials are right is not looked at. O(state)."""
         sound: bool = self.functions["sound"](self)
         return sound
 
@@ -254,7 +254,7 @@ class Swag:
         return define_swag(self.entry, self.aggregation, self._options, self.fields)
 
     def _save(self) -> Any:
-        """The state as plain values; algorithms with structures of their own replace this and _restore."""
+        """Save the state as plain values; algorithms with structures of their own replace this and _restore."""
         from slidewise.templates import saved_fields
 
         return saved_fields.save(self)
@@ -278,14 +278,14 @@ def _count_partials(kind: Any, value: Any) -> int:
 
 
 def state_fields(module: ModuleType) -> dict[str, Any]:
-    """The fields of a template's State and their kinds; annotations may be strings."""
+    """Read the fields of a template's State and their kinds; annotations may be strings."""
     import typing
 
     return typing.get_type_hints(module.State)
 
 
 def swag_class(entry: AlgorithmEntry, aggregation: Aggregation) -> type[Swag]:
-    """The class of one algorithm for one aggregation: the template's clones as the methods' bodies."""
+    """Make the class of one algorithm for one aggregation: the template's clones as the methods' bodies."""
     cls = type(aggregation)
     return build_swag_class(
         entry, aggregation, (*(getattr(cls, name) for name in FUNCTIONS), cls.nulls, repr(cls.empty))
@@ -399,7 +399,7 @@ def _evict_up_to(swag: Swag, time: Any) -> None:
 
 
 def run_interpreted(swag: Swag, rows: list[Any], start: Any, end: Any) -> Iterator[Any]:
-    """The results over frames whose bounds never move back; the interpreted twin of fifo.run."""
+    """Compute the results over frames whose bounds never move back; the interpreted twin of fifo.run."""
     front = last = 0
     for lo, hi in zip(start, end, strict=True):
         while front < lo:

@@ -32,17 +32,17 @@ def combine(older: Any, newer: Any) -> Any:
 
 
 def inverse(total: Any, oldest: Any) -> Any:
-    """The total without its oldest operand."""
+    """Take the oldest operand out of the total."""
     raise Unbound("inverse")
 
 
 def lower(partial: Any, *count: Any) -> Any:
-    """The result of a frame; where its number of rows is known, with that number and its reciprocal."""
+    """Compute the result of a frame; where its number of rows is known, with that number and its reciprocal."""
     raise Unbound("lower")
 
 
 def defined(partial: Any) -> bool:
-    """Whether the frame has a result other than null."""
+    """Tell whether the frame has a result other than null."""
     raise Unbound("defined")
 
 
@@ -51,19 +51,19 @@ always_defined: bool = False
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two partials are the same one: for selective aggregations, whether combine chose b."""
+    """Tell whether two partials are the same one: for selective aggregations, whether combine chose b."""
     raise Unbound("same")
 
 
-# ---- several aggregations at once (see columns/joint.py)
+# ---- several aggregations at once (see columns/fused.py)
 def write(results: Any, i: Any, total: Any, count: float, share: float) -> None:
     """Write the results that are lowered row by row."""
     raise Unbound("write")
 
 
-def postponed(total: Any) -> Any:
-    """The part of a total that other results are lowered from."""
-    raise Unbound("postponed")
+def postpone(total: Any) -> Any:
+    """Take the part of a total that other results are lowered from."""
+    raise Unbound("postpone")
 
 
 def write_postponed(results: Any, begin: int, end: int, waiting: Any, count: float, share: float) -> bool:
@@ -72,13 +72,13 @@ def write_postponed(results: Any, begin: int, end: int, waiting: Any, count: flo
 
 
 def write_one(results: Any, i: Any, part: Any, count: float, share: float) -> bool:
-    """The same for one row."""
+    """Do the same for one row."""
     raise Unbound("write_one")
 
 
 # ---- queues, addressed by positions that never change (see storage.py)
 def at(queue: Any, i: int) -> Any:
-    """The element at position i. O(1)."""
+    """Read the element at position i. O(1)."""
     raise Unbound("at")
 
 
@@ -115,18 +115,18 @@ query: Any = None
 
 
 def open_state(state: Any) -> Any:
-    """The state tuple as a mutable struct."""
+    """Turn the state tuple into a mutable struct."""
     raise Unbound("open_state")
 
 
 def close_state(s: Any) -> Any:
-    """The struct as a state tuple again."""
+    """Turn the struct into a state tuple again."""
     raise Unbound("close_state")
 
 
-def zipped(columns: Any) -> Any:
+def zip_columns(columns: Any) -> Any:
     """Columns, or an array of records, indexed as tuples."""
-    raise Unbound("zipped")
+    raise Unbound("zip_columns")
 
 
 def prefetch(columns: Any, i: Any) -> None:

@@ -1,6 +1,6 @@
 """Running frames: from the first row of a key to one that moves on. What came before is carried as one partial."""
 
-from slidewise.templates.names import combine, defined, identity, lift, lower, zipped
+from slidewise.templates.names import combine, defined, identity, lift, lower, zip_columns
 
 
 def run(values, begin, first, frames, end, carried, has, out, valid):
@@ -9,9 +9,9 @@ def run(values, begin, first, frames, end, carried, has, out, valid):
     Key k has the frames frames[k] to frames[k + 1] - 1, and its rows begin at begin[k]. With `has`, those of the first
     key begin at row `first`, and `carried` stands for what came before.
     """
-    values = zipped(values)
-    results = zipped(out)
-    partials = zipped(carried)
+    values = zip_columns(values)
+    results = zip_columns(out)
+    partials = zip_columns(carried)
     for k in range(len(frames) - 1):
         at = begin[k]
         total = identity
@@ -31,8 +31,8 @@ def run(values, begin, first, frames, end, carried, has, out, valid):
 
 def fold(values, first, last, carried, has):
     """Add rows first to last - 1 to what is carried; without `has` nothing is yet."""
-    values = zipped(values)
-    partials = zipped(carried)
+    values = zip_columns(values)
+    partials = zip_columns(carried)
     total = partials[0] if has else identity
     for i in range(first, last):
         total = combine(total, lift(*values[i]))

@@ -19,7 +19,7 @@ Pages = list[Any]
 
 
 def new_pages() -> Pages:
-    """An empty queue."""
+    """Make an empty queue."""
     return [None] * SIZE
 
 
@@ -54,7 +54,7 @@ def drop(pages: Pages, i: int) -> None:
 
 
 def holds(pages: Pages, start: int, stop: int) -> bool:
-    """Whether positions start to stop - 1 have pages. O(pages that are there)."""
+    """Tell whether positions start to stop - 1 have pages. O(pages that are there)."""
     if not 0 <= stop - start <= 1 << 3 * BITS:
         return False
     numbers = range(start >> BITS, (stop - 1 >> BITS) + 1) if start < stop else ()
@@ -62,7 +62,7 @@ def holds(pages: Pages, start: int, stop: int) -> bool:
 
 
 def elements(pages: Pages) -> dict[int, Any]:
-    """The elements that are set, by position modulo 2^30."""
+    """List the elements that are set, by position modulo 2^30."""
     return {
         hi << 20 | mid << 10 | lo: value
         for hi, middle in enumerate(pages)
@@ -75,7 +75,7 @@ def elements(pages: Pages) -> dict[int, Any]:
 
 
 def stretches(pages: Pages) -> list[tuple[int, list[Any]]]:
-    """The elements with their positions, as runs of neighbouring pages: the first position, and all from it on.
+    """List the elements as runs of neighbouring pages: the first position, and all from it on.
 
     Elements may be None. At least one slot of every page is in its run, so that appending the runs to an
     empty queue allocates the same pages.

@@ -17,14 +17,14 @@ from numba.core.extending import infer_getattr, lower_getattr_generic, lower_set
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import intrinsic, make_attribute_wrapper, overload, register_jitable, register_model
 
-from slidewise.aggregations.arithmetic import divided
+from slidewise.aggregations.arithmetic import divide
 
 # numba compares the signatures of overloads with those of their implementations: no annotations there.
 # Its code generators take (context, builder, signature, arguments): here c, b, sig, args.
 
 
 class Zipped(types.Type):
-    """zipped(x)[i] is a tuple: x is a tuple of arrays (columns), or one array of records (slots of partials)."""
+    """zip_columns(x)[i] is a tuple: x is a tuple of arrays (columns), or one array of records (slots of partials)."""
 
     def __init__(self, of: Any) -> None:
         self.of = of
@@ -77,7 +77,7 @@ def _zipped_len(x):
 
 
 def _inner(t: Any) -> Any:
-    """The type inside a kernel: columns and records are zipped, everything else stays."""
+    """Find the type inside a kernel: columns and records are zipped, everything else stays."""
     columns = isinstance(t, types.BaseTuple) and len(t) > 0 and all(isinstance(a, types.Array) for a in t)
     records = isinstance(t, types.Array) and isinstance(t.dtype, types.Record)
     return Zipped(t) if columns or records else t
@@ -92,8 +92,8 @@ def _zip_value(c: Any, b: Any, t: Any, value: Any) -> Any:
 
 
 @intrinsic
-def zipped(typing: Any, x: Any) -> Any:
-    """See names.zipped."""
+def zip_columns(typing: Any, x: Any) -> Any:
+    """See names.zip_columns."""
     t = _inner(x)
 
     def codegen(c: Any, b: Any, sig: Any, args: Any) -> Any:
@@ -129,9 +129,9 @@ def _fma(typing: Any, x: Any, y: Any, z: Any) -> Any:
     return types.float64(types.float64, types.float64, types.float64), codegen
 
 
-@overload(divided)
-def _divided(total, count, share):
-    """The remainder of a first quotient, exact by a fused operation, corrects it (Markstein): 1.2 ns where a division
+@overload(divide)
+def _divide(total, count, share):
+    """Correct a first quotient by its remainder, exact by a fused operation (Markstein): 1.2 ns where a division
     takes 1.4. An infinite total has no remainder."""
 
     def quotient(total, count, share):
@@ -171,7 +171,7 @@ make_attribute_wrapper(Slots, "size", "size")
 
 
 def _places(c: Any, b: Any, t: Slots, slots: Any, i: Any) -> list[tuple[Any, Any]]:
-    """The type and the address of each field of element i."""
+    """Find the type and the address of each field of element i."""
     pointer = b.gep(cgutils.create_struct_proxy(t)(c, b, value=slots).data, [i])
     if not isinstance(t.dtype, types.Record):
         return [(t.dtype, pointer)]
@@ -332,4 +332,4 @@ def _same(a, b):
     return lambda a, b: a == b or (a != a and b != b)
 
 
-__all__ = ["close_state", "open_state", "prefetch", "register_jitable", "same", "zipped"]
+__all__ = ["close_state", "open_state", "prefetch", "register_jitable", "same", "zip_columns"]

@@ -22,7 +22,7 @@ class Timed:
     __slots__ = ()
 
     def query(self: Any, *argument: Any, start: Any = None, end: Any = None) -> Any:
-        """The aggregate of all values: query(). Of those with start <= time <= end: query(start, end).
+        """Aggregate all values: query(). Those with start <= time <= end: query(start, end).
 
         O(log n). Either end may be None: no bound. An argument of the aggregation's lower comes last:
         query(x), or query(start, end, x).

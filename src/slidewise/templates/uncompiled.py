@@ -42,7 +42,7 @@ class Rows:
             column[i] = value
 
 
-def zipped(x: Any) -> Any:
+def zip_columns(x: Any) -> Any:
     return Rows(x) if isinstance(x, tuple) else Scalars(x)
 
 

@@ -75,7 +75,7 @@ class Moments(Aggregation):
 
 
 def default_samples() -> Samples:
-    """The aggregations that every algorithm is checked with where it can run them, and values to draw from."""
+    """List the aggregations that every algorithm is checked with where it can run them, and values to draw from."""
     numbers = (None, 0, 1, 2, 3, 5, 8, 13, 21, -4, -7)
     return (
         (total_of(), numbers),
@@ -188,7 +188,7 @@ class _Model:
 
 
 def recalculate_plainly(op: Aggregation, values: Iterable[Any]) -> Any:
-    """The result over some values, from the aggregation's functions alone.
+    """Compute the result over some values, from the aggregation's functions alone.
 
     >>> import slidewise as sw
     >>> recalculate_plainly(sw.sum(), [1, None, 2]), recalculate_plainly(sw.sum(), [None])
@@ -228,7 +228,7 @@ def _drives(
         for size, slide in FIXED_WINDOWS:
             yield _Drive(
                 f"range {size}, slide {slide}", subject, op, make(range=size, slide=slide),
-                lambda rng, steps: _fixed(rng, steps // 4, values), window=(size, slide),
+                lambda rng, steps: _draw_fixed(rng, steps // 4, values), window=(size, slide),
             )  # fmt: skip
         return
     capacity = CAPACITY if "capacity" in takes else None
@@ -237,13 +237,13 @@ def _drives(
     if entry is not None or out_of_order or ranges:
         yield _Drive(
             "in order of time", subject, op, structure,
-            lambda rng, steps: _timed(rng, steps, values, 0, ranges), capacity, ranges,
+            lambda rng, steps: _draw_timed(rng, steps, values, 0, ranges), capacity, ranges,
         )  # fmt: skip
     # reactive takes late values where combine commutes, and refuses them otherwise
     if out_of_order and (op.commutative or subject != "reactive"):
         yield _Drive(
             "out of order", subject, op, structure,
-            lambda rng, steps: _timed(rng, steps, values, 12, ranges), capacity, ranges,
+            lambda rng, steps: _draw_timed(rng, steps, values, 12, ranges), capacity, ranges,
         )  # fmt: skip
 
 
@@ -264,10 +264,10 @@ def _fifo(rng: random.Random, steps: int, values: Sequence[Any]) -> Iterator[tup
             steps -= 1
 
 
-def _timed(
+def _draw_timed(
     rng: random.Random, steps: int, values: Sequence[Any], disorder: int, ranges: bool
 ) -> Iterator[tuple[Any, ...]]:
-    """A clock that moves on by small steps, so that times repeat; rows come up to `disorder` late."""
+    """Run a clock that moves on by small steps, so that times repeat; rows come up to `disorder` late."""
     clock = 0
     kinds = ["insert"] * 8 + ["evict"] * 4 + ["evict_time", "query", "query", "query"]
     kinds += ["range"] * 3 * ranges + ["bulk_insert", "bulk_evict", "remove", "remove"]
@@ -291,7 +291,7 @@ def _timed(
             yield (kind,)
 
 
-def _fixed(rng: random.Random, steps: int, values: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+def _draw_fixed(rng: random.Random, steps: int, values: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
     """One value after the other; the oldest slide leaves before the next one comes, or with its last value."""
     for _ in range(steps):
         yield ("fixed", rng.choice(values), rng.random() < 0.5)
@@ -304,7 +304,7 @@ def _run(drive: _Drive, rng: random.Random, steps: int, seed: int) -> None:
     if failure is None:
         return
     step, reason, _ = failure
-    short = _shortened(drive, operations[: step + 1])
+    short = _shorten(drive, operations[: step + 1])
     final = _first_failure(drive, short)
     assert final is not None
     log = "\n".join(f"  {_text(operation)}" for operation in short)
@@ -314,7 +314,7 @@ def _run(drive: _Drive, rng: random.Random, steps: int, seed: int) -> None:
     ) from final[2]
 
 
-def _shortened(drive: _Drive, operations: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+def _shorten(drive: _Drive, operations: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Leave out runs of operations, ever shorter ones, while what is left still fails."""
     length = len(operations) // 2
     while length:
@@ -331,7 +331,7 @@ def _shortened(drive: _Drive, operations: list[tuple[Any, ...]]) -> list[tuple[A
 
 
 def _first_failure(drive: _Drive, operations: list[tuple[Any, ...]]) -> tuple[int, str, Exception | None] | None:
-    """The step that fails, how, and the exception behind it."""
+    """Find the step that fails, how, and the exception behind it."""
     structure, model = drive.make(), _Model()
     for step, operation in enumerate(operations):
         try:

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.values import TOLERANCE, are_close
 from slidewise.errors import InvalidInput, LawBroken
 
-#: relative difference up to which two floats count as equal: room for rounding, none for another formula
-TOLERANCE = 1e-9
-#: the same beside the largest float of a partial: a sum of cubes that cancels to zero carries its terms'
-#: rounding
+#: difference up to which two floats count as equal, beside the largest float of a partial: a sum of cubes that cancels
+#: to zero carries its terms' rounding
 TOLERANCE_BESIDE = 1e-12
 #: partials that pairs and triples are made of; triples grow with its cube
 MOST_PARTIALS = 12
@@ -92,7 +91,7 @@ def check_aggregation(aggregation: Aggregation | type[Aggregation], samples: Ite
     if not isinstance(samples, Iterable):
         raise InvalidInput(f"check_aggregation takes rows to test with, such as [1, 2, 3], got {samples!r}")
     rows = [row if aggregation.arity > 1 else (row,) for row in samples]
-    rows = [row for row in rows if not _skipped(aggregation, row)]
+    rows = [row for row in rows if not _skips(aggregation, row)]
     if not rows:
         raise InvalidInput("check_aggregation: no samples to test with; give some rows whose values are not null")
     return _Laws(aggregation, rows).check()
@@ -248,7 +247,7 @@ class _Laws:
         return _opaque(a) and _opaque(b) and _equal(self.aggregation.lower(p), self.aggregation.lower(q))
 
 
-def _skipped(aggregation: Aggregation, row: tuple[Any, ...]) -> bool:
+def _skips(aggregation: Aggregation, row: tuple[Any, ...]) -> bool:
     if aggregation.nulls == "keep":
         return False
     positions = range(len(row)) if aggregation.nulls == "skip" else aggregation.nulls
@@ -256,7 +255,11 @@ def _skipped(aggregation: Aggregation, row: tuple[Any, ...]) -> bool:
 
 
 def _equal(a: Any, b: Any, slack: float = 0.0) -> bool:
-    """Equality with a tolerance for floats, all NaNs equal, inside containers too."""
+    """Tell whether two plain partials, or results, are equal, floats but for rounding.
+
+    Unlike `agree` it allows no difference near zero but `slack`, takes a tuple and a list as the same, as dump() may
+    give either, and objects without an equality as different: a law must not hold by chance.
+    """
     if isinstance(a, tuple | list) and isinstance(b, tuple | list):
         return len(a) == len(b) and all(_equal(x, y, slack) for x, y in zip(a, b, strict=True))
     if isinstance(a, dict) and isinstance(b, dict):
@@ -265,14 +268,14 @@ def _equal(a: Any, b: Any, slack: float = 0.0) -> bool:
         return True
     if isinstance(a, float) or isinstance(b, float):
         try:
-            return bool(a == b) or math.isclose(a, b, rel_tol=TOLERANCE, abs_tol=slack)
+            return are_close(a, b, slack)
         except TypeError:
             return False
     return bool(a == b)
 
 
 def _opaque(plain: Any) -> bool:
-    """Whether a partial holds what equality says nothing about: bytes of a sketch, objects without __eq__."""
+    """Tell whether a partial holds what equality says nothing about: bytes of a sketch, objects without __eq__."""
     if isinstance(plain, tuple | list):
         return any(map(_opaque, plain))
     return isinstance(plain, bytes) or not any("__eq__" in vars(c) for c in type(plain).__mro__[:-1])
@@ -297,5 +300,5 @@ def _magnitude(plain: Any) -> float:
 
 
 def _size(plain: Any) -> int:
-    """How much a partial holds: text and bytes count by their length, everything else by one."""
+    """Tell how much a partial holds: text and bytes count by their length, everything else by one."""
     return sum(len(x) if isinstance(x, str | bytes) else 1 for x in _leaves(plain))

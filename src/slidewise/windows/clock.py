@@ -46,7 +46,7 @@ class Clock:
         self.zone: tzinfo | None = None
 
     def read(self, time: Any) -> Any:
-        """A time as a number. O(1)."""
+        """Convert a time to a number. O(1)."""
         kind = self.kind_of(time)
         if kind != self.kind:
             self._settle(kind, time)
@@ -55,18 +55,18 @@ class Clock:
         if kind == "date":
             return time.toordinal() - _EPOCH_DAY
         if kind == "datetime64":
-            return _nanoseconds(time, self.what)
+            return _to_nanoseconds(time, self.what)
         past = time - (_EPOCH if kind == "datetime" else _EPOCH_UTC)
         return (past // _MICROSECOND) * 1000 + getattr(past, "nanoseconds", 0)
 
     def write(self, x: Any) -> Any:
-        """A number along the axis as a time; datetimes in the zone of the first one read. O(1)."""
+        """Convert a number along the axis to a time; datetimes in the zone of the first one read. O(1)."""
         if self.kind == "number":
             return x
         if self.kind == "date":
             return date.fromordinal(x + _EPOCH_DAY)
         if self.kind == "datetime64":
-            return _datetime64(x)
+            return _to_datetime64(x)
         if self.kind == "datetime":
             return _EPOCH + timedelta(microseconds=x // 1000)
         first, last = ENDS["aware datetime"]
@@ -77,7 +77,7 @@ class Clock:
         return (_EPOCH + timedelta(microseconds=local // 1000)).replace(tzinfo=self.zone)
 
     def can_write(self, x: Any) -> bool:
-        """Whether there is a time for a number along the axis: datetimes end with the year 9999. O(1)."""
+        """Tell whether there is a time for a number along the axis: datetimes end with the year 9999. O(1)."""
         try:
             self.write(x)
         except (OverflowError, ValueError):
@@ -85,7 +85,7 @@ class Clock:
         return True
 
     def measure(self, length: Length) -> Any:
-        """A fixed length as a number along the axis. O(1)."""
+        """Convert a fixed length to a number along the axis. O(1)."""
         if isinstance(length, Decimal):  # which floats cannot be added to
             return int(length) if length == int(length) else float(length)
         if not isinstance(length, Duration):
@@ -93,29 +93,29 @@ class Clock:
         return length.nanoseconds // UNITS["d"] if self.kind == "date" else length.nanoseconds
 
     def shift(self, x: Any, length: Length) -> Any:
-        """The place that lies `length` after x; months by the calendar, in the zone of the first time read. O(1)."""
+        """Move x by `length`; by months of the calendar in the zone of the first time read. O(1)."""
         if not isinstance(length, CalendarDuration):
             return x + self.measure(length)
         if self.kind == "date":
-            return _days_after_months(x, length.months)
+            return _add_months(x, length.months)
         if self.kind != "aware datetime":
             day, rest = divmod(x, UNITS["d"])
-            return _days_after_months(day, length.months) * UNITS["d"] + rest
+            return _add_months(day, length.months) * UNITS["d"] + rest
         before = self._offset(self.write(x))
         day, rest = divmod(x + before, UNITS["d"])
-        local = _days_after_months(day, length.months) * UNITS["d"] + rest
+        local = _add_months(day, length.months) * UNITS["d"] + rest
         if not _FIRST <= local <= _LAST:  # where no clocks change
             return local - before
-        there = (_EPOCH + timedelta(microseconds=local // 1000)).replace(tzinfo=_with_folds(self.zone))
+        there = (_EPOCH + timedelta(microseconds=local // 1000)).replace(tzinfo=_add_folds(self.zone))
         return local - offset_after_months(before, self._offset(there), self._offset(there.replace(fold=1)))
 
     @staticmethod
     def _offset(time: datetime) -> int:
-        """How far a local time is ahead of UTC, in nanoseconds."""
+        """Return how far a local time is ahead of UTC, in nanoseconds."""
         return (time.utcoffset() or timedelta()) // _MICROSECOND * 1000
 
     def kind_of(self, time: Any) -> Kind:
-        """What a time is; what cannot be ordered is refused."""
+        """Tell what a time is; refuse what cannot be ordered."""
         if isinstance(time, datetime):
             if time != time:  # pandas' NaT
                 raise InvalidInput(f"{self.what} is missing: {time!r} has no place in the order")
@@ -166,7 +166,7 @@ class Clock:
 
 # ---- months
 def offset_after_months(before: Any, first: Any, second: Any) -> Any:
-    """The distance from UTC of a local time that was found by moving another by months: of integers, or arrays of them.
+    """Compute the offset from UTC of a local time found by moving another by months: of integers, or arrays of them.
 
     The one rule of months, for events and for columns, that of java.time and so of Spark: a time moves by months on the
     clocks of its zone, and a day that the month does not have becomes its last. `before` is the distance from UTC of
@@ -178,8 +178,8 @@ def offset_after_months(before: Any, first: Any, second: Any) -> Any:
     return first + (second - first) * (twice & (before == second))
 
 
-def _days_after_months(day: int, months: int) -> int:
-    """A day since the epoch moved by months, at most to the last of the month."""
+def _add_months(day: int, months: int) -> int:
+    """Move a day since the epoch by months, at most to the last of the month."""
     # Every 400 years the calendar begins again: so years before 1 and after 9999 have days, too.
     before, place = divmod(day + _EPOCH_DAY - 1, _DAYS_IN_400_YEARS)
     start = date.fromordinal(place + 1)
@@ -191,8 +191,8 @@ def _days_after_months(day: int, months: int) -> int:
 
 
 # ---- NumPy's times
-def _nanoseconds(time: Any, what: str) -> int:
-    """A datetime64 as nanoseconds, of any size: NumPy's own cast wraps around before 1678 and after 2261."""
+def _to_nanoseconds(time: Any, what: str) -> int:
+    """Convert a datetime64 to nanoseconds, of any size: NumPy's own cast wraps around before 1678 and after 2261."""
     import numpy as np
 
     unit, many = np.datetime_data(time.dtype)
@@ -203,8 +203,8 @@ def _nanoseconds(time: Any, what: str) -> int:
     return int(time.astype(np.int64)) * many * UNITS[unit.lower()]
 
 
-def _datetime64(nanoseconds: int) -> Any:
-    """The datetime64 in the finest unit that reaches so far."""
+def _to_datetime64(nanoseconds: int) -> Any:
+    """Build the datetime64 in the finest unit that reaches so far."""
     import numpy as np
 
     for unit in ("ns", "us", "ms", "s"):
@@ -214,8 +214,8 @@ def _datetime64(nanoseconds: int) -> Any:
     raise OverflowError(f"{nanoseconds} ns since 1970 are beyond datetime64")
 
 
-def _with_folds(zone: tzinfo | None) -> tzinfo | None:
-    """The zone as one that tells the two times apart that come twice; those of pytz do not."""
+def _add_folds(zone: tzinfo | None) -> tzinfo | None:
+    """Return the zone as one that tells the two times apart that come twice; those of pytz do not."""
     if hasattr(zone, "localize") and getattr(zone, "zone", None):
         return ZoneInfo(zone.zone)  # type: ignore[union-attr]
     return zone

@@ -29,6 +29,10 @@ class WindowDefinition:
     size_kind: ClassVar[str]
     every: WindowDefinition | None
     offset: Length | None
+    #: how many rows a key must have had before its first result
+    min_rows: int = 1
+    #: whether the values of rows decide which of them belong together, and not their order
+    looks_at_values: ClassVar[bool] = False
 
     @property
     def slide_kind(self) -> str:
@@ -38,7 +42,32 @@ class WindowDefinition:
     @property
     def hopping(self) -> bool:
         """Whether this is Spark's hopping window: size and slide both by time, one result per slide."""
-        return self.size_kind == "time" and self.slide_kind == "time"
+        return self.hop_size is not None
+
+    @property
+    def hop_size(self) -> Length | None:
+        """The length of a hopping window; None for others."""
+        return None
+
+    @property
+    def slide_size(self) -> Length | None:
+        """The length of a slide by time; None where it is measured otherwise."""
+        return self.every.size if isinstance(self.every, TimeWindow) else None
+
+    @property
+    def slide_rows(self) -> int | None:
+        """The number of rows of a slide by count; None where it is measured otherwise."""
+        return self.every.trailing_rows if self.every is not None else None
+
+    @property
+    def trailing_rows(self) -> int | None:
+        """The n of `rows(n)`, whose frames are the row and the n - 1 before it; None for other kinds."""
+        return None
+
+    @property
+    def is_explicit(self) -> bool:
+        """Whether frames are given as row numbers of one array."""
+        return self.size_kind == "bounds"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -56,6 +85,12 @@ class WindowDefinition:
         return self.every is None and self.reach is not None and self.reach.counts_rows
 
     @property
+    def looks_at_order(self) -> bool:
+        """Whether frames depend on the values of the order, and not on the places of rows alone."""
+        reach = self.reach
+        return reach is not None and not (reach.unit == "rows" and reach.exclude is None)
+
+    @property
     def waits(self) -> bool:
         """Whether a frame may reach beyond its own row, so that its result waits for later rows."""
         return self.reach is not None and self.reach.waits
@@ -67,14 +102,13 @@ class WindowDefinition:
 
     @property
     def needs_whole_key(self) -> bool:
-        """Whether no row can be let go before its key has ended: bounds by column, or without an end."""
+        """Whether no row can be evicted before its key has ended: bounds by column, or without an end."""
         return self.reach is not None and self.reach.needs_whole_key
 
     @property
     def lengths(self) -> list[Length]:
         """Every length that is measured along the order, as the user gave it: of frames by range, of slides by time."""
-        every = [self.every.size] if isinstance(self.every, TimeWindow) else []
-        return [*self._sizes, *every, *([] if self.offset is None else [self.offset])]
+        return [*self._sizes, *(length for length in (self.slide_size, self.offset) if length is not None)]
 
     @property
     def _sizes(self) -> list[Length]:
@@ -82,11 +116,11 @@ class WindowDefinition:
         bounds = self.reach.bounds if self.reach is not None and self.reach.unit == "range" else ()
         return [bound for bound in bounds if not isinstance(bound, Unbounded | OffsetColumn) and sign(bound)]
 
-    def _slide(self) -> list[str]:
-        """The arguments of the slide, for repr; a slide of the window's own kind is written plainly."""
+    def _list_slide_arguments(self) -> list[str]:
+        """List the arguments of the slide, for repr; a slide of the window's own kind is written plainly."""
         if self.every is None:
             return []
-        plain = _plain_slide(self, self.every)
+        plain = _write_plain_slide(self, self.every)
         offset = [] if self.offset is None else [f"offset={self.offset!r}"]
         return [f"every={self.every!r}" if plain is None else f"every={plain!r}", *offset]
 
@@ -105,9 +139,13 @@ class RowsWindow(WindowDefinition):
     def reach(self) -> Reach:
         return Reach("rows", 1 - self.n, 0)
 
+    @property
+    def trailing_rows(self) -> int:
+        return self.n
+
     def __repr__(self) -> str:
         least = [f"min_rows={self.min_rows}"] if self.min_rows != 1 else []
-        return f"rows({', '.join([str(self.n), *self._slide(), *least])})"
+        return f"rows({', '.join([str(self.n), *self._list_slide_arguments(), *least])})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,12 +163,16 @@ class TimeWindow(WindowDefinition):
         return Reach("range", -self.size, 0, self.closed in ("right", "neither"), self.closed in ("left", "neither"))
 
     @property
+    def hop_size(self) -> Length | None:
+        return None if self.slide_size is None else self.size
+
+    @property
     def _sizes(self) -> list[Length]:
         return [self.size]
 
     def __repr__(self) -> str:
         closed = [f'closed="{self.closed}"'] if self.closed != "both" else []
-        return f"time({', '.join([repr(self.size), *self._slide(), *closed])})"
+        return f"time({', '.join([repr(self.size), *self._list_slide_arguments(), *closed])})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -142,6 +184,7 @@ class DeltaWindow(WindowDefinition):
     every: WindowDefinition | None = None
     offset: Length | None = None
     size_kind: ClassVar[str] = "delta"
+    looks_at_values: ClassVar[bool] = True
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -149,7 +192,7 @@ class DeltaWindow(WindowDefinition):
 
     def __repr__(self) -> str:
         column = "None" if self.column is None else f'"{self.column}"'
-        return f"delta({', '.join([column, repr(self.size), *self._slide()])})"
+        return f"delta({', '.join([column, repr(self.size), *self._list_slide_arguments()])})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -160,6 +203,7 @@ class PunctuationWindow(WindowDefinition):
     every: WindowDefinition | None = None
     offset: Length | None = None
     size_kind: ClassVar[str] = "punctuation"
+    looks_at_values: ClassVar[bool] = True
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -168,7 +212,7 @@ class PunctuationWindow(WindowDefinition):
     def __repr__(self) -> str:
         predicate = self.predicate
         shown = f'"{predicate}"' if isinstance(predicate, str) else getattr(predicate, "__name__", repr(predicate))
-        return f"punctuation({', '.join([shown, *self._slide()])})"
+        return f"punctuation({', '.join([shown, *self._list_slide_arguments()])})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -196,12 +240,12 @@ class Between(WindowDefinition):
 
     def __repr__(self) -> str:
         exclude = [f'exclude="{self.exclude}"'] if self.exclude is not None else []
-        arguments = [repr(self.start), repr(self.end), *self._slide(), *exclude]
+        arguments = [repr(self.start), repr(self.end), *self._list_slide_arguments(), *exclude]
         return f"{self.unit}_between({', '.join(arguments)})"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Frames(WindowDefinition):
+class FramesWindow(WindowDefinition):
     """Explicit frames: row i sees rows start[i] to end[i] - 1."""
 
     start: Sequence[int] | np.ndarray
@@ -215,7 +259,7 @@ class Frames(WindowDefinition):
 
 
 def canonical(value: Any) -> Any:
-    """A window or a length in the spelling that all equal ones share, "1w" for "7d"; anything else as it is."""
+    """Return a window or a length in the spelling that all equal ones share, "1w" for "7d"; anything else as it is."""
     if isinstance(value, Duration | CalendarDuration):
         return value.canonical()
     if isinstance(value, WindowDefinition) and is_dataclass(value):
@@ -225,7 +269,7 @@ def canonical(value: Any) -> Any:
 
 # ---- the public functions
 def rows(n: int, every: Any = None, min_rows: int = 1, offset: Any = None) -> RowsWindow:
-    """The current row and the n - 1 before it.
+    """Define a window of the current row and the n - 1 before it.
 
     >>> rows(1000)
     rows(1000)
@@ -236,18 +280,18 @@ def rows(n: int, every: Any = None, min_rows: int = 1, offset: Any = None) -> Ro
     >>> rows(100, min_rows=100)       # nothing until the window is full
     rows(100, min_rows=100)
     """
-    n = _count(n, "rows: the size")
-    least = _count(min_rows, "rows: min_rows")
+    n = _check_count(n, "rows: the size")
+    least = _check_count(min_rows, "rows: min_rows")
     if least > n:
         raise InvalidInput(
             f"rows: min_rows is at most the size, got min_rows={least} with {n} rows: no window is ever due"
         )
     slide = _slide_of(every, "rows", own="count")
-    return RowsWindow(n, slide, least, _offset(offset, slide, "rows"))
+    return RowsWindow(n, slide, least, _check_offset(offset, slide, "rows"))
 
 
 def time(size: Any, every: Any = None, offset: Any = None, closed: Closed = "both") -> TimeWindow:
-    """The last `size` by the order column: [t - size, t] per row, rows of equal time included.
+    """Define a window of the last `size` by the order column: [t - size, t] per row, rows of equal time included.
 
     With `every` by time it is Spark's hopping window: [start, end), with starts on multiples of every since
     the epoch, moved by `offset`.
@@ -285,29 +329,29 @@ def time(size: Any, every: Any = None, offset: Any = None, closed: Closed = "bot
             raise InvalidInput(
                 f"time: a window with every= by time is [start, end); closed={closed!r} has no place there"
             )
-    return TimeWindow(size, slide, _offset(offset, slide, "time"), closed)
+    return TimeWindow(size, slide, _check_offset(offset, slide, "time"), closed)
 
 
 def delta(column: str | None, size: Any, every: Any = None, offset: Any = None) -> DeltaWindow:
-    """The rows whose `column` is at most `size` below that of the newest row; None measures the value itself.
+    """Define a window of rows whose `column` is at most `size` below the newest row's; None measures the value itself.
 
     >>> delta("odometer", 100)
     delta("odometer", 100)
     >>> delta("odometer", 100, every=10)
     delta("odometer", 100, every=10)
     """
-    column = _column_name(column, "delta")
+    column = _check_column(column, "delta")
     size = length(size, "delta: the size")
     if isinstance(size, CalendarDuration):
         raise InvalidInput(f"delta: the size must be a fixed length, got {size!r}: months differ. Use days")
     if sign(size) < 0:
         raise InvalidInput(f"delta: the size must not be negative, got {size!r}")
     slide = _slide_of(every, "delta", own="delta", column=column)
-    return DeltaWindow(column, size, slide, _offset(offset, slide, "delta"))
+    return DeltaWindow(column, size, slide, _check_offset(offset, slide, "delta"))
 
 
 def punctuation(predicate: Callable[[Any], bool] | str, every: Any = None, offset: Any = None) -> PunctuationWindow:
-    """The row for which the predicate holds ends its window, and is its last row.
+    """Define a window that ends with the row for which the predicate holds, which is its last.
 
     The predicate is a function of the row (of the value, where rows are plain values), or the name of a
     boolean column.
@@ -318,13 +362,13 @@ def punctuation(predicate: Callable[[Any], bool] | str, every: Any = None, offse
     if not (callable(predicate) or (isinstance(predicate, str) and predicate)):
         raise InvalidInput(f"punctuation takes a function of the row or the name of a column, got {predicate!r}")
     slide = _slide_of(every, "punctuation", own="count")
-    return PunctuationWindow(predicate, slide, _offset(offset, slide, "punctuation"))
+    return PunctuationWindow(predicate, slide, _check_offset(offset, slide, "punctuation"))
 
 
 def rows_between(
     start: Any, end: Any, exclude: Exclude | None = None, every: Any = None, offset: Any = None
 ) -> Between:
-    """SQL's ROWS frame with PySpark's signs: negative is preceding, 0 the current row.
+    """Define SQL's ROWS frame with PySpark's signs: negative is preceding, 0 the current row.
 
     >>> rows_between(-50, 50)
     rows_between(-50, 50)
@@ -334,13 +378,13 @@ def rows_between(
     rows_between(col("back"), 0)
     """
     slide = _slide_of(every, "rows_between", own="count")
-    return _between("rows", start, end, exclude, slide, offset)
+    return _build_between("rows", start, end, exclude, slide, offset)
 
 
 def range_between(
     start: Any, end: Any, exclude: Exclude | None = None, every: Any = None, offset: Any = None
 ) -> Between:
-    """SQL's RANGE frame: rows whose order is within [own + start, own + end], in the order column's unit.
+    """Define SQL's RANGE frame: rows whose order is within [own + start, own + end], in the order column's unit.
 
     >>> range_between("-1h", 0)
     range_between("-1h", 0)
@@ -348,42 +392,42 @@ def range_between(
     range_between(-5, 5)
     """
     slide = _slide_of(every, "range_between", own="time")
-    return _between("range", start, end, exclude, slide, offset)
+    return _build_between("range", start, end, exclude, slide, offset)
 
 
 def groups_between(
     start: Any, end: Any, exclude: Exclude | None = None, every: Any = None, offset: Any = None
 ) -> Between:
-    """SQL's GROUPS frame: as rows_between, counted in groups of rows of equal order.
+    """Define SQL's GROUPS frame: as rows_between, counted in groups of rows of equal order.
 
     >>> groups_between(-2, 0)
     groups_between(-2, 0)
     """
     slide = _slide_of(every, "groups_between", own="count")
-    return _between("groups", start, end, exclude, slide, offset)
+    return _build_between("groups", start, end, exclude, slide, offset)
 
 
 def col(name: str) -> OffsetColumn:
-    """A column of offsets, so that every row has its own frame: `rows_between(col("back"), 0)`."""
+    """Name a column of offsets, so that every row has its own frame: `rows_between(col("back"), 0)`."""
     if not isinstance(name, str) or not name:
         raise InvalidInput(f"col takes the name of a column, got {name!r}")
     return OffsetColumn(name)
 
 
-def frames(start: Sequence[int] | np.ndarray, end: Sequence[int] | np.ndarray) -> Frames:
-    """Explicit frames, for `rolling`: row i sees rows start[i] to end[i] - 1.
+def frames(start: Sequence[int] | np.ndarray, end: Sequence[int] | np.ndarray) -> FramesWindow:
+    """Define explicit frames, for `rolling`: row i sees rows start[i] to end[i] - 1.
 
     >>> frames([0, 0, 1], [1, 2, 3])
     frames(<start of 3 rows>, <end of 3 rows>)
     """
     if len(start) != len(end):
         raise InvalidInput(f"frames: start and end have one entry per row each, got {len(start)} and {len(end)}")
-    return Frames(start, end)
+    return FramesWindow(start, end)
 
 
 # ---- checks
 def window_of(given: Any, what: str) -> WindowDefinition:
-    """A window as the user gave it: a definition, or a number of rows.
+    """Return a window as the user gave it: a definition, or a number of rows.
 
     >>> window_of(5, "rolling")
     rows(5)
@@ -392,13 +436,13 @@ def window_of(given: Any, what: str) -> WindowDefinition:
         return given
     number = given.item() if hasattr(given, "item") else given
     if isinstance(number, int) and not isinstance(number, bool):
-        return RowsWindow(_count(number, f"{what}: a window of rows"))
+        return RowsWindow(_check_count(number, f"{what}: a window of rows"))
     raise InvalidInput(
         f'{what} takes a window such as sw.rows(100) or sw.time("1h"), or a number of rows, got {given!r}'
     )
 
 
-def _count(value: Any, what: str) -> int:
+def _check_count(value: Any, what: str) -> int:
     if hasattr(value, "item") and not isinstance(value, int):
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, int):
@@ -408,14 +452,14 @@ def _count(value: Any, what: str) -> int:
     return value
 
 
-def _column_name(column: Any, what: str) -> str | None:
+def _check_column(column: Any, what: str) -> str | None:
     if column is not None and (not isinstance(column, str) or not column):
         raise InvalidInput(f"{what}: the column is a name, or None for the value itself, got {column!r}")
     return column
 
 
 def _slide_of(every: Any, what: str, own: str, column: str | None = None) -> WindowDefinition | None:
-    """The slide from what the user gave; a bare number is of the window's own kind."""
+    """Build the slide from what the user gave; a bare number is of the window's own kind."""
     if every is None:
         return None
     if isinstance(every, WindowDefinition):
@@ -427,7 +471,7 @@ def _slide_of(every: Any, what: str, own: str, column: str | None = None) -> Win
         slide: WindowDefinition = every
     else:
         try:
-            slide = _plain_every(every, own, column)
+            slide = _read_plain_slide(every, own, column)
         except InvalidInput as error:
             raise InvalidInput(f"{what}: every={every!r} is no slide. {error}") from None
     if isinstance(slide, TimeWindow) and isinstance(slide.size, CalendarDuration):
@@ -435,15 +479,15 @@ def _slide_of(every: Any, what: str, own: str, column: str | None = None) -> Win
     return slide
 
 
-def _plain_every(every: Any, own: str, column: str | None) -> WindowDefinition:
+def _read_plain_slide(every: Any, own: str, column: str | None) -> WindowDefinition:
     step = length(every, "every")
     if isinstance(step, Duration | CalendarDuration) or own == "time":
         return time(step)
     return delta(column, step) if own == "delta" else rows(step)  # type: ignore[arg-type]
 
 
-def _plain_slide(window: WindowDefinition, every: WindowDefinition) -> Any:
-    """What `every=` may be written as without a constructor; None where it needs one."""
+def _write_plain_slide(window: WindowDefinition, every: WindowDefinition) -> Any:
+    """Return what `every=` may be written as without a constructor; None where it needs one."""
     own = {"delta": "delta", "time": "time", "range": "time"}.get(window.size_kind, "count")
     if isinstance(every, RowsWindow) and own == "count" and every.min_rows == 1:
         return every.n
@@ -454,7 +498,7 @@ def _plain_slide(window: WindowDefinition, every: WindowDefinition) -> Any:
     return None
 
 
-def _offset(offset: Any, slide: WindowDefinition | None, what: str) -> Length | None:
+def _check_offset(offset: Any, slide: WindowDefinition | None, what: str) -> Length | None:
     if offset is None:
         return None
     if not isinstance(slide, TimeWindow):
@@ -465,7 +509,7 @@ def _offset(offset: Any, slide: WindowDefinition | None, what: str) -> Length | 
     return value
 
 
-def _between(
+def _build_between(
     unit: Unit,
     start: Any,
     end: Any,
@@ -474,7 +518,7 @@ def _between(
     offset: Any,
 ) -> Between:
     what = f"{unit}_between"
-    first, last = _bound(start, unit, f"{what}: start"), _bound(end, unit, f"{what}: end")
+    first, last = _check_bound(start, unit, f"{what}: start"), _check_bound(end, unit, f"{what}: end")
     if first is UNBOUNDED or last == -UNBOUNDED:
         raise InvalidInput(
             f"{what}: no row is in a frame from {first!r} to {last!r}. Write -UNBOUNDED before UNBOUNDED"
@@ -483,7 +527,7 @@ def _between(
         _check_order(first, last, what)
     if exclude not in (None, "current row", "group", "ties"):
         raise InvalidInput(f'{what}: exclude is "current row", "group", "ties" or None, got {exclude!r}')
-    return Between(unit, first, last, exclude, every, _offset(offset, every, what))
+    return Between(unit, first, last, exclude, every, _check_offset(offset, every, what))
 
 
 def _check_order(first: Length, last: Length, what: str) -> None:
@@ -497,7 +541,7 @@ def _check_order(first: Length, last: Length, what: str) -> None:
         )
 
 
-def _bound(value: Any, unit: str, what: str) -> Bound:
+def _check_bound(value: Any, unit: str, what: str) -> Bound:
     if isinstance(value, Unbounded | OffsetColumn):
         return value
     if isinstance(value, float) and value in (float("inf"), float("-inf")):

@@ -50,10 +50,10 @@ class Duration:
     text: str = field(default="", compare=False)
 
     def __neg__(self) -> Duration:
-        return Duration(-self.nanoseconds, _negated(self.text))
+        return Duration(-self.nanoseconds, _negate(self.text))
 
     def canonical(self) -> Duration:
-        """The same in the spelling that all equal durations share: in definitions that are compared as text."""
+        """Return the spelling that all equal durations share, for definitions that are compared as text."""
         return Duration(self.nanoseconds, self._in(UNITS))
 
     def _in(self, units: dict[str, int]) -> str:
@@ -80,10 +80,10 @@ class CalendarDuration:
     text: str = field(default="", compare=False)
 
     def __neg__(self) -> CalendarDuration:
-        return CalendarDuration(-self.months, _negated(self.text))
+        return CalendarDuration(-self.months, _negate(self.text))
 
     def canonical(self) -> CalendarDuration:
-        """The same in the spelling that all equal durations share: in definitions that are compared as text."""
+        """Return the spelling that all equal durations share, for definitions that are compared as text."""
         return CalendarDuration(self.months)
 
     def __str__(self) -> str:
@@ -95,7 +95,7 @@ class CalendarDuration:
         return f'"{self}"'
 
 
-def _negated(text: str) -> str:
+def _negate(text: str) -> str:
     return text[1:].lstrip() if text.startswith("-") else text and f"-{text}"
 
 
@@ -104,7 +104,7 @@ Length = Duration | CalendarDuration | int | float | Decimal
 
 
 def duration(text: str) -> Duration | CalendarDuration:
-    """A duration from its text.
+    """Parse a duration.
 
     >>> duration("1h30m")
     "1h30m"
@@ -116,20 +116,20 @@ def duration(text: str) -> Duration | CalendarDuration:
     stripped = text.strip()
     negative = stripped.startswith("-")
     body = stripped[1:] if negative else stripped
-    parts = _parts(body)
+    parts = _split(body)
     if parts is None:
         raise InvalidInput(
             f"{text!r} is not a duration. Write a number and a unit, one or more times: "
             '"90s", "1h30m", "500ms", "2d", "1w", "3 months"'
         )
     if any(unit in _MONTHS for _, unit in parts):
-        return _months(stripped, parts, negative)
-    total = sum(_exact(text, number, UNITS[unit]) for number, unit in parts)
+        return _to_months(stripped, parts, negative)
+    total = sum(_to_nanoseconds(text, number, UNITS[unit]) for number, unit in parts)
     return Duration(-total if negative else total, stripped)
 
 
-def _parts(body: str) -> list[tuple[str, str]] | None:
-    """The numbers and units of a text; None where something else stands in it."""
+def _split(body: str) -> list[tuple[str, str]] | None:
+    """Split a text into numbers and units; None where something else stands in it."""
     parts, position = [], 0
     while position < len(body):
         match = _PART.match(body, position)
@@ -150,8 +150,8 @@ def _refuse_capitals(number: str, given: str, unit: str) -> NoReturn:
     )
 
 
-def _exact(text: str, number: str, unit: int) -> int:
-    """A decimal number of units in whole nanoseconds."""
+def _to_nanoseconds(text: str, number: str, unit: int) -> int:
+    """Convert a decimal number of units to whole nanoseconds."""
     whole, _, fraction = number.partition(".")
     scale: int = 10 ** len(fraction)
     total, rest = divmod(int(whole + fraction) * unit, scale)
@@ -160,7 +160,7 @@ def _exact(text: str, number: str, unit: int) -> int:
     return total
 
 
-def _months(text: str, parts: list[tuple[str, str]], negative: bool) -> CalendarDuration:
+def _to_months(text: str, parts: list[tuple[str, str]], negative: bool) -> CalendarDuration:
     if any(unit not in _MONTHS or "." in number for number, unit in parts):
         raise InvalidInput(
             f"the duration {text!r} mixes months with fixed lengths, or has a fraction of a month. "
@@ -171,7 +171,7 @@ def _months(text: str, parts: list[tuple[str, str]], negative: bool) -> Calendar
 
 
 def length(value: Any, what: str) -> Length:
-    """A length as the user gave it: text, timedelta, or a plain number in the unit of the order column."""
+    """Check a length as the user gave it: text, timedelta, or a plain number in the unit of the order column."""
     if isinstance(value, Duration | CalendarDuration):
         return value
     if isinstance(value, str):
@@ -179,7 +179,7 @@ def length(value: Any, what: str) -> Length:
     if isinstance(value, timedelta):
         return Duration((value // timedelta(microseconds=1)) * 1000 + getattr(value, "nanoseconds", 0))
     if type(value).__name__ == "timedelta64":
-        return _numpy_duration(value, what)
+        return _read_timedelta64(value, what)
     if hasattr(value, "item") and not isinstance(value, int | float):
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
@@ -191,7 +191,7 @@ def length(value: Any, what: str) -> Length:
     return value
 
 
-def _numpy_duration(value: Any, what: str) -> Duration | CalendarDuration:
+def _read_timedelta64(value: Any, what: str) -> Duration | CalendarDuration:
     import numpy as np
 
     if np.isnat(value):
@@ -206,13 +206,13 @@ def _numpy_duration(value: Any, what: str) -> Duration | CalendarDuration:
 
 
 def sign(value: Length) -> int:
-    """-1, 0 or 1."""
+    """Return -1, 0 or 1."""
     number = value.nanoseconds if isinstance(value, Duration) else value
     number = number.months if isinstance(number, CalendarDuration) else number
     return (number > 0) - (number < 0)
 
 
 def same_kind(a: Length, b: Length) -> bool:
-    """Whether two lengths can be compared: both fixed, both by the calendar, or both plain numbers."""
+    """Tell whether two lengths can be compared: both fixed, both by the calendar, or both plain numbers."""
     kinds = (Duration, CalendarDuration)
     return [isinstance(a, k) for k in kinds] == [isinstance(b, k) for k in kinds]

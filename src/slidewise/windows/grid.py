@@ -23,11 +23,11 @@ class Grid:
 
     # ---- one by one
     def at(self, k: Any) -> Any:
-        """Boundary number k. Steps are counted, so that floats do not drift. O(1)."""
+        """Compute boundary number k. Steps are counted, so that floats do not drift. O(1)."""
         return k * self.every + self.offset
 
     def step(self, x: Any) -> int:
-        """The number of the last boundary at or before x. O(1)."""
+        """Find the number of the last boundary at or before x. O(1)."""
         k = int((x - self.offset) // self.every)
         while self.at(k) > x:  # a rounded quotient may be one off
             k -= 1
@@ -36,7 +36,7 @@ class Grid:
         return k
 
     def first_window(self, x: Any) -> int:
-        """The number of the first window that has x: the first that ends after it. O(1)."""
+        """Find the number of the first window that has x: the first that ends after it. O(1)."""
         k = self.step(x - self.size)
         while self.at(k) + self.size > x:
             k -= 1
@@ -45,7 +45,7 @@ class Grid:
         return k
 
     def end_of(self, k: int) -> Any:
-        """Where window k ends. O(1)."""
+        """Return where window k ends. O(1)."""
         return self.at(k) + self.size
 
     # ---- slices
@@ -56,11 +56,11 @@ class Grid:
         return whole if not rest else 2 * whole + 1
 
     def slice_of(self, times: Any) -> Any:
-        """When the slice of each time begins: at the last boundary at which a window begins or ends. O(1) each."""
+        """Find where the slice of each time begins: the last boundary at which a window begins or ends. O(1) each."""
         within, rest = (times - self.offset) % self.every, self.size % self.every
         return times - within + rest * (within >= rest)
 
     # ---- when windows are complete
     def at_or_after(self, times: Any) -> Any:
-        """The first boundary at or after each time. O(1) each."""
+        """Return the first boundary at or after each time. O(1) each."""
         return times + (self.offset - times) % self.every

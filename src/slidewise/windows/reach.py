@@ -149,12 +149,12 @@ class Reach:
     @property
     def back(self) -> Any:
         """How far frames reach back at most, at least 0; None where that is not fixed."""
-        return _distance(self.start, -1)
+        return _measure_distance(self.start, -1)
 
     @property
     def ahead(self) -> Any:
         """How far frames reach ahead at most, at least 0; None where that is not fixed."""
-        return _distance(self.end, 1)
+        return _measure_distance(self.end, 1)
 
     @property
     def width(self) -> int | None:
@@ -174,7 +174,7 @@ class Reach:
 
     @property
     def needs_whole_key(self) -> bool:
-        """Whether no row can be let go before its key has ended: bounds by column, or without an end."""
+        """Whether no row can be evicted before its key has ended: bounds by column, or without an end."""
         return bool(self.offset_columns) or self.to_last_row or (self.from_first_row and self.exclude is not None)
 
     @property
@@ -186,8 +186,8 @@ class Reach:
         return self.exclude is None and not self.offset_columns and not self.by_calendar
 
 
-def _distance(bound: Bound, direction: int) -> Any:
-    """How far a bound lies in a direction; 0 where it lies in the other, None where that is not fixed."""
+def _measure_distance(bound: Bound, direction: int) -> Any:
+    """Return how far a bound lies in a direction; 0 where it lies in the other, None where that is not fixed."""
     if isinstance(bound, Unbounded | OffsetColumn):
         return None
     return (bound if direction > 0 else -bound) if sign(bound) == direction else 0

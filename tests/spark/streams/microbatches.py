@@ -14,8 +14,8 @@ import slidewise as sw
 from slidewise.columns.aggregate import compute_slides, slide_expressions
 from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.evaluate import Evaluation
-from slidewise.columns.sources import source
-from slidewise.columns.with_columns import names, ordering
+from slidewise.columns.sources import source_of
+from slidewise.columns.with_columns import list_names, list_order
 from slidewise.spark.streams.pipeline import Pipeline
 from slidewise.spark.streams.stream_task import StreamTask, check_windows
 
@@ -51,7 +51,7 @@ class Memory:
 
 def task_of(expressions, *, window=None, schema=SCHEMA, partition_by="k", order_by="ts", **options):
     """With a window, expressions are aggregations over its slides."""
-    keys, order = names(partition_by, "partition_by"), ordering(order_by)
+    keys, order = list_names(partition_by, "partition_by"), list_order(order_by)
     if window is not None:
         expressions, options["slides"] = slide_expressions(window, expressions, "auto"), True
     reads = [*keys, *(by.name for by in order)]
@@ -60,7 +60,7 @@ def task_of(expressions, *, window=None, schema=SCHEMA, partition_by="k", order_
         reads += [over.aggregation.where] if over.aggregation.where is not None else []
     if window is not None:
         schema = pa.schema([schema.field(name) for name in dict.fromkeys(reads)])
-    empty = ArrangedFrame(source(schema.empty_table()), keys, order)
+    empty = ArrangedFrame(source_of(schema.empty_table()), keys, order)
     if window is not None:
         made = compute_slides(empty, expressions, 1)
     else:

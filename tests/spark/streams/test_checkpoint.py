@@ -21,6 +21,7 @@ ZONE = "spark.sql.session.timeZone"
 CALL = {"partition_by": "k", "order_by": "ts", "max_delay": "2s", "buckets": 4}
 
 
+@pytest.mark.full
 def test_a_checkpoint_is_checked_before_the_query_starts(session, tmp_path):
     session.conf.set(PROVIDER, ROCKSDB)
     folder, path = Folder(tmp_path, session), str(tmp_path / "checkpoint")

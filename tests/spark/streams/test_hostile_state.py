@@ -54,7 +54,7 @@ def test_texts_that_point_anywhere_are_refused():
     data = TABLE.to_batches()[0].serialize().to_pybytes()
     offsets = struct.pack("<iii", 0, 6, 12)
     assert data.count(offsets) == 1
-    with pytest.raises(StateError), codec.damage():
+    with pytest.raises(StateError), codec.refuse_damage():
         read_batch(data.replace(offsets, struct.pack("<iii", 0, 1 << 30, 12)), SCHEMA)
 
 
@@ -71,5 +71,5 @@ def test_text_that_is_not_as_long_as_it_says_is_refused(text):
 def test_pieces_hold_each_key_once(leaves, there):
     state_store._require_tree([1], [1])
     state_store._require_tree([2, 5, 7], [5])
-    with pytest.raises(StateError), codec.damage():
+    with pytest.raises(StateError), codec.refuse_damage():
         state_store._require_tree(leaves, there)

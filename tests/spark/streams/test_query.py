@@ -11,7 +11,7 @@ from microbatches import on_time, same
 import slidewise as sw
 import slidewise.spark as sws
 from slidewise.errors import InvalidInput
-from slidewise.events.result import alike
+from slidewise.events.result import are_alike
 from slidewise.spark.session import PARTITIONS, PROVIDER, ROCKSDB
 
 FEATURES = {
@@ -67,6 +67,7 @@ def test_rows_equal_those_of_a_batch_across_restarts(folder):
         folder.run(sws.with_columns(folder.stream(), changed, partition_by="k", order_by="ts", max_delay="2s"))
 
 
+@pytest.mark.full
 def test_slices_across_a_restart(folder):
     parts = events()
     results = {"n": sw.count(), "peak": sw.max("x.y"), "mean": sw.avg("seq"), "note": sw.min("note")}
@@ -153,6 +154,7 @@ def test_rows_that_wait_and_rows_at_once(spark, tmp_path):
     assert found == sorted((key, n) for key in set(keys) for n in range(1, keys.count(key) + 1))
 
 
+@pytest.mark.full
 def test_late_rows_revise_what_has_come_out_across_a_restart(folder):
     parts = events()
     more = {"low": sw.min("seq").over(sw.time("8s"))}
@@ -205,7 +207,7 @@ def test_only_changes_come_out_and_can_be_used_on(folder):
     counts, last = Counter(), {}
     for row in sw.aggregate(kept, partition_by="k", order_by="ts", window=window, **results).to_pylist():
         found = [row["p"], row["most"]]
-        counts[row["k"]] += row["k"] not in last or not alike(last[row["k"]], found)
+        counts[row["k"]] += row["k"] not in last or not are_alike(last[row["k"]], found)
         last[row["k"]] = found
     got = Counter()
     for row in folder.result().to_pylist():

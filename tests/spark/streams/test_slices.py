@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from microbatches import SCHEMA, SECOND, START, Stream, batch, batches, on_time, row, run, same, task_of
 from microbatches import small_pieces as small_pieces
-from support.tiers import examples
-from test_processing import Spread
+from support.tiers import examples, quick
+from test_pipeline import Spread
 
 import slidewise as sw
 from slidewise.errors import StateError
@@ -61,7 +61,7 @@ SETS = {"some": SOME, "all": DIVISIBLE}
 
 
 @pytest.mark.parametrize("which", ["some", pytest.param("all", marks=pytest.mark.soak)])
-@pytest.mark.parametrize("window", WINDOWS.values(), ids=list(WINDOWS))
+@pytest.mark.parametrize("window", quick(WINDOWS.values(), WINDOWS["two cuts to a slide"]), ids=list(WINDOWS))
 @examples(15)
 @given(batches(), st.sampled_from([0, 2, 10, 1000]))
 def test_slices_give_what_a_batch_gives(window, which, parts, delay):
@@ -116,7 +116,7 @@ TYPES = {
 }
 
 
-@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize("name", quick(TYPES, "byte", "decimal"))
 def test_sums_of_all_types_are_exact(name):
     kind, values = TYPES[name]
     schema = pa.schema([("k", pa.string()), ("ts", pa.timestamp("us", "UTC")), ("v", kind)])

@@ -45,24 +45,24 @@ class Frames:
         return empty if empty.any() else None
 
     def without(self, left_out: np.ndarray) -> Frames:
-        """The same frames once the rows of a mask have been left out: bounds go through a prefix count."""
+        """Return the same frames without the rows of a mask: bounds go through a prefix count."""
         kept = np.concatenate(([0], np.cumsum(~left_out)))
         return Frames(kept[self.start], kept[self.end])
 
     def part(self, first: int, last: int, base: int) -> Frames:
-        """Frames first to last - 1 as frames over the rows from `base` on."""
+        """Return frames first to last - 1 as frames over the rows from `base` on."""
         return Frames(self.start[first:last] - base, self.end[first:last] - base)
 
     def every(self, step: int) -> Frames:
-        """The frames of rows step, 2 step, and so on."""
+        """Return the frames of rows step, 2 step, and so on."""
         return Frames(self.start[step - 1 :: step], self.end[step - 1 :: step])
 
     def take(self, rows: np.ndarray) -> Frames:
-        """The frames of some rows."""
+        """Return the frames of some rows."""
         return Frames(self.start[rows], self.end[rows])
 
     def rows_of_all(self) -> tuple[np.ndarray, np.ndarray]:
-        """The rows of all frames, one frame after the other, and where each begins among them."""
+        """List the rows of all frames, one frame after the other, and where each begins among them."""
         return Pieces([self]).rows_of_all()
 
 
@@ -92,7 +92,7 @@ class TrailingRows(Frames):
 
 
 def rows_between(count: int, first: int | None, last: int | None) -> Frames:
-    """From `first` rows after the current one to `last` rows after it; negative is before, None is no bound."""
+    """Build frames from `first` to `last` rows after the current one; negative is before, None is no bound."""
     row = np.arange(count)
     first, last = (-FAR if first is None else within_reach(first)), (FAR if last is None else within_reach(last))
     start, end = np.clip(row + first, 0, count), np.clip(row + (last + 1), 0, count)
@@ -100,7 +100,7 @@ def rows_between(count: int, first: int | None, last: int | None) -> Frames:
 
 
 def within_reach(steps: int) -> int:
-    """A number of rows, cut to what is safe to add to a row number."""
+    """Cut a number of rows to what is safe to add to a row number."""
     return max(-FAR, min(steps, FAR))
 
 
@@ -162,7 +162,7 @@ class Scattered(Frames):
     monotone = False
 
     def batches(self, most: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """The rows of some frames one after the other, and where each begins among them; about `most` at a time."""
+        """Yield the rows of some frames one after the other, and where each begins among them; about `most` a batch."""
         raise NotImplementedError
 
 

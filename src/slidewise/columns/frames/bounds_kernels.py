@@ -8,7 +8,7 @@ from slidewise.templates.cache import cached_njit
 
 @cached_njit
 def rows(offsets, first, last, start, end):
-    """From row i + first to row i + last."""
+    """Write frames from row i + first to row i + last."""
     for k in range(len(offsets) - 1):
         lo, hi = offsets[k], offsets[k + 1]
         for i in range(lo, hi):
@@ -18,7 +18,7 @@ def rows(offsets, first, last, start, end):
 
 @cached_njit
 def rows_by_row(offsets, first, last, start, end):
-    """From row i + first[i] to row i + last[i]."""
+    """Write frames from row i + first[i] to row i + last[i]."""
     for k in range(len(offsets) - 1):
         lo, hi = offsets[k], offsets[k + 1]
         for i in range(lo, hi):
@@ -28,7 +28,7 @@ def rows_by_row(offsets, first, last, start, end):
 
 @cached_njit
 def search(low, high, order, target, beyond, out):
-    """out[i] is the first row of i's key whose order is at least target[i], or above it where `beyond`.
+    """Write to out[i] the first row of i's key whose order is at least target[i], or above it where `beyond`.
 
     Only rows low[k] to high[k] - 1 of key k are looked at and answered. Quick where targets move little: O(log d) for a
     target that lies d rows from the one before.
@@ -62,7 +62,7 @@ def search(low, high, order, target, beyond, out):
 
 @cached_njit
 def peers(offsets, changes, start, end):
-    """The rows of equal order: changes[i] tells whether row i differs from the row before it."""
+    """Write frames of the rows of equal order: changes[i] tells whether row i differs from the row before it."""
     for k in range(len(offsets) - 1):
         lo, hi = offsets[k], offsets[k + 1]
         i = lo
@@ -78,7 +78,7 @@ def peers(offsets, changes, start, end):
 
 @cached_njit
 def group_numbers(offsets, changes, group, begin):
-    """The number of each row's group of peers over all keys, and where each group begins; how many there are."""
+    """Write the number of each row's group of peers over all keys, and where each group begins; return their count."""
     count = 0
     for k in range(len(offsets) - 1):
         for i in range(offsets[k], offsets[k + 1]):
@@ -92,7 +92,7 @@ def group_numbers(offsets, changes, group, begin):
 
 @cached_njit
 def groups_by_row(offsets, group, begin, first, last, start, end):
-    """From the group first[i] after the row's own to the group last[i] after it."""
+    """Write frames from the group first[i] after the row's own to the group last[i] after it."""
     for k in range(len(offsets) - 1):
         lo, hi = offsets[k], offsets[k + 1]
         for i in range(lo, hi):
@@ -103,7 +103,7 @@ def groups_by_row(offsets, group, begin, first, last, start, end):
 
 @cached_njit
 def since_marks(offsets, marks, start, end):
-    """From the row after the last mark before row i, to row i."""
+    """Write frames from the row after the last mark before row i, to row i."""
     for k in range(len(offsets) - 1):
         begin = offsets[k]
         for i in range(offsets[k], offsets[k + 1]):

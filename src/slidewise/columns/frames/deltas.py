@@ -1,7 +1,7 @@
 """Windows by delta over columns.
 
 A row enters a delta window after every row that is more than the size below it has left. Where the column never falls
-within a key, rows leave from the front, and a frame is a stretch of rows. Where it falls, they leave from the middle
+within a key, rows leave from the front, and a frame is a range of rows. Where it falls, they leave from the middle
 too: then frames are lists of rows, made a batch at a time.
 """
 
@@ -15,42 +15,42 @@ import pyarrow as pa
 
 from slidewise.columns.frames.bounds import Frames, Scattered
 from slidewise.columns.frames.from_window import float_step, how_to_parse, step_in_units
-from slidewise.columns.sorting import OrderColumn, doubles, plain, sortable, unscaled
+from slidewise.columns.sorting import OrderColumn, as_doubles, as_plain, as_sortable, unscale
 from slidewise.errors import InvalidInput
 from slidewise.windows.definitions import DeltaWindow
 
 
-def axis(column: pa.Array, name: str) -> np.ndarray:
-    """A column of numbers or times as numbers with the same distances; nulls as anything."""
-    column = plain(column)
+def as_axis(column: pa.Array, name: str) -> np.ndarray:
+    """Convert a column of numbers or times to numbers with the same distances; undefined where null."""
+    column = as_plain(column)
     kind = column.type
     if pa.types.is_floating(kind):
-        return doubles(column)
+        return as_doubles(column)
     if pa.types.is_decimal(kind):
-        return unscaled(column)
+        return unscale(column)
     if pa.types.is_uint64(kind):
         values = column.fill_null(0).to_numpy(zero_copy_only=False)
         if values.max(initial=0) >= 2**63:
             raise InvalidInput(f"the column {name!r} has values above int64: cast it to float64 or decimal")
         return values.astype(np.int64)
     if pa.types.is_integer(kind) or pa.types.is_temporal(kind):
-        return sortable(column, OrderColumn(name))[-1]
+        return as_sortable(column, OrderColumn(name))[-1]
     needed = f"the column {name!r} is of {kind}, and distances need numbers or times"
     raise InvalidInput(". ".join(filter(None, (needed, how_to_parse(kind, name)))))
 
 
-def units(length: Any, kind: pa.DataType, name: str) -> Any:
-    """A length in the unit of a column."""
+def measure_length(length: Any, kind: pa.DataType, name: str) -> Any:
+    """Convert a length to the unit of a column."""
     return float_step(length, kind, name) if pa.types.is_floating(kind) else step_in_units(length, kind, name)
 
 
 def measure_delta(column: pa.Array, size: Any, name: str) -> tuple[np.ndarray, Any]:
-    """The column of a delta as numbers, and the size in their unit."""
+    """Convert the column of a delta to numbers, and the size to their unit."""
     if column.null_count:
         raise InvalidInput(
             f"delta: the column {name!r} has {column.null_count} nulls, which have no distance: fill them"
         )
-    values = axis(column, name)
+    values = as_axis(column, name)
     if values.dtype.kind == "f":
         if not np.isfinite(values).all():
             raise InvalidInput(
@@ -60,11 +60,11 @@ def measure_delta(column: pa.Array, size: Any, name: str) -> tuple[np.ndarray, A
         raise InvalidInput(
             f"delta: the values of the column {name!r} are further apart than int64 reaches. Cast to float64"
         )
-    return values, units(size, plain(column).type, name)
+    return values, measure_length(size, as_plain(column).type, name)
 
 
 def delta_frames(window: DeltaWindow, column: pa.Array, offsets: np.ndarray) -> Frames:
-    """The frame of every arranged row."""
+    """Find the frame of every arranged row."""
     from slidewise.columns.frames import slide_kernels as kernels
 
     values, size = measure_delta(column, window.size, str(window.column))

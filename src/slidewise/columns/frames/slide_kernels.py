@@ -5,7 +5,7 @@ from slidewise.templates.cache import cached_njit
 
 @cached_njit
 def boundary(x, every, offset):
-    """The number of the last boundary at or before x; boundary k is k * every + offset. O(1).
+    """Find the number of the last boundary at or before x; boundary k is k * every + offset. O(1).
 
     The compiled twin of Grid.step (windows/grid.py), which the tests hold it against.
     """
@@ -19,7 +19,7 @@ def boundary(x, every, offset):
 
 @cached_njit
 def first_window(x, size, every, offset):
-    """The first window [boundary k, boundary k + size) that ends after x. O(1)."""
+    """Find the first window [boundary k, boundary k + size) that ends after x. O(1)."""
     k = boundary(x - size, every, offset) + 1
     while (k - 1) * every + offset + size > x:
         k -= 1
@@ -30,7 +30,7 @@ def first_window(x, size, every, offset):
 
 @cached_njit
 def count_windows(low, high, times, size, every, offset, counts):
-    """How many windows of each key have rows; key k is rows low[k] to high[k] - 1. O(rows)."""
+    """Count the windows of each key that have rows; key k is rows low[k] to high[k] - 1. O(rows)."""
     for key in range(len(low)):
         after = 0
         for i in range(low[key], high[key]):
@@ -43,7 +43,7 @@ def count_windows(low, high, times, size, every, offset, counts):
 
 @cached_njit
 def fill_windows(low, high, times, size, every, offset, begin, window, start, end):
-    """The number of every window that has rows, and its rows; those of key k from begin[k] on. O(rows + windows)."""
+    """Write the number of every window that has rows, and its rows; key k's from begin[k] on. O(rows + windows)."""
     for key in range(len(low)):
         at = begin[key]
         after = 0
@@ -67,7 +67,7 @@ def fill_windows(low, high, times, size, every, offset, begin, window, start, en
 
 @cached_njit
 def boundaries(low, high, times, every, offset, out):
-    """The number of the boundary after each row."""
+    """Write the number of the boundary after each row."""
     for key in range(len(low)):
         for i in range(low[key], high[key]):
             out[i] = boundary(times[i], every, offset) + 1
@@ -75,7 +75,7 @@ def boundaries(low, high, times, every, offset, out):
 
 @cached_njit
 def every_delta(offsets, values, size, fires):
-    """Which rows are more than `size` above the last that was; the first row of a key only starts the count."""
+    """Mark rows that are more than `size` above the last one marked; the first row of a key only starts the count."""
     for key in range(len(offsets) - 1):
         if offsets[key] < offsets[key + 1]:
             last = values[offsets[key]]
@@ -87,7 +87,7 @@ def every_delta(offsets, values, size, fires):
 
 @cached_njit
 def within_delta(offsets, values, size, start):
-    """The first row that is at most `size` below row i; False where values fall within a key."""
+    """Find the first row that is at most `size` below row i; return False where values fall within a key."""
     for key in range(len(offsets) - 1):
         front = offsets[key]
         for i in range(offsets[key], offsets[key + 1]):
@@ -101,7 +101,7 @@ def within_delta(offsets, values, size, start):
 
 @cached_njit
 def held_by_delta(begin, values, size, kept, first, last, held, count, rows, ends):
-    """Rows held after each of rows first to last - 1 has entered, as kept[row] where that is not negative.
+    """List the rows held after each of rows first to last - 1 has entered, as kept[row] where that is not negative.
 
     begin[i] is the first row of i's key. `held` has room for all rows of a key; `count` of them are there on entry, and
     the number at the end is returned. Without room in `rows` they are only counted. O(rows held) per row.

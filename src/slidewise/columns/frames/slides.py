@@ -11,10 +11,10 @@ import pyarrow as pa
 from slidewise.columns import encoding
 from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.frames.bounds import Frames
-from slidewise.columns.frames.deltas import axis, measure_delta, units
-from slidewise.columns.sorting import plain
+from slidewise.columns.frames.deltas import as_axis, measure_delta, measure_length
+from slidewise.columns.sorting import as_plain
 from slidewise.errors import InvalidInput
-from slidewise.windows.definitions import DeltaWindow, PunctuationWindow, RowsWindow, TimeWindow, WindowDefinition
+from slidewise.windows.definitions import DeltaWindow, PunctuationWindow, WindowDefinition
 from slidewise.windows.grid import Grid
 
 
@@ -30,8 +30,8 @@ class Slides:
     #: the arranged rows that trigger; None where slides are not at rows: those of a hopping window
     rows: np.ndarray | None = None
 
-    def those(self, chosen: np.ndarray) -> Slides:
-        """The slides of a mask."""
+    def filter(self, chosen: np.ndarray) -> Slides:
+        """Return the slides that a mask selects."""
         offsets = np.concatenate(([0], np.cumsum(chosen)))[self.offsets]
         labels = {name: label.filter(pa.array(chosen)) for name, label in self.labels.items()}
         rows = None if self.rows is None else self.rows[chosen]
@@ -39,24 +39,24 @@ class Slides:
 
 
 def slides_of(window: WindowDefinition, data: ArrangedFrame, fires: np.ndarray | None = None) -> Slides:
-    """All slides of a window; `fires` says which rows trigger, where that is known already."""
-    if isinstance(window, TimeWindow) and window.hopping:
-        return _hopping(window, data)
-    every = window.every
-    if isinstance(every, TimeWindow):
-        return _at_boundaries(window, every, data)
-    return _at_rows(window, data, _triggers(every, data) if fires is None else fires)
+    """Find all slides of a window; `fires` says which rows trigger, where that is known already."""
+    if window.hopping:
+        return _slide_windows(window, data)
+    if window.slide_size is not None:
+        return _slide_at_boundaries(window, data)
+    return _slide_at_rows(window, data, _find_triggers(window, data) if fires is None else fires)
 
 
 # ---- slides by rows: the frame of the row that triggers
-def _triggers(every: WindowDefinition | None, data: ArrangedFrame) -> np.ndarray:
-    """Which arranged rows trigger."""
-    if isinstance(every, RowsWindow):
-        return data.places % every.n == every.n - 1
+def _find_triggers(window: WindowDefinition, data: ArrangedFrame) -> np.ndarray:
+    """Tell which arranged rows trigger."""
+    if window.slide_rows is not None:
+        return data.places % window.slide_rows == window.slide_rows - 1
+    every = window.every
     if isinstance(every, DeltaWindow):
         from slidewise.columns.frames import slide_kernels as kernels
 
-        values, size = measure_delta(data.arranged(data.delta_column(every)), every.size, str(every.column))
+        values, size = measure_delta(data.arrange(data.delta_column(every)), every.size, str(every.column))
         fires = np.zeros(len(values), bool)
         kernels.every_delta(data.offsets, values, size, fires)
         return fires
@@ -64,22 +64,22 @@ def _triggers(every: WindowDefinition | None, data: ArrangedFrame) -> np.ndarray
     return data.marks(every)
 
 
-def _at_rows(window: WindowDefinition, data: ArrangedFrame, fires: np.ndarray) -> Slides:
+def _slide_at_rows(window: WindowDefinition, data: ArrangedFrame, fires: np.ndarray) -> Slides:
     due = data.due(window)
     rows = np.flatnonzero(fires if due is None else fires & due)
     everywhere = np.ones(len(rows), bool)
-    labels = {by.name: data.taken(by.name, rows, everywhere) for by in data.order_by}
+    labels = {by.name: data.take(by.name, rows, everywhere) for by in data.order_by}
     if not data.order_by:
         labels = {"row": pa.array(data.places[rows] + 1)}
     return Slides(data.frames(window).take(rows), np.searchsorted(rows, data.offsets), labels, rows)
 
 
 # ---- slides by time
-def _at_boundaries(window: WindowDefinition, every: TimeWindow, data: ArrangedFrame) -> Slides:
-    """At every boundary with rows since the one before: the frame of the last row before it."""
+def _slide_at_boundaries(window: WindowDefinition, data: ArrangedFrame) -> Slides:
+    """Find a slide at every boundary with rows since the one before: the frame of the last row before it."""
     from slidewise.columns.frames import slide_kernels as kernels
 
-    clock = _Clock(data, every, window)
+    clock = _Clock(data, window)
     step = np.zeros(clock.rows, np.int64)
     kernels.boundaries(clock.low, clock.high, clock.times, clock.grid.every, clock.grid.offset, step)
     fires = np.ones(clock.rows, bool)
@@ -94,12 +94,11 @@ def _at_boundaries(window: WindowDefinition, every: TimeWindow, data: ArrangedFr
     return Slides(data.frames(window).take(rows), np.searchsorted(rows, data.offsets), labels, rows)
 
 
-def _hopping(window: TimeWindow, data: ArrangedFrame) -> Slides:
-    """Spark's windows: [start, end), starts on multiples of every, moved by offset; those that have rows."""
+def _slide_windows(window: WindowDefinition, data: ArrangedFrame) -> Slides:
+    """Find Spark's windows that have rows: [start, end), starts on multiples of every, moved by offset."""
     from slidewise.columns.frames import slide_kernels as kernels
 
-    assert isinstance(window.every, TimeWindow)
-    clock = _Clock(data, window.every, window)
+    clock = _Clock(data, window)
     size = clock.grid.size
     grid = (clock.low, clock.high, clock.times, size, clock.grid.every, clock.grid.offset)
     counts = np.zeros(len(clock.low), np.int64)
@@ -115,7 +114,7 @@ def _hopping(window: TimeWindow, data: ArrangedFrame) -> Slides:
 class _Clock:
     """The order column as times; rows without a time are outside of low[k] to high[k] - 1, and in no window."""
 
-    def __init__(self, data: ArrangedFrame, every: TimeWindow, window: WindowDefinition) -> None:
+    def __init__(self, data: ArrangedFrame, window: WindowDefinition) -> None:
         if len(data.order_by) != 1 or data.order_by[0].descending:
             raise InvalidInput(
                 f"aggregate: {window!r} slides by time: order_by names the one column of times, ascending, "
@@ -123,10 +122,10 @@ class _Clock:
             )
         by = data.order_by[0]
         self.name = by.name
-        column = data.arranged(by.name)
-        self.kind = plain(column).type
+        column = data.arrange(by.name)
+        self.kind = as_plain(column).type
         self.rows = len(column)
-        self.times = axis(column, by.name)
+        self.times = as_axis(column, by.name)
         self.null = data.mask(by.name)
         self.low, self.high = data.offsets[:-1], data.offsets[1:]
         if self.null is not None:
@@ -137,9 +136,11 @@ class _Clock:
             and not np.isfinite(self.times[~self.null if self.null is not None else ...]).all()
         ):
             raise InvalidInput(f"aggregate: the order column {by.name!r} has NaN or infinity, which are in no window")
-        offset = self._units(window.offset) if window.offset is not None else 0.0 if self.times.dtype.kind == "f" else 0
-        size = self._units(window.size) if isinstance(window, TimeWindow) and window.hopping else None
-        self.grid = Grid(self._units(every.size), offset, size)
+        offset = (
+            self._measure(window.offset) if window.offset is not None else 0.0 if self.times.dtype.kind == "f" else 0
+        )
+        size = self._measure(window.hop_size) if window.hopping else None
+        self.grid = Grid(self._measure(window.slide_size), offset, size)
         if self.times.dtype.kind == "i":
             self._require_room()
 
@@ -148,32 +149,32 @@ class _Clock:
         times = self.times if self.null is None else self.times[~self.null]
         far = (self.grid.size or 0) + 2 * self.grid.every + abs(self.grid.offset)
         if len(times) and not (-(2**63) + far <= int(times.min()) and int(times.max()) < 2**63 - far):
-            raise self._beyond("64 bits")
+            raise self._build_error("64 bits")
 
-    def _beyond(self, what: str) -> InvalidInput:
+    def _build_error(self, what: str) -> InvalidInput:
         return InvalidInput(
             f"aggregate: windows of rows of the order column {self.name!r} begin or end beyond {what}, which it is of, "
             "and so cannot be named. Leave out the rows that are so far away, or cast the column to a wider type"
         )
 
-    def _units(self, length: Any) -> Any:
-        """A length in the unit of the times."""
-        return units(length, self.kind, self.name)
+    def _measure(self, length: Any) -> Any:
+        """Convert a length to the unit of the times."""
+        return measure_length(length, self.kind, self.name)
 
     def write_times(self, times: np.ndarray) -> pa.Array:
-        """Times as the order column has them; integers as 64 bits, since a boundary may lie beyond its type."""
+        """Convert times to the type of the order column; integers to 64 bits, as a boundary may lie beyond its type."""
         valid = np.ones(len(times), bool)
         if pa.types.is_decimal(self.kind):
             try:
-                return encoding.decimals(times, valid, self.kind)
+                return encoding.decimals_as_arrow(times, valid, self.kind)
             except pa.ArrowInvalid:
-                raise self._beyond(str(self.kind)) from None
+                raise self._build_error(str(self.kind)) from None
         if pa.types.is_temporal(self.kind):
             narrow = pa.types.is_date32(self.kind)
             first, last = (-(2**31), 2**31) if narrow else (-(2**63), 2**63)
             if pa.types.is_time(self.kind):
                 first, last = 0, 86_400 * 10 ** {"s": 0, "ms": 3, "us": 6, "ns": 9}[self.kind.unit]
             if len(times) and not (first <= times.min() and times.max() < last):
-                raise self._beyond(str(self.kind))
-            return encoding.arrow(times, valid, self.kind)
+                raise self._build_error(str(self.kind))
+            return encoding.words_as_arrow(times, valid, self.kind)
         return pa.array(times)

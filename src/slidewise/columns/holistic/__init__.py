@@ -26,7 +26,7 @@ METHODS = ("continuous", "discrete", "continuous_as_paper", "discrete_as_paper",
 
 # ---- quantile
 def quantile_rows(values: np.ndarray, n: int, fraction: float, method: str = "continuous") -> Result:
-    """The quantile of every row and the n - 1 rows before it. 13 to 30 ns a row.
+    """Compute the quantile of every row and the n - 1 rows before it. 13 to 30 ns a row.
 
     method is "continuous" or "discrete" (Spark's percentile and percentile_disc), "continuous_as_paper" or
     "discrete_as_paper" (Wesley and Xu), or "nth_smallest", where `fraction` is a rank that counts from 1.
@@ -61,7 +61,7 @@ def quantile_rows(values: np.ndarray, n: int, fraction: float, method: str = "co
 def quantile(
     values: np.ndarray, start: np.ndarray, end: np.ndarray, fraction: float, method: str = "continuous"
 ) -> Result:
-    """The quantile of every frame; see quantile_rows. Frames that slide, in whatever order, 30 to 70 ns,
+    """Compute the quantile of every frame; see quantile_rows. Frames that slide, in whatever order, 30 to 70 ns,
     others 120 to 220.
 
     >>> import numpy as np
@@ -92,14 +92,14 @@ def quantile(
 
 
 def _results(values: np.ndarray, frames: int, method: str) -> tuple[np.ndarray, bool]:
-    """Room for results, and whether they are interpolated, and so floats."""
+    """Allocate results, and tell whether they are interpolated, and so floats."""
     interpolated = method.startswith("continuous")
     return np.empty(frames, np.float64 if interpolated else values.dtype), interpolated
 
 
 # ---- count distinct
 def count_distinct_rows(values: np.ndarray, n: int) -> Result:
-    """How many different values every row and the n - 1 rows before it have. 2 ns a row for small integers.
+    """Count the different values of every row and the n - 1 rows before it. 2 ns a row for small integers.
 
     >>> import numpy as np
     >>> from slidewise.columns.holistic import count_distinct_rows
@@ -117,7 +117,7 @@ def count_distinct_rows(values: np.ndarray, n: int) -> Result:
 
 
 def count_distinct(values: np.ndarray, start: np.ndarray, end: np.ndarray) -> Result:
-    """How many different values every frame has; 0 where it is empty. Any frames 15 to 60 ns.
+    """Count the different values of every frame; 0 where it is empty. Any frames 15 to 60 ns.
 
     >>> import numpy as np
     >>> from slidewise.columns.holistic import count_distinct
@@ -137,7 +137,7 @@ def count_distinct(values: np.ndarray, start: np.ndarray, end: np.ndarray) -> Re
 
 # ---- mode
 def mode_rows(values: np.ndarray, n: int) -> Result:
-    """The most frequent value of every row and the n - 1 rows before it, the lowest of several.
+    """Find the most frequent value of every row and the n - 1 rows before it, the lowest of several.
 
     7 to 15 ns a row for small integers, else 25 to 40.
 
@@ -163,7 +163,7 @@ def mode_rows(values: np.ndarray, n: int) -> Result:
 
 
 def mode(values: np.ndarray, start: np.ndarray, end: np.ndarray) -> Result:
-    """The most frequent value of every frame, the lowest of several. Bounds that move back: O(sqrt n) a
+    """Find the most frequent value of every frame, the lowest of several. Bounds that move back: O(sqrt n) a
     frame.
 
     >>> import numpy as np
@@ -203,7 +203,7 @@ Jump = Callable[[np.ndarray, np.ndarray, int, np.ndarray], None]
 
 
 def _over(start: np.ndarray, end: np.ndarray, slide: Slide, jump: Jump, out: np.ndarray) -> None:
-    """Results of all frames: frames whose bounds never move back slide. So do those that jump around the row where they
+    """Compute all frames: those whose bounds never move back slide. So do those that jump around the row where they
     are asked for, but are as good as of one length: block by block, in the order of their bounds. Others jump.
 
     With the mod-prime frames of Wesley and Xu (100 to 10,000 rows) this takes a mode from 160 to 790 ns down to 40.
@@ -234,7 +234,7 @@ _FEW = 1 << 16
 
 
 def _dense(values: np.ndarray, most: int) -> tuple[int, int] | None:
-    """The lowest of the integers and the size of their range; None where it is above `most`, or for floats."""
+    """Return the lowest of the integers and the size of their range; None where it is above `most`, or for floats."""
     if values.dtype != np.int64 or not len(values):
         return None
     lowest = int(values.min())
@@ -243,7 +243,7 @@ def _dense(values: np.ndarray, most: int) -> tuple[int, int] | None:
 
 
 def _codes(values: np.ndarray) -> tuple[np.ndarray, int, int]:
-    """Numbers that are equal where the values are, the lowest of them, and the size of their range."""
+    """Return numbers that are equal where the values are, the lowest of them, and the size of their range."""
     from slidewise.columns.holistic.codes import codes_of
 
     dense = _dense(values, max(_FEW, 2 * len(values)))
@@ -255,12 +255,12 @@ def _codes(values: np.ndarray) -> tuple[np.ndarray, int, int]:
 
 # ---- input
 def _words(values: np.ndarray) -> tuple[np.ndarray, bool]:
-    """The values' words, and whether they are floats."""
+    """Return the values' words, and whether they are floats."""
     return _as_read_only(values.view(np.int64)), values.dtype == np.float64
 
 
 def _as_read_only(array: np.ndarray) -> np.ndarray:
-    """A view that cannot be written to, as Arrow's arrays cannot: numba would compile a kernel for either kind."""
+    """Return a read-only view, as Arrow's arrays are: numba would compile a kernel for either kind."""
     view = array.view()
     view.flags.writeable = False
     return view
@@ -273,7 +273,7 @@ def _is_uncompiled() -> bool:
 
 
 def _trailing(rows: int, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """The bounds of every row and the n - 1 rows before it."""
+    """Build the bounds of every row and the n - 1 rows before it."""
     end = np.arange(1, rows + 1)
     return _as_read_only(np.maximum(end - n, 0)), _as_read_only(end)
 
@@ -287,7 +287,7 @@ def _require_numbers(values: np.ndarray) -> np.ndarray:
 
 
 def _bounds(start: np.ndarray, end: np.ndarray, rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """The bounds as kernels take them: outside the rows they would read foreign memory."""
+    """Check the bounds, and return them as kernels take them: outside the rows they would read foreign memory."""
     start, end = np.ascontiguousarray(start, np.int64), np.ascontiguousarray(end, np.int64)
     if len(start) != len(end):
         raise InvalidInput(f"frames: {len(start)} starts and {len(end)} ends; every frame has both")
@@ -306,7 +306,7 @@ def _size(n: int) -> int:
 
 
 def _method(method: str, fraction: float) -> int:
-    """The number of a method, whose fraction or rank is in order."""
+    """Return the number of a method, and check its fraction or rank."""
     if method not in METHODS:
         raise InvalidInput(f"quantile: method must be one of {', '.join(METHODS)}, got {method!r}")
     if method == "nth_smallest":
@@ -318,5 +318,5 @@ def _method(method: str, fraction: float) -> int:
 
 
 def _monotone(start: np.ndarray, end: np.ndarray) -> bool:
-    """Whether neither bound ever moves back, nor crosses the other."""
+    """Tell whether neither bound ever moves back, nor crosses the other."""
     return bool(np.all(start[1:] >= start[:-1]) and np.all(end[1:] >= end[:-1]) and np.all(start <= end))

@@ -11,17 +11,17 @@ _OF_ZERO_TOO = ir.Constant(ir.IntType(1), 0)
 
 @intrinsic
 def trailing_zeros(typing_context, word):
-    """The number of zeros below the lowest one; 64 for zero."""
+    """Count the zeros below the lowest one; 64 for zero."""
     return types.uint64(types.uint64), lambda c, builder, s, args: builder.cttz(args[0], _OF_ZERO_TOO)
 
 
 @intrinsic
 def leading_zeros(typing_context, word):
-    """The number of zeros above the highest one; 64 for zero."""
+    """Count the zeros above the highest one; 64 for zero."""
     return types.uint64(types.uint64), lambda c, builder, s, args: builder.ctlz(args[0], _OF_ZERO_TOO)
 
 
 @intrinsic
 def ones(typing_context, word):
-    """The number of ones."""
+    """Count the ones."""
     return types.uint64(types.uint64), lambda c, builder, s, args: builder.ctpop(args[0])

@@ -18,7 +18,7 @@ MOST_PASSES = 5
 
 @helper
 def workspace(n):
-    """Arrays for ranking up to n keys: two for words, a histogram, the ranks, and the rows in order."""
+    """Allocate arrays for ranking up to n keys: two for words, a histogram, the ranks, and the rows in order."""
     return (
         np.empty(n, np.uint64),
         np.empty(n, np.uint64),
@@ -30,13 +30,13 @@ def workspace(n):
 
 @helper
 def first_passes(n):
-    """How many passes to begin with."""
+    """Choose how many passes to begin with."""
     return 2 if n <= 130_000 else 3
 
 
 @helper
 def next_passes(passes, disorder, n, badness):
-    """The passes for the next chunk, from the disorder that the last one had left, and a running badness.
+    """Choose the passes for the next chunk, from the disorder that the last one had left, and a running badness.
 
     Badness is 64 for a move per key. One bad chunk among good ones does not count: a pass costs every chunk after it.
     """
@@ -103,7 +103,7 @@ def rank(keys, passes, work):
 
 @leaf
 def scatter(words, to, n, from_bit, digit, histogram):
-    """One stable pass of a radix sort."""
+    """Run one stable pass of a radix sort."""
     size = 1 << digit
     mask, shift = uint64(size - 1), uint64(from_bit)
     for j in range(size):
@@ -125,7 +125,7 @@ def scatter(words, to, n, from_bit, digit, histogram):
 
 @leaf
 def repair_words(words, n):
-    """Insertion sort of words that are nearly in order; gives up after MOST_MOVES a word."""
+    """Sort words that are nearly in order by insertion; give up after MOST_MOVES a word."""
     moves, limit = 0, MOST_MOVES * n
     previous = words[0]
     for i in range(1, n):
@@ -146,7 +146,7 @@ def repair_words(words, n):
 
 @leaf
 def repair_keys(words, n, keys, up, row_mask):
-    """The same among words whose packed bits are equal, by the whole keys."""
+    """Sort words whose packed bits are equal, by the whole keys."""
     moves, limit = 0, MOST_MOVES * n
     for i in range(1, n):
         word = words[i]
@@ -167,7 +167,7 @@ def repair_keys(words, n, keys, up, row_mask):
 
 @leaf
 def sort_all_bits(keys, words, other, histogram, ranks, order):
-    """Radix sort of the whole keys with their rows beside them; digits that are equal everywhere are skipped."""
+    """Sort the whole keys by radix, with their rows beside them; digits that are equal everywhere are skipped."""
     n = keys.size
     spare = np.empty(n, np.uint32)
     rows, to = ranks, spare

@@ -10,7 +10,7 @@ FEWEST = 4096
 
 @helper
 def chunk_stop(start, end, i, fewest):
-    """The frame after the last one of the chunk that begins with frame i: four times its rows, or `fewest`."""
+    """Find the frame after the last one of the chunk that begins with frame i: four times its rows, or `fewest`."""
     offset = start[i]
     most = max(fewest, 4 * (end[i] - offset))
     stop = i + 1
@@ -20,8 +20,8 @@ def chunk_stop(start, end, i, fewest):
 
 
 @helper
-def covered(start, end, rows, most):
-    """The rows that some frames cover; all rows where those are far more than the frames, to prepare them once only."""
+def find_covered(start, end, rows, most):
+    """Find the rows that frames cover; all rows where those are far more than the frames, to prepare them once only."""
     first, last = rows, 0
     for i in range(start.size):
         if start[i] < end[i]:
@@ -33,8 +33,8 @@ def covered(start, end, rows, most):
 
 @kernel
 def arrange(start, end, lowest, size, order, starts, ends):
-    """Frames by their starts, and by their ends where those are equal; all bounds lie between lowest and lowest + size.
-    Returns whether neither bound then moves back, nor crosses the other. O(frames + size): 10 ns a frame."""
+    """Sort frames by their starts, and by their ends where those are equal; bounds lie from lowest to lowest + size.
+    Return whether neither bound then moves back, nor crosses the other. O(frames + size): 10 ns a frame."""
     n = start.size
     by_end = np.empty(n, np.int32)
     place = np.zeros(size + 2, np.int32)

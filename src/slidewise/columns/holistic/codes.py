@@ -35,14 +35,14 @@ def codes_of(words, floats, codes):
             distinct += 1
             if distinct == seen.size:  # half full
                 bits += 1
-                table, seen = doubled(seen, bits)
+                table, seen = move_to_larger(seen, bits)
         codes[i] = code
     return distinct
 
 
 @leaf
-def doubled(seen, bits):
-    """The same codes in a table of 2**bits slots, and room for as many codes as fill half of it."""
+def move_to_larger(seen, bits):
+    """Move the codes to a table of 2**bits slots, with space for as many codes as fill half of it."""
     table, room = np.full(1 << bits, -1, np.int32), np.empty(1 << (bits - 1), np.int64)
     shift, mask = uint64(64 - bits), uint64((1 << bits) - 1)
     for code in range(seen.size):

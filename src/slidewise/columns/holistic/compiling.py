@@ -28,11 +28,11 @@ helper = register_jitable(no_cfunc_wrapper=True)
 
 
 def kernel(function, **options):
-    """A function that is compiled by itself, runs without the GIL and is kept on disk."""
+    """Compile a function by itself, without the GIL, cached on disk."""
     function.__qualname__ += "_" + _SOURCES
     return cached_njit(function, **options)
 
 
 def leaf(function):
-    """The same for kernels alone to call: from Python it would crash. A third less to compile."""
+    """Compile a function for kernels alone to call: from Python it would crash. A third less to compile."""
     return kernel(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)

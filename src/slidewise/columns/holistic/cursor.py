@@ -25,7 +25,7 @@ MOST_SKIPS = 4
 
 @leaf
 def put_rows(ranks, rows, n, bits):
-    """The bitset of a chunk of n rows with the first `rows` of them in the frame."""
+    """Set the bits of a chunk of n rows for the first `rows` of them, which are in the frame."""
     for j in range((n >> 6) + 1):
         bits[j] = ZERO
     for t in range(rows):
@@ -35,7 +35,7 @@ def put_rows(ranks, rows, n, bits):
 
 @leaf
 def select(bits, j, k):
-    """The position of the k-th set bit from word j on. O(words)."""
+    """Find the position of the k-th set bit from word j on. O(words)."""
     count = int64(ones(bits[j]))
     while count <= k:
         k -= count
@@ -49,11 +49,11 @@ def select(bits, j, k):
 
 @leaf
 def slide(ranks, n, w, ordered, bits, p, pair, floor, ceiling, low, high):
-    """Rows w to n - 1 of a chunk, each with the w - 1 before it: low[t - w] is the key at the cursor, and
+    """Slide over rows w to n - 1 of a chunk, each with the w - 1 before it: low[t - w] is the key at the cursor, and
     high[t - w] the one after it where `pair`. Starts with rows 0 to w - 1 in bits, and the cursor at p.
     O(1) expected a row.
 
-    Returns the first row that is not done: less than n where the bits around the cursor were too sparse, or
+    Return the first row that is not done: less than n where the bits around the cursor were too sparse, or
     where it would have left the places from floor to ceiling, which begin and end with a word.
     """
     skips, limit = 0, MOST_SKIPS * n
@@ -109,7 +109,7 @@ def slide(ranks, n, w, ordered, bits, p, pair, floor, ceiling, low, high):
 
 @leaf
 def follow(start, end, offset, ranks, ordered, bits, summary, fraction, method, low, high, share):
-    """Frames whose bounds never move back, over a chunk that begins at row `offset`. summary has a bit for
+    """Follow frames whose bounds never move back, over a chunk that begins at row `offset`. summary has a bit for
     every word of bits that is not zero; both are zero on entry. O(1) expected a row, and the cursor's way
     where the size changes."""
     p, below = ZERO, 0  # the cursor, and how many bits are set before it

@@ -13,7 +13,7 @@ from slidewise.columns.holistic.compiling import kernel, leaf
 
 @kernel
 def sliding_distinct(codes, lowest, size, w, out):
-    """The last w rows. O(1) a row: 2 ns."""
+    """Count over the last w rows. O(1) a row: 2 ns."""
     last = np.full(size, -1 - w, np.int64)
     distinct = 0
     for i in range(codes.size):
@@ -27,7 +27,7 @@ def sliding_distinct(codes, lowest, size, w, out):
 
 @kernel
 def monotone_distinct(codes, lowest, size, start, end, out):
-    """Frames whose bounds never move back. O(1) a row that enters or leaves."""
+    """Count over frames whose bounds never move back. O(1) a row that enters or leaves."""
     last = np.full(size, -1, np.int64)
     distinct = first = row = 0
     for t in range(start.size):
@@ -46,9 +46,12 @@ def monotone_distinct(codes, lowest, size, start, end, out):
 
 @kernel
 def any_distinct(codes, lowest, size, start, end, out):
-    """Any frames, in the order of their ends: a bitmap marks the last row of each value so far, and the marks from
-    start[t] on are counted, by words, by blocks of 1024 rows and by groups of 65536. 15 to 60 ns a frame; with
-    words of 64 bits 30 to 100, since new memory costs more than the work."""
+    """Count over any frames, in the order of their ends.
+
+    A bitmap marks the last row of each value so far, and the marks from start[t] on are counted, by words, by blocks of
+    1024 rows and by groups of 65536. 15 to 60 ns a frame; with words of 64 bits 30 to 100, since new memory costs more
+    than the work.
+    """
     n = codes.size
     last = np.full(size, -1, np.int32)
     marks = np.zeros((n >> 6) + 2, np.uint64)
@@ -83,7 +86,7 @@ def any_distinct(codes, lowest, size, start, end, out):
 
 @leaf
 def by_end(end, n):
-    """The frames in the order of their ends, which lie between 0 and n. O(frames + n)."""
+    """Sort the frames by their ends, which lie between 0 and n. O(frames + n)."""
     place = np.zeros(n + 2, np.int32)
     for t in range(end.size):
         place[end[t] + 1] += 1

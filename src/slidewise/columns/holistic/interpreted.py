@@ -15,7 +15,7 @@ Result = tuple[np.ndarray, np.ndarray]
 
 
 def quantile(values: np.ndarray, start: np.ndarray, end: np.ndarray, fraction: float, method: str) -> Result:
-    keys, frames = holistic_frames.prepared(values.tolist(), start.tolist(), end.tolist())
+    keys, frames = holistic_frames.prepare(values.tolist(), start.tolist(), end.tolist())
     index, rule = QuantileIndex(keys), _rule(fraction, method)
     results = []
     for first, last in frames:

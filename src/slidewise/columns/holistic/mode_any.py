@@ -1,4 +1,4 @@
-"""The mode of any frames, ties to the lowest value: a table of the modes of all stretches of whole pieces,
+"""The mode of any frames, ties to the lowest value: a table of the modes of all ranges of whole pieces,
 about sqrt(w) rows each, up to the longest frame; the rows at a frame's edges, before its first whole
 piece and after its last, may each beat the table's answer, which their values' lists of rows tell without
 counting. O(sqrt w) a frame.
@@ -7,7 +7,7 @@ counting. O(sqrt w) a frame.
 import numpy as np
 
 from slidewise.columns.holistic.chunk_ranks import first_passes, rank, workspace
-from slidewise.columns.holistic.chunks import covered
+from slidewise.columns.holistic.chunks import find_covered
 from slidewise.columns.holistic.compiling import kernel, leaf
 from slidewise.columns.holistic.mode_sliding import codes_of_order
 from slidewise.columns.holistic.sort_keys import keys_of, words_of
@@ -15,7 +15,7 @@ from slidewise.columns.holistic.sort_keys import keys_of, words_of
 
 @kernel
 def any_mode(words, floats, lowest, size, start, end, longest, block, out):
-    """Integers from lowest to lowest + size - 1 are codes as they are; any values are ranked where size is 0.
+    """Find the modes of any frames. Integers from lowest to lowest + size - 1 are codes already; size 0: rank values.
 
     About 80 ns a frame of up to 32 rows, 400 of up to 2000.
     """
@@ -27,10 +27,10 @@ def any_mode(words, floats, lowest, size, start, end, longest, block, out):
     table = np.empty((1, 1, 2), np.int32)
     for i in range(0, n, block):
         stop = min(n, i + block)
-        a, b = covered(start[i:stop], end[i:stop], words.size, 16 * block)
+        a, b = find_covered(start[i:stop], end[i:stop], words.size, 16 * block)
         if a < b and not (first <= a and b <= last):
             first, last = a, b
-            codes, key_of = coded(words[a:b], floats, lowest, size)
+            codes, key_of = encode_keys(words[a:b], floats, lowest, size)
             rows, index, begins = lists_of_rows(codes, key_of.size)
             table = modes_of_pieces(codes, key_of.size, piece, longest // piece + 1)
         found = out[i:stop]
@@ -41,8 +41,8 @@ def any_mode(words, floats, lowest, size, start, end, longest, block, out):
 
 
 @leaf
-def coded(words, floats, lowest, size):
-    """Codes in the order of the keys, and the key of each code."""
+def encode_keys(words, floats, lowest, size):
+    """Encode keys as codes in their order; return the key of each code too."""
     n = words.size
     codes = np.empty(n, np.int32)
     if size > 0:
@@ -59,7 +59,7 @@ def coded(words, floats, lowest, size):
 
 @leaf
 def lists_of_rows(codes, size):
-    """The rows of code c are rows[begins[c]] to rows[begins[c + 1] - 1], and index[t] is the place of row t there."""
+    """List the rows of code c as rows[begins[c]] to rows[begins[c + 1] - 1]; index[t] is the place of row t there."""
     n = codes.size
     begins, place = np.zeros(size + 1, np.int32), np.empty(size, np.int32)
     rows, index = np.empty(n, np.int32), np.empty(n, np.int32)
@@ -77,7 +77,7 @@ def lists_of_rows(codes, size):
 
 @leaf
 def modes_of_pieces(codes, size, piece, most_pieces):
-    """table[s, k] is the mode of pieces s to s + k, and how often it occurs there."""
+    """Fill table[s, k] with the mode of pieces s to s + k, and how often it occurs there."""
     n = codes.size
     table = np.empty((n // piece + 1, most_pieces, 2), np.int32)
     counts = np.zeros(size, np.int32)
@@ -98,7 +98,7 @@ def modes_of_pieces(codes, size, piece, most_pieces):
 
 @leaf
 def modes_of(codes, rows, index, begins, table, piece, starts, ends, offset, out):
-    """The lowest of the most frequent codes of each frame that is not empty."""
+    """Find the lowest of the most frequent codes of each frame that is not empty."""
     for i in range(starts.size):
         start, end = starts[i] - offset, ends[i] - offset
         if start >= end:

@@ -22,7 +22,7 @@ FEW_ROWS = 32
 
 @kernel
 def dense_mode(codes, lowest, size, w, start, end, out):
-    """Integers that are small when `lowest` is taken off are codes already: the last w rows, or frames where w is 0."""
+    """Find modes of integers that are codes once `lowest` is taken off: of the last w rows, or of frames for w = 0."""
     if w > 0:
         modes_of_rows(codes, lowest, size, w, int64(0), out)
     else:
@@ -36,7 +36,7 @@ def dense_mode(codes, lowest, size, w, start, end, out):
 
 @kernel
 def ranked_mode_of_rows(words, floats, w, chunk, out):
-    """Any values, the last w rows: codes by rank, chunk by chunk."""
+    """Find modes of any values over the last w rows: codes by rank, chunk by chunk."""
     n = words.size
     chunk = min(chunk, n)
     work = workspace(chunk)
@@ -60,7 +60,7 @@ def ranked_mode_of_rows(words, floats, w, chunk, out):
 
 @kernel
 def ranked_mode_of_frames(words, floats, start, end, out):
-    """The same for frames."""
+    """Find modes of any values over frames: codes by rank, chunk by chunk."""
     n = start.size
     room = 0
     work = workspace(0)
@@ -93,7 +93,7 @@ def ranked_mode_of_frames(words, floats, start, end, out):
 
 @leaf
 def codes_of_order(keys, order, codes, key_of):
-    """Dense codes of keys from their order; returns how many there are."""
+    """Make dense codes of keys from their order; return how many there are."""
     code = -1
     for p in range(keys.size):
         row = order[p]
@@ -106,7 +106,7 @@ def codes_of_order(keys, order, codes, key_of):
 
 @helper
 def new_tables(size, longest):
-    """The counts of codes, how many codes have each count, and the bounds of 32 and 1024 codes."""
+    """Allocate the counts of codes, how many codes have each count, and the bounds of 32 and 1024 codes."""
     return (
         np.zeros(size + 64, np.int32),
         np.zeros(longest + 3, np.int32),
@@ -117,7 +117,7 @@ def new_tables(size, longest):
 
 @leaf
 def modes_of_rows(codes, lowest, size, w, before, out):
-    """The most frequent code of each row after the first `before`, and the w - 1 rows before it."""
+    """Find the most frequent code of each row after the first `before`, and the w - 1 rows before it."""
     if w <= FEW_ROWS:
         modes_of_few_rows(codes, lowest, size, w, before, out)
         return
@@ -154,8 +154,10 @@ def modes_of_rows(codes, lowest, size, w, before, out):
 
 @leaf
 def modes_of_few_rows(codes, lowest, size, w, before, out):
-    """The same, O(w) where the mode loses a row. Count and code are one number, which is the larger the more often the
-    code occurs, and the lower it is."""
+    """Find the same, in O(w) where the mode loses a row.
+
+    Count and code are one number, which is the larger the more often the code occurs, and the lower it is.
+    """
     counts = np.empty(size, np.int64)
     for code in range(size):
         counts[code] = -code
@@ -178,7 +180,7 @@ def modes_of_few_rows(codes, lowest, size, w, before, out):
 
 @leaf
 def modes_of_frames(codes, lowest, size, start, end, offset, tables, out):
-    """The most frequent code of each frame; 0 where it is empty. Row `offset` is codes[0].
+    """Find the most frequent code of each frame; 0 where it is empty. Row `offset` is codes[0].
 
     The same steps as for rows: as functions of the tables they took twice the time.
     """
@@ -218,7 +220,7 @@ def modes_of_frames(codes, lowest, size, start, end, offset, tables, out):
 
 @leaf
 def search(counts, bounds, large_bounds, size, code, count):
-    """The lowest code from `code` on that has the count, which one has and none exceeds."""
+    """Find the lowest code from `code` on that has the count, which one has and none exceeds."""
     while code < size and code & 31:
         if counts[code] == count:
             return code

@@ -3,7 +3,7 @@
 import numpy as np
 
 from slidewise.columns.holistic.chunk_ranks import first_passes, rank, workspace
-from slidewise.columns.holistic.chunks import covered
+from slidewise.columns.holistic.chunks import find_covered
 from slidewise.columns.holistic.compiling import kernel, leaf
 from slidewise.columns.holistic.quantile_position import position
 from slidewise.columns.holistic.sort_keys import keys_of, put_results
@@ -11,13 +11,13 @@ from slidewise.columns.holistic.wavelet import build, levels_for, select
 
 
 def block_frames(longest):
-    """How many frames to answer together: enough to pay for the rows that two blocks share, but in cache."""
+    """Choose how many frames to answer together: enough to pay for the rows that two blocks share, but in cache."""
     return max(4096, min(4 * longest, 1 << 17))
 
 
 @kernel
 def any_quantile(words, floats, start, end, fraction, method, interpolated, block, out):
-    """O(log of the rows that a block covers) a frame: 120 to 220 ns."""
+    """Compute quantiles of any frames. O(log of the rows that a block covers) a frame: 120 to 220 ns."""
     n = start.size
     block = min(block, n)
     queries = np.empty((6, block), np.uint32)
@@ -28,7 +28,7 @@ def any_quantile(words, floats, start, end, fraction, method, interpolated, bloc
     levels = 1
     for i in range(0, n, block):
         stop = min(n, i + block)
-        a, b = covered(start[i:stop], end[i:stop], words.size, 16 * block)
+        a, b = find_covered(start[i:stop], end[i:stop], words.size, 16 * block)
         if a < b and not (first <= a and b <= last):
             first, last = a, b
             levels = levels_for(b - a)
@@ -36,14 +36,14 @@ def any_quantile(words, floats, start, end, fraction, method, interpolated, bloc
             zeros = np.empty(levels, np.int64)
             keys = np.empty(b - a, np.int64)
             keys_of(words[a:b], floats, keys)
-            ordered = ranked(keys, levels, matrix, zeros)
+            ordered = rank_block(keys, levels, matrix, zeros)
         found = (low, high, share)
         answer(start[i:stop], end[i:stop], first, fraction, method, matrix, zeros, levels, ordered, queries, found)
         put_results(low, high, share, floats, interpolated, out[i:stop])
 
 
 @leaf
-def ranked(keys, levels, matrix, zeros):
+def rank_block(keys, levels, matrix, zeros):
     """Fill the matrix of the keys' ranks; returns the keys in order."""
     n = keys.size
     work = workspace(n)
@@ -58,7 +58,7 @@ def ranked(keys, levels, matrix, zeros):
 
 @leaf
 def answer(start, end, offset, fraction, method, matrix, zeros, levels, ordered, queries, found):
-    """The frames of one block: those with values are asked for, and the next value only where a share calls for it."""
+    """Answer the frames of one block: those with values are looked up, the next value only where a share needs it."""
     a, b, k, a2, b2, k2 = queries[0], queries[1], queries[2], queries[3], queries[4], queries[5]
     low, high, share = found
     asked = pairs = 0

@@ -18,8 +18,11 @@ FIRST = 64
 
 @leaf
 def pick(keys, w, k, pair, bounds, inner, rows, places):
-    """The keys within the bounds and their rows. Returns how many there are, and which of them in the first w rows is
-    the k-th key there; no keys: that one is not within the bounds, or too many keys are."""
+    """Pick the keys within the bounds and their rows.
+
+    Return how many there are, and which of them in the first w rows is the k-th key there; no keys: that one is not
+    within the bounds, or too many keys are.
+    """
     n = keys.size
     first, last = bounds[0], bounds[1]
     count = below = inside = 0
@@ -40,8 +43,10 @@ def pick(keys, w, k, pair, bounds, inner, rows, places):
 
 @leaf
 def put_middle(ranks, order, n, w, count, inner, rows, places, ordered, bits):
-    """The places of all rows, the picked keys in order, and the bitset of the first w rows. Returns the place that
-    begins the guard above the middle."""
+    """Write the places of all rows, the picked keys in order, and the bitset of the first w rows.
+
+    Return the place that begins the guard above the middle.
+    """
     top = ((count + 63) >> 6) + 1
     above = uint32((top << 6) + 63)
     for t in range(n):
@@ -60,7 +65,7 @@ def put_middle(ranks, order, n, w, count, inner, rows, places, ordered, bits):
 
 @helper
 def place(ordered, size, key):
-    """How many of the keys are less than this one. O(log size); np.searchsorted takes a second longer to compile."""
+    """Count the keys that are less than this one. O(log size); np.searchsorted takes a second longer to compile."""
     first, last = 0, size
     while first < last:
         middle = (first + last) >> 1

@@ -17,7 +17,7 @@ from slidewise.columns.holistic.sort_keys import keys_of, put_results
 
 @kernel
 def monotone_quantile(words, floats, start, end, fraction, method, interpolated, fewest, out):
-    """Chunks have `fewest` rows at least. O(n) expected: 40 to 70 ns a frame."""
+    """Compute quantiles of frames that never move back. O(n) expected: 40 to 70 ns. Chunks of `fewest` rows or more."""
     n = start.size
     room = frames = 0
     work = workspace(0)

@@ -10,7 +10,7 @@ CONTINUOUS, DISCRETE, CONTINUOUS_AS_PAPER, DISCRETE_AS_PAPER, NTH_SMALLEST = ran
 
 @helper
 def position(n, fraction, method):
-    """The rank from 0 and the share of the way to the next value, of n >= 1 values."""
+    """Compute the rank from 0 and the share of the way to the next value, of n >= 1 values."""
     if method == DISCRETE:
         return max(0, math.ceil(fraction * n) - 1), 0.0
     if method == NTH_SMALLEST:

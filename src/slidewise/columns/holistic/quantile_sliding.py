@@ -17,7 +17,7 @@ from slidewise.columns.holistic.sort_keys import keys_of, put_results
 
 
 def chunk_rows(w):
-    """How many rows to rank together, for windows of w rows."""
+    """Choose how many rows to rank together, for windows of w rows."""
     if w <= 2048:
         return max(256, 16 * w)
     if w <= 8192:
@@ -31,8 +31,9 @@ def chunk_rows(w):
 
 @kernel
 def sliding_quantile(words, floats, w, chunk, k, share, fraction, method, interpolated, out):
-    """out[i] is the k-th smallest value of rows i - w + 1 to i, or `share` of the way to the next; in the first w rows,
-    which are a chunk of their own, what the fraction makes of fewer rows.
+    """Write to out[i] the k-th smallest value of rows i - w + 1 to i, or `share` of the way to the next.
+
+    The first w rows are a chunk of their own, with what the fraction makes of fewer rows.
 
     O(n) expected: 13 to 30 ns a row.
     """
@@ -94,8 +95,10 @@ def sliding_quantile(words, floats, w, chunk, k, share, fraction, method, interp
 
 @helper
 def finish(ranks, done, m, w, before, ordered, bits, fraction, method, low, high, shares):
-    """The rows from `done` on, by the cursor for frames of any size: the first w, and those where the cursor of slide
-    has too far to go from bit to bit."""
+    """Compute the rows from `done` on, by the cursor for frames of any size.
+
+    These are the first w, and those where the cursor of slide has too far to go from bit to bit.
+    """
     for j in range((m >> 6) + 1):
         bits[j] = ZERO
     summary = np.zeros((m >> 12) + 1, np.uint64)

@@ -19,8 +19,8 @@ _NAN = np.int64(0x7FF8000000000000)
 
 
 @helper
-def turned(bits):
-    """The key of a float's bits, and the bits of a key: the same step leads there and back."""
+def turn_bits(bits):
+    """Turn a float's bits into their key, and a key into its bits: the same step leads there and back."""
     return bits ^ ((bits >> 63) & _ALL_BUT_SIGN)
 
 
@@ -32,7 +32,7 @@ def keys_of(words, floats, keys):
         if floats:
             size = bits & _ALL_BUT_SIGN
             bits = 0 if size == 0 else bits
-            bits = _NAN if size > _INFINITY else turned(bits)
+            bits = _NAN if size > _INFINITY else turn_bits(bits)
         keys[i] = bits
 
 
@@ -40,7 +40,7 @@ def keys_of(words, floats, keys):
 def words_of(keys, floats, words):
     """Fill in the words of keys, which may be the same array. O(n)."""
     for i in range(words.size):
-        words[i] = turned(keys[i]) if floats else keys[i]
+        words[i] = turn_bits(keys[i]) if floats else keys[i]
 
 
 @leaf
@@ -51,7 +51,7 @@ def between(low, high, share, floats, out):
     for i in range(out.size):
         apart = share[i] > 0.0 and low[i] != high[i]
         if floats:
-            out[i], high[i] = turned(low[i]), turned(high[i])
+            out[i], high[i] = turn_bits(low[i]), turn_bits(high[i])
         else:
             results[i], others[i] = low[i], high[i]
         if apart:
@@ -60,7 +60,7 @@ def between(low, high, share, floats, out):
 
 @helper
 def put_results(low, high, share, floats, interpolated, out):
-    """The results of the keys found in a chunk."""
+    """Write the results of the keys found in a chunk."""
     if interpolated:
         between(low, high, share, floats, out)
     else:

@@ -1,4 +1,4 @@
-"""The wavelet matrix: the k-th smallest of any stretch of numbers, in one step per bit.
+"""The wavelet matrix: the k-th smallest of any range of numbers, in one step per bit.
 
 Level h splits the numbers by one bit, from the highest: those with a zero come first, in their order. A
 level is kept as words of 64 bits, each beside the count of ones before it, so that a rank is one memory
@@ -14,7 +14,7 @@ from slidewise.columns.holistic.compiling import helper, leaf
 
 @helper
 def levels_for(n):
-    """The bits of the numbers below n."""
+    """Count the bits of the numbers below n."""
     levels = 1
     while (1 << levels) < n:
         levels += 1
@@ -23,7 +23,7 @@ def levels_for(n):
 
 @leaf
 def build(numbers, n, levels, matrix, zeros, spare):
-    """The matrix of n numbers, which are destroyed. matrix[h, 2 j] is word j of level h, matrix[h, 2 j + 1]
+    """Build the matrix of n numbers, which are destroyed. matrix[h, 2 j] is word j of level h, matrix[h, 2 j + 1]
     the ones before it, zeros[h] the zeros of the level. O(n levels)."""
     for h in range(levels):
         shift = uint32(levels - 1 - h)
@@ -48,7 +48,7 @@ def build(numbers, n, levels, matrix, zeros, spare):
 
 @leaf
 def select(matrix, zeros, levels, start, end, k, found, queries):
-    """found[i] is the k[i]-th smallest of the numbers start[i] to end[i] - 1; start, end and k are destroyed."""
+    """Find found[i], the k[i]-th smallest of the numbers start[i] to end[i] - 1; start, end and k are destroyed."""
     for i in range(queries):
         found[i] = 0
     for h in range(levels):

@@ -8,7 +8,7 @@ from slidewise.events.row_reader import Row
 from slidewise.events.watermark import Deadline, Mark
 
 if TYPE_CHECKING:
-    from slidewise.events.plan import Due, Plan
+    from slidewise.events.window_plan import Due, WindowPlan
 
 
 class Engine:
@@ -16,7 +16,7 @@ class Engine:
 
     __slots__ = ()
 
-    def __init__(self, plan: Plan, key: Any) -> None:
+    def __init__(self, plan: WindowPlan, key: Any) -> None:
         raise NotImplementedError
 
     def insert(self, row: Row, mark: Mark, out: list[Due]) -> None:
@@ -28,14 +28,14 @@ class Engine:
         raise NotImplementedError
 
     def release(self, mark: Mark, out: list[Due]) -> None:
-        """Time has come to `mark`: add the results that are due to `out`."""
+        """Add the results that are due to `out`, now that the watermark is `mark`."""
 
     def deadline(self) -> Deadline | None:
-        """When the next result is due; None where that depends on rows to come. O(1)."""
+        """Return when the next result is due; None where that depends on rows to come. O(1)."""
         return None
 
     def partials(self) -> int:
-        """How many partials stand for the rows held."""
+        """Count the partials that stand for the rows held."""
         raise NotImplementedError
 
     @property

@@ -13,10 +13,9 @@ from slidewise.events.engines.engine import Engine
 from slidewise.events.partials import SliceHolder
 from slidewise.events.row_reader import Row
 from slidewise.events.watermark import Deadline, Mark
-from slidewise.windows.definitions import RowsWindow
 
 if TYPE_CHECKING:
-    from slidewise.events.plan import Due, Plan
+    from slidewise.events.window_plan import Due, WindowPlan
 
 
 class SlicedRows(Engine):
@@ -24,16 +23,16 @@ class SlicedRows(Engine):
 
     __slots__ = ("first", "holder", "k", "key", "last", "plan", "seen", "waiting")
 
-    def __init__(self, plan: Plan, key: Any) -> None:
+    def __init__(self, plan: WindowPlan, key: Any) -> None:
         self.plan = plan
         self.key = key
         self.seen = 0
         self.holder = SliceHolder(plan.measures)
         #: rows at which results are due, and whose frames are not complete yet
         self.waiting: deque[Row] = deque()
-        every, frame = plan.definition.every, plan.frame
-        assert isinstance(every, RowsWindow) and frame is not None
-        self.k = every.n
+        every, frame = plan.definition.slide_rows, plan.frame
+        assert every is not None and frame is not None
+        self.k = every
         #: where frames start and end, from their own rows; None: at the first row
         self.first: int | None = None if frame.reach.from_first_row else frame.start
         self.last: int = frame.end
@@ -50,7 +49,7 @@ class SlicedRows(Engine):
             self._emit(self.waiting.popleft(), out)
 
     def release(self, mark: Mark, out: list[Due]) -> None:
-        """At the end give what still waits for following rows. O(1) each."""
+        """Emit what is still pending at the end, when no rows follow. O(1) each."""
         while mark.ended and self.waiting:
             self._emit(self.waiting.popleft(), out)
 
@@ -72,7 +71,7 @@ class Hopping(Engine):
 
     __slots__ = ("holder", "key", "next", "plan")
 
-    def __init__(self, plan: Plan, key: Any) -> None:
+    def __init__(self, plan: WindowPlan, key: Any) -> None:
         self.plan = plan
         self.key = key
         self.holder = SliceHolder(plan.measures)
@@ -89,7 +88,7 @@ class Hopping(Engine):
     def release(self, mark: Mark, out: list[Due]) -> None:
         """Give the windows that time has passed. O(1) each with daba_lite."""
         plan, grid = self.plan, self.plan.grid
-        while self.next is not None and mark.reached(end := grid.end_of(self.next)):
+        while self.next is not None and mark.has_reached(end := grid.end_of(self.next)):
             start, stop = plan.clock.write(grid.at(self.next)), plan.clock.write(end)
             values = self.holder.query()
             out.append((end, plan.result(values, self.key, time=stop, start=start, end=stop)))
@@ -99,7 +98,7 @@ class Hopping(Engine):
                 self.next = None
 
     def deadline(self) -> Deadline | None:
-        """The end of the next window."""
+        """Return the end of the next window."""
         if self.next is None:
             return None
         return (self.plan.grid.end_of(self.next), False)

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 from slidewise.events.row_reader import Row
 from slidewise.events.triggers import row_slide
 from slidewise.events.watermark import Deadline, Mark
-from slidewise.windows.definitions import RowsWindow
 
 if TYPE_CHECKING:
     from slidewise.events.engines.retained import Retained
-    from slidewise.events.plan import Plan
+    from slidewise.events.window_plan import WindowPlan
 
 Where = tuple[Any, dict[str, Any]]
 
@@ -31,7 +30,7 @@ class RowSlots:
 
     __slots__ = ("early", "least", "pending", "slide")
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: WindowPlan) -> None:
         self.slide = row_slide(plan.definition, plan.reader.slide_clock)
         self.least = plan.least
         #: rows whose results are not due yet, and rows before which there were too few
@@ -53,7 +52,7 @@ class RowSlots:
         for row in self.pending:
             if self.least > 1 and kept.base + kept.index(row) + 1 < self.least:
                 self.early.append(row)
-            elif kept.complete(row, mark):
+            elif kept.is_complete(row, mark):
                 ready.append(row)
             else:
                 break
@@ -61,17 +60,17 @@ class RowSlots:
         del self.pending[:done]
         return ready
 
-    def touched(self, kept: Retained, row: Row, index: int) -> list[Row]:
+    def find_touched(self, kept: Retained, row: Row, index: int) -> list[Row]:
         return [kept.rows[k] for k in kept.neighbours(row, index) if kept.rows[k].revision >= 0]
 
     def row(self, kept: Retained, slot: Row) -> Row:
         return slot
 
-    def complete(self, kept: Retained, slot: Row, mark: Mark) -> bool:
+    def is_complete(self, kept: Retained, slot: Row, mark: Mark) -> bool:
         return True
 
-    def stretches(self, kept: Retained, slot: Row) -> list[tuple[int, int]]:
-        return kept.stretches(slot)
+    def find_ranges(self, kept: Retained, slot: Row) -> list[tuple[int, int]]:
+        return kept.find_ranges(slot)
 
     def where(self, kept: Retained, slot: Row) -> Where:
         return slot.time, {"time": slot.stamp, "row": slot.number}
@@ -100,11 +99,11 @@ class NumberedSlots:
         self.revisions: dict[int, int] = {}
 
     def row(self, kept: Retained, slot: int) -> Row:
-        """The row whose frame the result is over."""
+        """Return the row whose frame the result is over."""
         raise NotImplementedError
 
-    def complete(self, kept: Retained, slot: int, mark: Mark) -> bool:
-        return kept.complete(self.row(kept, slot), mark)
+    def is_complete(self, kept: Retained, slot: int, mark: Mark) -> bool:
+        return kept.is_complete(self.row(kept, slot), mark)
 
     def count(self, slot: int) -> int:
         self.revisions[slot] = self.revisions.get(slot, -1) + 1
@@ -120,7 +119,7 @@ class CountSlots(NumberedSlots):
 
     __slots__ = ("k", "least", "next")
 
-    def __init__(self, plan: Plan, k: int) -> None:
+    def __init__(self, plan: WindowPlan, k: int) -> None:
         super().__init__()
         self.k = k
         self.least = plan.least
@@ -141,19 +140,19 @@ class CountSlots(NumberedSlots):
     def due(self, kept: Retained, mark: Mark) -> list[int]:
         ready: list[int] = []
         while self._index(kept, self.next) < len(kept.rows):
-            if not kept.complete(self.row(kept, self.next), mark):
+            if not kept.is_complete(self.row(kept, self.next), mark):
                 break
             ready.append(self.next)
             self.next += 1
         return ready
 
-    def touched(self, kept: Retained, row: Row, index: int) -> list[int]:
+    def find_touched(self, kept: Retained, row: Row, index: int) -> list[int]:
         # Every later result is at another row now.
         first = min(kept.neighbours(row, index), default=index)
         return [j for j in self.revisions if self._index(kept, j) >= min(first, index)]
 
-    def stretches(self, kept: Retained, slot: int) -> list[tuple[int, int]]:
-        return kept.stretches(self.row(kept, slot))
+    def find_ranges(self, kept: Retained, slot: int) -> list[tuple[int, int]]:
+        return kept.find_ranges(self.row(kept, slot))
 
     def where(self, kept: Retained, slot: int) -> Where:
         row = self.row(kept, slot)
@@ -176,7 +175,7 @@ class BoundarySlots(NumberedSlots):
 
     __slots__ = ("early", "least", "open")
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: WindowPlan) -> None:
         super().__init__()
         self.least = plan.least
         #: steps that have rows and no result yet, in order; and steps at which there were too few rows
@@ -202,19 +201,19 @@ class BoundarySlots(NumberedSlots):
 
     def due(self, kept: Retained, mark: Mark) -> list[int]:
         ready: list[int] = []
-        while self.open and mark.reached(kept.plan.grid.at(self.open[0] + 1)):
+        while self.open and mark.has_reached(kept.plan.grid.at(self.open[0] + 1)):
             row = self.row(kept, self.open[0])
-            if not kept.complete(row, mark):
+            if not kept.is_complete(row, mark):
                 break
             enough = kept.base + kept.index(row) + 1 >= self.least
             (ready if enough else self.early).append(self.open.pop(0))
         return ready
 
-    def touched(self, kept: Retained, row: Row, index: int) -> list[int]:
+    def find_touched(self, kept: Retained, row: Row, index: int) -> list[int]:
         return sorted(self.revisions)  # one of a forgotten row is not among them, see forget()
 
-    def stretches(self, kept: Retained, slot: int) -> list[tuple[int, int]]:
-        return kept.stretches(self.row(kept, slot))
+    def find_ranges(self, kept: Retained, slot: int) -> list[tuple[int, int]]:
+        return kept.find_ranges(self.row(kept, slot))
 
     def where(self, kept: Retained, slot: int) -> Where:
         boundary = kept.plan.grid.at(slot + 1)
@@ -245,7 +244,7 @@ class HoppingSlots(NumberedSlots):
         self.extra: list[int] = []
 
     def _windows(self, kept: Retained, time: Any) -> range:
-        """The windows that a row belongs to."""
+        """Return the windows that a row belongs to."""
         grid = kept.plan.grid
         return range(grid.first_window(time), grid.step(time) + 1)
 
@@ -260,7 +259,7 @@ class HoppingSlots(NumberedSlots):
 
     def due(self, kept: Retained, mark: Mark) -> list[int]:
         ready, self.extra = self.extra, []
-        while self.next is not None and mark.reached(kept.plan.grid.end_of(self.next)):
+        while self.next is not None and mark.has_reached(kept.plan.grid.end_of(self.next)):
             lo, hi = self._bounds(kept, self.next)
             if lo < hi:
                 ready.append(self.next)
@@ -275,13 +274,13 @@ class HoppingSlots(NumberedSlots):
         start = kept.plan.grid.at(slot)
         return bisect_left(kept.times, start), bisect_left(kept.times, kept.plan.grid.end_of(slot))
 
-    def complete(self, kept: Retained, slot: int, mark: Mark) -> bool:
+    def is_complete(self, kept: Retained, slot: int, mark: Mark) -> bool:
         return True
 
-    def touched(self, kept: Retained, row: Row, index: int) -> list[int]:
+    def find_touched(self, kept: Retained, row: Row, index: int) -> list[int]:
         return [k for k in self._windows(kept, row.time) if k in self.revisions]
 
-    def stretches(self, kept: Retained, slot: int) -> list[tuple[int, int]]:
+    def find_ranges(self, kept: Retained, slot: int) -> list[tuple[int, int]]:
         lo, hi = self._bounds(kept, slot)
         return [(lo, hi)] if lo < hi else []
 
@@ -306,11 +305,11 @@ class HoppingSlots(NumberedSlots):
 Slots = RowSlots | CountSlots | BoundarySlots | HoppingSlots
 
 
-def slots_for(plan: Plan) -> Slots:
-    """New slots for one key."""
-    definition, every = plan.definition, plan.definition.every
+def slots_for(plan: WindowPlan) -> Slots:
+    """Build new slots for one key."""
+    definition, every = plan.definition, plan.definition.slide_rows
     if definition.hopping:
         return HoppingSlots()
     if plan.slides_by_time:
         return BoundarySlots(plan)
-    return CountSlots(plan, every.n) if isinstance(every, RowsWindow) else RowSlots(plan)
+    return RowSlots(plan) if every is None else CountSlots(plan, every)

@@ -1,7 +1,7 @@
 """Windows that keep their rows: late rows revise results, every row has its own frame, or frames have holes.
 
 The rows of a key are a list in the order of time, and a structure for ranges (fiba) holds their partials.
-Which results there are, and how they are told apart, is the business of the slots (slots.py).
+Which results there are, and how they are told apart, is the business of the slots (result_slots.py).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from slidewise.events.watermark import ALREADY, BEGIN, NEVER, Deadline, Mark
 from slidewise.windows.reach import UNBOUNDED, OffsetColumn
 
 if TYPE_CHECKING:
-    from slidewise.events.plan import Due, Plan
+    from slidewise.events.window_plan import Due, WindowPlan
 
 #: Rows are looked through for ones to forget when there are so many, and again when they have doubled.
 FEWEST = 64
@@ -28,7 +28,7 @@ class Retained(Engine):
 
     __slots__ = ("again", "base", "groups", "holder", "key", "look_at", "plan", "rows", "seen", "slots", "times")
 
-    def __init__(self, plan: Plan, key: Any) -> None:
+    def __init__(self, plan: WindowPlan, key: Any) -> None:
         self.plan = plan
         self.key = key
         self.seen = 0
@@ -54,7 +54,7 @@ class Retained(Engine):
     def revise(self, row: Row, mark: Mark, out: list[Due]) -> None:
         """Take a late row: results whose frames have changed are given again. O(log n) for each of them."""
         index = bisect_right(self.times, row.time)
-        before = {slot: self._signature(slot) for slot in self.slots.touched(self, row, index)}
+        before = {slot: self._signature(slot) for slot in self.slots.find_touched(self, row, index)}
         self._place(row)
         self.slots.arrive_late(self, row, mark)
         for slot, signature in before.items():
@@ -81,14 +81,14 @@ class Retained(Engine):
         """
         waiting = {}
         for slot, signature in self.again.items():
-            if not self.slots.complete(self, slot, mark):
+            if not self.slots.is_complete(self, slot, mark):
                 waiting[slot] = signature
             elif self._signature(slot) != signature:
                 self._emit(slot, out)
         self.again = waiting
 
     def deadline(self) -> Deadline | None:
-        """When the next result is due; None where that depends on rows to come. O(log n)."""
+        """Return when the next result is due; None where that depends on rows to come. O(log n)."""
         deadlines = [self.slots.deadline(self) or NEVER]
         deadlines += [self.completed_at(self.slots.row(self, slot)) for slot in self.again]
         return None if min(deadlines) == NEVER else min(deadlines)
@@ -112,28 +112,28 @@ class Retained(Engine):
                 self.groups.insert(group, row.time)
 
     def index(self, row: Row) -> int:
-        """Where the row stands. O(log n)."""
+        """Find the index of the row. O(log n)."""
         if row.time is None:
             return row.number - 1 - self.base
         return bisect_left(self.rows, row.place, key=lambda r: r.place)
 
     # ---- results
     def _emit(self, slot: Any, out: list[Due]) -> None:
-        stretches = [self.rows[lo:hi] for lo, hi in self.slots.stretches(self, slot)]
-        values = self.holder.query(stretches)
+        ranges = [self.rows[lo:hi] for lo, hi in self.slots.find_ranges(self, slot)]
+        values = self.holder.query(ranges)
         due, where = self.slots.where(self, slot)
         out.append((due, self.plan.result(values, self.key, revision=self.slots.count(slot), **where)))
 
     def _signature(self, slot: Any) -> tuple[Any, list[tuple[int, int, int]]]:
-        """The time and the rows of a result. A stretch with the same ends and the same length has the same rows."""
+        """Identify a result by its time and rows. A slice with the same ends and the same length has the same rows."""
         rows = self.rows
-        stretches = self.slots.stretches(self, slot)
+        ranges = self.slots.find_ranges(self, slot)
         time, _ = self.slots.where(self, slot)
-        return time, [(rows[lo].number, rows[hi - 1].number, hi - lo) for lo, hi in stretches]
+        return time, [(rows[lo].number, rows[hi - 1].number, hi - lo) for lo, hi in ranges]
 
     # ---- frames of rows
     def bounds(self, row: Row, index: int) -> tuple[int, int]:
-        """Where the row's frame starts and ends: rows lo to hi - 1. O(log n)."""
+        """Find where the row's frame starts and ends: rows lo to hi - 1. O(log n)."""
         frame = self.plan.frame
         assert frame is not None
         start, end = self._offsets(row)
@@ -150,7 +150,7 @@ class Retained(Engine):
         return max(0, min(lo, len(self.rows))), max(0, min(hi, len(self.rows)))
 
     def _offsets(self, row: Row) -> tuple[Any, Any]:
-        """The row's own offsets from the current row; None where there is no bound."""
+        """Return the row's own offsets from the current row; None where there is no bound."""
         frame = self.plan.frame
         assert frame is not None
         start = (
@@ -160,17 +160,17 @@ class Retained(Engine):
         return start, end
 
     def _first(self, time: Any, after: bool) -> int:
-        """The first row at this time, or after it."""
+        """Find the first row at this time, or after it."""
         return bisect_right(self.times, time) if after else bisect_left(self.times, time)
 
     def _group(self, group: int) -> int:
-        """The first row of a group."""
+        """Find the first row of a group."""
         if group >= len(self.groups):
             return len(self.rows)
         return 0 if group < 0 else bisect_left(self.times, self.groups[group])
 
-    def stretches(self, row: Row) -> list[tuple[int, int]]:
-        """The row's frame without what is excluded, as stretches of rows lo to hi - 1. O(log n)."""
+    def find_ranges(self, row: Row) -> list[tuple[int, int]]:
+        """Find the row's frame without what is excluded, as slices of rows lo to hi - 1. O(log n)."""
         index = self.index(row)
         lo, hi = self.bounds(row, index)
         exclude = self.plan.frame.exclude  # type: ignore[union-attr]
@@ -185,8 +185,8 @@ class Retained(Engine):
             pieces.insert(1, (index, index + 1))
         return [(a, b) for a, b in pieces if a < b]
 
-    def complete(self, row: Row, mark: Mark) -> bool:
-        """Whether all rows of the row's frame are there, but for late ones."""
+    def is_complete(self, row: Row, mark: Mark) -> bool:
+        """Tell whether all rows of the row's frame are there, but for late ones."""
         if mark.ended:
             return True
         frame = self.plan.frame
@@ -198,19 +198,19 @@ class Retained(Engine):
             return bool(self.index(row) + end < len(self.rows))
         if frame.unit == "range":
             high = frame.clock.shift(row.time, end)
-            return mark.reached(high) if frame.open_end else mark.passed(high)
+            return mark.has_reached(high) if frame.open_end else mark.has_passed(high)
         group = bisect_left(self.groups, row.time) + end
         last = len(self.groups) - 1
-        return bool(group < last or (group == last and mark.passed(self.groups[last])))
+        return bool(group < last or (group == last and mark.has_passed(self.groups[last])))
 
     def completed_at(self, row: Row) -> Deadline:
-        """When the row's frame will be complete; NEVER where only more rows can complete it."""
+        """Return when the row's frame will be complete; NEVER where only more rows can complete it."""
         frame = self.plan.frame
         assert frame is not None
         end = self._offsets(row)[1]
         if end is not None and frame.unit == "range":
             return (frame.clock.shift(row.time, end), not frame.open_end)
-        if self.complete(row, BEGIN):
+        if self.is_complete(row, BEGIN):
             return ALREADY
         if end is not None and frame.unit == "groups":
             last = len(self.groups) - 1
@@ -220,7 +220,7 @@ class Retained(Engine):
 
     # ---- what a late row may concern, and what nothing concerns any more
     def neighbours(self, row: Row, index: int) -> range:
-        """The rows whose frames may change when the row enters at `index`: all, without a fixed reach."""
+        """Find the rows whose frames may change when the row enters at `index`: all, without a fixed reach."""
         frame = self.plan.frame
         assert frame is not None
         everything = range(len(self.rows))
@@ -249,7 +249,7 @@ class Retained(Engine):
         self.slots.forget(self)
 
     def _first_needed(self, mark: Mark) -> int:
-        """The first row that a result to come may be over, or one that a late row may still change."""
+        """Find the first row that a result to come may be over, or one that a late row may still change."""
         frame, keep = self.plan.frame, self.plan.keep
         assert frame is not None
         reach = frame.extent()

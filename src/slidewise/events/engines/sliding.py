@@ -12,7 +12,7 @@ from slidewise.events.triggers import row_slide
 from slidewise.events.watermark import Deadline, Mark
 
 if TYPE_CHECKING:
-    from slidewise.events.plan import Due, Plan
+    from slidewise.events.window_plan import Due, WindowPlan
 
 
 class Sliding(Engine):
@@ -32,7 +32,7 @@ class Sliding(Engine):
         "waiting",
     )
 
-    def __init__(self, plan: Plan, key: Any) -> None:
+    def __init__(self, plan: WindowPlan, key: Any) -> None:
         self.plan = plan
         self.key = key
         self.seen = 0
@@ -73,11 +73,11 @@ class Sliding(Engine):
         """Give the results whose frames are complete, in the order of their rows. O(1) amortised each."""
         plan, last = self.plan, self.last
         assert plan.frame is not None
-        if self.step is not None and mark.reached(boundary := plan.grid.at(self.step + 1)):
+        if self.step is not None and mark.has_reached(boundary := plan.grid.at(self.step + 1)):
             assert last is not None
             self.waiting.append((last, boundary))
             self.step = None
-        while self.waiting and plan.frame.complete(self.waiting[0][0], last, mark):  # type: ignore[arg-type]
+        while self.waiting and plan.frame.is_complete(self.waiting[0][0], last, mark):  # type: ignore[arg-type]
             row, boundary = self.waiting.popleft()
             self._move(row)
             values = self.holder.query()
@@ -104,7 +104,7 @@ class Sliding(Engine):
                 self.inside.append(entering.x)
 
     def deadline(self) -> Deadline | None:
-        """The time at which the next result may be due; None where it depends on rows."""
+        """Return the time at which the next result may be due; None where it depends on rows."""
         if self.waiting:
             return self.plan.frame.deadline(self.waiting[0][0], self.last)  # type: ignore
         return None if self.step is None else (self.plan.grid.at(self.step + 1), False)

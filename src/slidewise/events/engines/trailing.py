@@ -12,10 +12,10 @@ from slidewise.events.partials import RowHolder, RunningHolder
 from slidewise.events.row_reader import Row
 from slidewise.events.triggers import row_slide
 from slidewise.events.watermark import Deadline, Mark
-from slidewise.windows.definitions import DeltaWindow, PunctuationWindow, RowsWindow
+from slidewise.windows.definitions import DeltaWindow, PunctuationWindow
 
 if TYPE_CHECKING:
-    from slidewise.events.plan import Due, Plan
+    from slidewise.events.window_plan import Due, WindowPlan
 
 
 class LastRows:
@@ -79,7 +79,7 @@ class Trailing(Engine):
 
     __slots__ = ("holder", "key", "plan", "seen", "size", "slide", "step")
 
-    def __init__(self, plan: Plan, key: Any) -> None:
+    def __init__(self, plan: WindowPlan, key: Any) -> None:
         self.plan = plan
         self.key = key
         self.seen = 0
@@ -89,8 +89,8 @@ class Trailing(Engine):
         self.slide = row_slide(definition, plan.reader.slide_clock)
         self.size: Any
         self.holder: Any = RowHolder(plan.measures)
-        if isinstance(definition, RowsWindow):
-            self.size = LastRows(definition.n)
+        if definition.trailing_rows is not None:
+            self.size = LastRows(definition.trailing_rows)
         elif isinstance(definition, DeltaWindow):
             assert plan.reader.size_clock is not None
             self.size = WithinDelta(plan.reader.size_clock.measure(definition.size))
@@ -122,7 +122,7 @@ class Trailing(Engine):
             out.append((boundary, self.plan.result(self.holder.query(), self.key, time=time)))
 
     def deadline(self) -> Deadline | None:
-        """The time at which the next result is due; None where it depends on rows."""
+        """Return the time at which the next result is due; None where it depends on rows."""
         return None if self.step is None else (self.plan.grid.at(self.step + 1), False)
 
     def partials(self) -> int:

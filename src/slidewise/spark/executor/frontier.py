@@ -1,4 +1,4 @@
-"""How far a window's frames are known while rows still come: which rows are final, and which are still needed.
+"""Frontier: how far a window's frames are known while rows still come. Which rows are final, and which still needed.
 
 Frames move on with the rows: for every window that is not held to the end of its key, neither bound of a frame moves
 back. So the rows before the frame of the first row that is not final are never needed again.
@@ -15,11 +15,7 @@ import numpy as np
 from slidewise.columns.frames.bounds import Frames
 from slidewise.columns.frames.deltas import measure_delta
 from slidewise.spark.executor.chunk import Chunk
-from slidewise.windows.definitions import (
-    DeltaWindow,
-    PunctuationWindow,
-    WindowDefinition,
-)
+from slidewise.windows.definitions import DeltaWindow, WindowDefinition
 from slidewise.windows.reach import Reach
 
 #: Calendar months are moved in local time. Where clocks go back, frames may move back by as much: by no more than a
@@ -29,26 +25,26 @@ _DAY = {"timestamp": 86_400_000_000, "date": 1}
 
 @dataclass(frozen=True)
 class Frontier:
-    """What a window says about the rows of the last, unfinished key of a chunk: rows `begin` to `count` - 1."""
+    """Which rows of the last, unfinished key of a chunk are final for a window, and which it still reaches."""
 
-    #: the first row that is not final; `count` where all are
+    #: the first row that is not final; the number of rows where all are
     final: int
     #: the first row that frames from a row on, and those of rows to come, can reach
     reach: Callable[[int], int]
 
 
-def frontier(window: WindowDefinition, frames: Frames, data: Chunk) -> Frontier:
-    """The frontier of a window whose frames are made."""
+def find_frontier(window: WindowDefinition, frames: Frames, data: Chunk) -> Frontier:
+    """Find the frontier of a window from its frames."""
     begin, count = int(data.offsets[-2]), int(data.offsets[-1])
     spec = window.reach
     if spec is not None and spec.unit == "rows":
-        final, reach = _by_rows(spec, begin, count)
+        final, reach = _find_by_rows(spec, begin, count)
     elif isinstance(window, DeltaWindow):
-        final, reach = count, _delta(window, data, begin)
+        final, reach = count, _reach_by_delta(window, data, begin)
     else:
-        final, reach = _by_frames(window, frames, data, begin, count)
+        final, reach = _find_by_frames(window, frames, data, begin, count)
     if spec is not None and spec.looks_at_peers:
-        final = min(final, _last_peers(data, begin, count))
+        final = min(final, _find_last_peers(data, begin, count))
     return Frontier(final, lambda row: max(begin, reach(row)))
 
 
@@ -56,7 +52,7 @@ _Known = tuple[int, Callable[[int], int]]
 
 
 # ---- by rows: arithmetic
-def _by_rows(spec: Reach, begin: int, count: int) -> _Known:
+def _find_by_rows(spec: Reach, begin: int, count: int) -> _Known:
     first: Any = spec.start
     last: Any = spec.end
     final = max(begin, count - max(last, 0))
@@ -66,11 +62,12 @@ def _by_rows(spec: Reach, begin: int, count: int) -> _Known:
 
 
 # ---- by what the frames are
-def _by_frames(window: WindowDefinition, frames: Frames, data: Chunk, begin: int, count: int) -> _Known:
+def _find_by_frames(window: WindowDefinition, frames: Frames, data: Chunk, begin: int, count: int) -> _Known:
     start, end = frames.start[begin:], frames.end[begin:]
     open_ended = end >= count
-    if isinstance(window, PunctuationWindow):
-        open_ended = np.zeros(0, bool)  # the row itself is the frame's last
+    ends_with_row = window.size_kind == "punctuation"  # the row itself is the frame's last
+    if ends_with_row:
+        open_ended = np.zeros(0, bool)
     final = begin + int(np.argmax(open_ended)) if open_ended.any() else count
     spec = window.reach
     edge = end if window.running else start
@@ -78,34 +75,34 @@ def _by_frames(window: WindowDefinition, frames: Frames, data: Chunk, begin: int
     def reach(row: int) -> int:
         row = min(row, count - 1)
         found = int(edge[row - begin :].min())
-        if isinstance(window, PunctuationWindow):
+        if ends_with_row:
             return found - 1  # the mark before it, where the window began
-        return _a_day_before(found, data, begin) if spec is not None and spec.by_calendar else found
+        return _find_day_before(found, data, begin) if spec is not None and spec.by_calendar else found
 
     return final, reach
 
 
-def _a_day_before(row: int, data: Chunk, begin: int) -> int:
-    order = data.in_order().sortable
-    kind = str(data.in_order().kind)
+def _find_day_before(row: int, data: Chunk, begin: int) -> int:
+    order = data.read_order().sortable
+    kind = str(data.read_order().kind)
     if len(order) != 1 or row >= len(order[0]):  # rows without an order are few, or at an end: keep them all
         return begin
     day = next(units for name, units in _DAY.items() if kind.startswith(name))
     return begin + int(np.searchsorted(order[0][begin : row + 1], order[0][row] - day))
 
 
-def _last_peers(data: Chunk, begin: int, count: int) -> int:
-    """The first of the last row's peers: later rows may join them."""
-    changes = np.flatnonzero(data.in_order().changes()[begin:count])
+def _find_last_peers(data: Chunk, begin: int, count: int) -> int:
+    """Find the first of the last row's peers: later rows may join them."""
+    changes = np.flatnonzero(data.read_order().changes()[begin:count])
     return begin + int(changes[-1]) if len(changes) else begin
 
 
 # ---- delta: what is held
-def _delta(window: DeltaWindow, data: Chunk, begin: int) -> Callable[[int], int]:
+def _reach_by_delta(window: DeltaWindow, data: Chunk, begin: int) -> Callable[[int], int]:
     def reach(row: int) -> int:
-        """The first row that is still held once `row` has entered: none later is more than the size above it."""
+        """Find the first row that stays once `row` has entered: no later one is more than the size above it."""
         name = data.delta_column(window)
-        held = data.arranged(name)[begin:]
+        held = data.arrange(name)[begin:]
         values, size = measure_delta(held, window.size, name)
         values = values[: row - begin + 1]
         highest = np.maximum.accumulate(values[::-1])[::-1]

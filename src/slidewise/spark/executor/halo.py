@@ -1,4 +1,4 @@
-"""How far frames reach from their rows, and the check of it: what a bucket of a large key needs around its own rows."""
+"""Halo: the rows that a bucket of a large key needs around its own, since frames reach them; and the check of it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class HaloSize:
 
 
 def measure_halo(windows: Iterable[WindowDefinition]) -> HaloSize | str:
-    """What the frames of all windows need beyond a bucket; a text says why there is no telling."""
+    """Measure what the frames of all windows reach beyond a bucket; a text says why that cannot be told."""
     rows_before = rows_after = 0
     before: list[Any] = []
     after: list[Any] = []
@@ -67,35 +67,35 @@ class HaloCheck:
         self._halo = halo
         self._bucket, self._before, self._after, self._own = 0, 0, 0, False
 
-    def see(self, batch: pa.Table) -> None:
-        """The next rows of a partition, sorted by key and bucket. Every key begins with bucket 0."""
+    def count(self, batch: pa.Table) -> None:
+        """Count the next rows of a partition, sorted by key and bucket. Every key begins with bucket 0."""
         if not len(batch):
             return
         bucket, own = batch[self._halo.bucket].to_numpy(), batch[self._halo.own].to_numpy()
         cuts = np.flatnonzero((bucket[1:] != bucket[:-1]) | (own[1:] != own[:-1])) + 1
         for first, last in zip([0, *cuts.tolist()], [*cuts.tolist(), len(bucket)], strict=True):
-            self._run(int(bucket[first]), bool(own[first]), last - first)
+            self._count_run(int(bucket[first]), bool(own[first]), last - first)
 
-    def _run(self, bucket: int, own: bool, rows: int) -> None:
+    def _count_run(self, bucket: int, own: bool, rows: int) -> None:
         if bucket != self._bucket:
-            self.end()
+            self.check_end()
             self._bucket, self._before, self._after, self._own = bucket, 0, 0, False
         if own:
             if not self._own and bucket > 0 and self._before < self._halo.rows_before:
-                raise self._short(self._before, self._halo.rows_before)
+                raise self._build_error(self._before, self._halo.rows_before)
             self._own = True
         elif self._own:
             self._after += rows
         else:
             self._before += rows
 
-    def end(self) -> None:
-        """No more rows of this bucket. The last bucket of a key has none after it."""
+    def check_end(self) -> None:
+        """Check a bucket that has no more rows. The last bucket of a key has no halo after it."""
         if self._own and 0 < self._after < self._halo.rows_after:
-            raise self._short(self._after, self._halo.rows_after)
+            raise self._build_error(self._after, self._halo.rows_after)
 
     @staticmethod
-    def _short(rows: int, needed: int) -> SlidewiseError:
+    def _build_error(rows: int, needed: int) -> SlidewiseError:
         return SlidewiseError(
             f"a key was cut where only {rows} of the {needed} rows that frames reach were at hand: the sample misled, "
             "or the input differs each time it is read. Run it with hot_keys=False"

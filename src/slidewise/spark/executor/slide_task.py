@@ -1,9 +1,9 @@
-"""What runs on an executor for `aggregate`: sorted rows in, batch by batch, one row per key and slide out.
+"""Slide task: what runs on an executor for `aggregate`. Sorted rows in, batch by batch, one row per key and slide out.
 
-As in worker.py, the engine of columns computes chunk by chunk, and the rows that later slides can still reach stay for
-the next chunk. A slide is given once, as soon as no later row can change it. Most slides are at a row: the frame of the
-row that triggers, which is known by its number. Hopping windows are known by their start, and final once a row stands
-at their end or after it.
+As in task.py, the engine of columns computes chunk by chunk, and the rows that later slides can still reach stay for
+the next chunk. A slide is emitted once, as soon as no later row can change it. Most slides are at a row: the frame of
+the row that triggers, which is known by its number. Hopping windows are known by their start, and final once a row
+stands at their end or after it.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ import pyarrow.compute as pc
 from slidewise.columns.aggregate import slide_labels
 from slidewise.columns.frames.deltas import measure_delta
 from slidewise.columns.frames.slides import Slides, slides_of
-from slidewise.spark.executor.carry import RunningEvaluation
 from slidewise.spark.executor.chunk import Chunk
 from slidewise.spark.executor.frontier import Frontier
-from slidewise.spark.executor.task import Tail, Task, Worker
-from slidewise.windows.definitions import DeltaWindow, TimeWindow, WindowDefinition
+from slidewise.spark.executor.running_evaluation import RunningEvaluation
+from slidewise.spark.executor.task import Tail, Task, TaskRun
+from slidewise.windows.definitions import DeltaWindow, WindowDefinition
 from slidewise.windows.durations import Duration
 
 #: A chunk has no more new rows than make so many slides: a row is in size / every hopping windows.
@@ -32,125 +32,119 @@ CHUNK_SLIDES = 1 << 21
 
 
 @dataclass(frozen=True, kw_only=True)
-class SlidesTask(Task):
+class SlideTask(Task):
     """What is computed of slides; all expressions are over the same window, and `kinds` are of all columns."""
 
     #: the columns that go out: keys, what says which slide it is, and results
     names: tuple[str, ...]
 
     def run(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """What Spark calls, on the rows of a partition."""
-        for rows in SlidesWorker(self).run(tuple(batch.columns) for batch in batches):
+        """Compute the slides of the rows of a partition. Spark calls it."""
+        for rows in SlideTaskRun(self).run(tuple(batch.columns) for batch in batches):
             yield pa.RecordBatch.from_arrays(rows.flatten(), self.names)
 
 
-class SlidesWorker(Worker):
-    """The slides of the sorted rows of a partition."""
+class SlideTaskRun(TaskRun):
+    """One run of a task: the slides of the sorted rows of a partition."""
 
-    def __init__(self, task: SlidesTask) -> None:
+    def __init__(self, task: SlideTask) -> None:
         super().__init__(task)
         self.window = task.expressions[0].window
-        #: the start of the last hopping window of the tail's key that was given: an array of one, or of none
-        self._given: pa.Array | None = None
+        #: the start of the last hopping window of the tail's key that was emitted: an array of one, or of none
+        self._last_start: pa.Array | None = None
         #: the last value that triggered a slide by delta before the first row to come: an array of one, or of none
         self._trigger: pa.Array | None = None
-        self._chunk_rows = min(self._chunk_rows, max(1, CHUNK_SLIDES // _slides_per_row(self.window)))
+        self._chunk_rows = min(self._chunk_rows, max(1, CHUNK_SLIDES // _count_slides_per_row(self.window)))
 
     def run(self, batches: Iterable[tuple[pa.Array, ...]]) -> Iterator[pa.StructArray]:
-        """One struct per key and slide."""
-        return super().run(piece for batch in batches for piece in self._pieces(batch))
+        """Compute one struct per key and slide."""
+        return super().run(piece for batch in batches for piece in self._cut(batch))
 
-    def _pieces(self, batch: tuple[pa.Array, ...]) -> Iterator[tuple[pa.Array, ...]]:
+    def _cut(self, batch: tuple[pa.Array, ...]) -> Iterator[tuple[pa.Array, ...]]:
         for first in range(0, len(batch[0]), self._chunk_rows):
             yield tuple(column[first : first + self._chunk_rows] for column in batch)
 
     # ---- one chunk
     def _compute(self, table: pa.Table, chunk: Chunk, tail: Tail) -> Iterator[pa.StructArray]:
         if self.window.hopping:
-            slides, final = self._hopping(chunk)
+            slides, final = self._find_hopping_windows(chunk)
         else:
-            slides, final = self._at_rows(chunk, tail.emitted)
+            slides, final = self._find_slides_at_rows(chunk, tail.emitted)
         chunk.set_frames(self.window, slides.frames)
         overs, gone = self.task.expressions, tail.before + len(table)
         evaluation = RunningEvaluation(chunk, overs, tail.kept, self._carried, gone, slides.offsets)
         results = evaluation.columns({str(k): over for k, over in enumerate(overs)})
         columns = [*slide_labels(chunk, slides).values(), *results.values()]
-        yield from self._results(columns, 0, int(slides.offsets[-1]))
+        yield from self._emit_results(columns, 0, int(slides.offsets[-1]))
         if not chunk.ends:
             self._keep(table, chunk, evaluation, final)
 
     # ---- slides at rows
-    def _at_rows(self, chunk: Chunk, first: int) -> tuple[Slides, int]:
-        """The slides that rows from `first` on trigger, and the first row of which it is not known."""
+    def _find_slides_at_rows(self, chunk: Chunk, first: int) -> tuple[Slides, int]:
+        """Find the slides that rows from `first` on trigger, and the first row that is not final."""
         window, count = self.window, len(chunk.source)
-        by_delta = isinstance(window.every, DeltaWindow)
-        fires = self._find_triggers(chunk, first) if by_delta else None
+        delta = window.every if isinstance(window.every, DeltaWindow) else None
+        fires = None if delta is None else self._find_triggers(chunk, delta, first)
         slides = slides_of(window, chunk, fires)
-        final = count if chunk.ends else chunk.seen[window].final
-        if isinstance(window.every, TimeWindow) and not chunk.ends:
+        final = count if chunk.ends else chunk.frontiers[window].final
+        if window.slide_kind == "time" and not chunk.ends:
             final = min(final, count - 1)  # the next row tells whether a boundary follows
-        if fires is not None:
-            self._trigger = None if chunk.ends else self._last_trigger(chunk, fires, final)
+        if delta is not None and fires is not None:
+            self._trigger = None if chunk.ends else self._find_last_trigger(chunk, delta, fires, final)
         assert slides.rows is not None
-        return slides.those((slides.rows >= first) & (slides.rows < final)), final
+        return slides.filter((slides.rows >= first) & (slides.rows < final)), final
 
-    def _find_triggers(self, chunk: Chunk, first: int) -> np.ndarray:
-        """Which rows from `first` on are a delta above the last that was."""
+    def _find_triggers(self, chunk: Chunk, delta: DeltaWindow, first: int) -> np.ndarray:
+        """Find the rows from `first` on that trigger: those a delta above the row that triggered last."""
         from slidewise.columns.frames.slide_kernels import every_delta
 
-        every = self.window.every
-        assert isinstance(every, DeltaWindow)
-        column = chunk.arranged(chunk.delta_column(every))[first:]
+        column = chunk.arrange(chunk.delta_column(delta))[first:]
         before = column[:0] if self._trigger is None else self._trigger
-        values, size = measure_delta(pa.concat_arrays([before, column]), every.size, str(every.column))
+        values, size = measure_delta(pa.concat_arrays([before, column]), delta.size, str(delta.column))
         offsets = np.concatenate(([0], chunk.offsets[1:] - first + len(before)))
         fires = np.zeros(len(values), bool)
         every_delta(offsets, values, size, fires)
         return np.concatenate((np.zeros(first, bool), fires[len(before) :]))
 
-    def _last_trigger(self, chunk: Chunk, fires: np.ndarray, final: int) -> pa.Array | None:
-        """The value that rows of the last key from `final` on are measured against; None: its first row is one."""
-        every = self.window.every
-        assert isinstance(every, DeltaWindow)
+    def _find_last_trigger(self, chunk: Chunk, delta: DeltaWindow, fires: np.ndarray, final: int) -> pa.Array | None:
+        """Find the value from which rows of the last key from `final` on are measured; None: its first row triggers."""
         begin = int(chunk.offsets[-2])
         fired = np.flatnonzero(fires[begin:final])
         if not len(fired) and begin == 0 and self._trigger is not None:
             return self._trigger
         row = begin + (int(fired[-1]) if len(fired) else 0)
-        return chunk.arranged(chunk.delta_column(every))[row : row + 1] if row < final else None
+        return chunk.arrange(chunk.delta_column(delta))[row : row + 1] if row < final else None
 
     # ---- hopping windows
-    def _hopping(self, chunk: Chunk) -> tuple[Slides, int]:
-        """The windows that are final and were not given, and the number of rows: all of them are in their windows."""
+    def _find_hopping_windows(self, chunk: Chunk) -> tuple[Slides, int]:
+        """Find the windows that are final and not emitted yet, and count the rows: each is in all of its windows."""
         count = len(chunk.source)
         slides = slides_of(self.window, chunk)
         starts, last_key = slides.labels["window_start"], int(slides.offsets[-2])
         chosen = np.ones(len(starts), bool)
-        if self._given is not None:
+        if self._last_start is not None:
             of_first_key = int(slides.offsets[1])
-            later = pc.greater(starts[:of_first_key], self._given[0])
+            later = pc.greater(starts[:of_first_key], self._last_start[0])
             chosen[:of_first_key] = later.to_numpy(zero_copy_only=False)
         if chunk.ends:
-            self._given = None
-            return slides.those(chosen), count
+            self._last_start = None
+            return slides.filter(chosen), count
         is_open = slides.frames.end[last_key:] >= count
         chosen[last_key:] &= ~is_open
         reach = int(slides.frames.start[last_key:][is_open].min(initial=count))
         # What says how far frames per row go has no place here.
-        chunk.seen[self.window] = Frontier(count, lambda row: reach)
+        chunk.frontiers[self.window] = Frontier(count, lambda row: reach)
         fresh = np.flatnonzero(chosen[last_key:])
         if len(fresh):
-            self._given = starts[last_key + int(fresh[-1]) :][:1]
+            self._last_start = starts[last_key + int(fresh[-1]) :][:1]
         elif len(chunk.offsets) > 2:
-            self._given = None
-        return slides.those(chosen), count
+            self._last_start = None
+        return slides.filter(chosen), count
 
 
-def _slides_per_row(window: WindowDefinition) -> int:
-    """How many slides a row can be in and trigger."""
-    if not (isinstance(window, TimeWindow) and isinstance(window.every, TimeWindow)):
+def _count_slides_per_row(window: WindowDefinition) -> int:
+    """Count the slides that a row can be in and trigger, at most."""
+    if not window.hopping:
         return 1
-    size, every = (
-        length.nanoseconds if isinstance(length, Duration) else length for length in (window.size, window.every.size)
-    )
+    size, every = (length.nanoseconds if isinstance(length, Duration) else length for length in window.lengths[:2])
     return math.ceil(size / every)  # type: ignore[operator]

@@ -1,9 +1,9 @@
-"""What runs on an executor: sorted rows in, batch by batch, one struct of results per row out, in the same order.
+"""Task: what runs on an executor. Sorted rows in, batch by batch, one struct of results per row out, in the same order.
 
 No aggregate is written twice. Batches are joined into chunks, and the engine of columns computes each chunk. The rows
 of the last key that later frames can still reach, the tail, stay for the next chunk as they are; rows whose frames can
-still grow are held back there. A chunk is several times as long as its tail, so that all of it costs O(1) per row for
-a window of any size, and memory is the window's and not the key's (see frontier.py and running.py).
+still grow are pending there. A chunk is several times as long as its tail, so that all of it costs O(1) per row for
+a window of any size, and memory is the window's and not the key's (see frontier.py and running_evaluation.py).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import pyarrow as pa
 from slidewise.aggregations.over import Over
 from slidewise.columns.arrays import cast_to
 from slidewise.columns.sorting import OrderColumn
-from slidewise.spark.executor.carry import Carried, RunningEvaluation, carries_partial, carries_row
-from slidewise.spark.executor.chunk import Chunk, key_offsets
+from slidewise.spark.executor.chunk import Chunk, find_key_offsets
 from slidewise.spark.executor.frontier import Frontier
 from slidewise.spark.executor.halo import BUCKET_COLUMN, OWN_COLUMN, Halo, HaloCheck, HaloSize
+from slidewise.spark.executor.running_evaluation import Carried, RunningEvaluation, carries_partial, carries_row
 
 #: A chunk has at least so many new rows, or bytes, and so many times the rows of the tail.
 CHUNK_ROWS = 1 << 17
@@ -46,11 +46,11 @@ class Task:
     halo: Halo | None = None
 
     def run(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """What Spark calls, on the rows of a partition."""
-        return Worker(self).run(batch if isinstance(batch, tuple) else (batch,) for batch in batches)
+        """Compute the results of the rows of a partition. Spark calls it."""
+        return TaskRun(self).run(batch if isinstance(batch, tuple) else (batch,) for batch in batches)
 
     def with_halo(self, reach: HaloSize, prefix: str) -> Task:
-        """The task over rows that hot_keys.spread has cut into buckets."""
+        """Build the task over rows that hot_keys.spread has cut into buckets."""
         halo = Halo(prefix + BUCKET_COLUMN, prefix + OWN_COLUMN, reach.rows_before, reach.rows_after)
         reads = self.reads.append(pa.field(halo.bucket, pa.int32())).append(pa.field(halo.own, pa.bool_()))
         return replace(self, reads=reads, partition_by=(*self.partition_by, halo.bucket), halo=halo)
@@ -69,8 +69,8 @@ class Tail:
     before: int
 
 
-class Worker:
-    """One task over the sorted rows of a partition."""
+class TaskRun:
+    """One run of a task: the sorted rows of a partition, chunk by chunk."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -78,7 +78,7 @@ class Worker:
         running = [over for over in dict.fromkeys(task.expressions) if over.window.running]
         self._picking = [over for over in running if carries_row(over)]
         self._folding = [over for over in running if over not in self._picking and carries_partial(over, kinds)]
-        #: whether rows can only be let go, and results be given, when their key has ended
+        #: whether rows can only be dropped, and results be emitted, when their key has ended
         self._whole_keys = any(over.window.needs_whole_key for over in task.expressions) or len(running) > len(
             self._picking
         ) + len(self._folding)
@@ -88,7 +88,7 @@ class Worker:
         self._halo = HaloCheck(task.halo) if task.halo is not None else None
 
     def run(self, batches: Iterable[tuple[pa.Array, ...]]) -> Iterator[pa.StructArray]:
-        """The results of all rows. As many rows come out as went in."""
+        """Compute the results of all rows: one struct per row, in the same order."""
         pending: list[pa.Table] = []
         rows = size = 0
         for arrays in batches:
@@ -96,35 +96,35 @@ class Worker:
                 [cast_to(a, f.type) for a, f in zip(arrays, self.task.reads, strict=True)], self.task.reads
             )
             if self._halo is not None:
-                self._halo.see(batch)
+                self._halo.count(batch)
             pending.append(batch)
             rows, size = rows + len(batch), size + batch.nbytes
-            if self._enough(rows, size) and self._has_ended_key(pending):
+            if self._has_enough(rows, size) and self._has_ended_key(pending):
                 yield from self._advance(pa.concat_tables([self._tail.table, *pending]), ends=False)
                 pending, rows, size = [], 0, 0
         yield from self._advance(pa.concat_tables([self._tail.table, *pending]), ends=True)
 
-    def _enough(self, rows: int, size: int) -> bool:
+    def _has_enough(self, rows: int, size: int) -> bool:
         # Where whole keys are needed, the tail is not computed before its key has ended: nothing is done twice.
         tails = 0 if self._whole_keys else TAILS
         return (rows >= self._chunk_rows or size >= CHUNK_BYTES) and rows >= tails * len(self._tail.table)
 
     def _has_ended_key(self, pending: list[pa.Table]) -> bool:
-        """Where whole keys are needed: whether at least one has ended."""
+        """Tell whether at least one key has ended, where whole keys are needed."""
         if not self._whole_keys:
             return True
         first = self._tail.table if len(self._tail.table) else pending[0]
-        return len(self._offsets(pa.concat_tables([first[:1], pending[-1][-1:]]))) > 2
+        return len(self._find_offsets(pa.concat_tables([first[:1], pending[-1][-1:]]))) > 2
 
-    def _offsets(self, table: pa.Table) -> np.ndarray:
-        return key_offsets([table[name].combine_chunks() for name in self.task.partition_by], len(table))
+    def _find_offsets(self, table: pa.Table) -> np.ndarray:
+        return find_key_offsets([table[name].combine_chunks() for name in self.task.partition_by], len(table))
 
     # ---- one chunk
     def _advance(self, table: pa.Table, ends: bool) -> Iterator[pa.StructArray]:
-        """Give the results that are final, and keep what the next chunk needs. `ends`: no more rows come."""
+        """Emit the results that are final, and keep what the next chunk needs. `ends`: no more rows come."""
         if not len(table):
             return
-        offsets = self._offsets(table)
+        offsets = self._find_offsets(table)
         tail = self._tail
         if self._whole_keys and not ends:
             begin = int(offsets[-2])
@@ -135,16 +135,16 @@ class Worker:
         yield from self._compute(table, chunk, tail)
 
     def _compute(self, table: pa.Table, chunk: Chunk, tail: Tail) -> Iterator[pa.StructArray]:
-        """The results of a chunk, which begins with a tail."""
+        """Compute the results of a chunk, which begins with a tail."""
         task = self.task
         evaluation = RunningEvaluation(chunk, task.expressions, tail.kept, self._carried, tail.before + len(table))
         columns = evaluation.columns({str(k): over for k, over in enumerate(task.expressions)})
-        final = len(table) if chunk.ends else min(known.final for known in chunk.seen.values())
-        yield from self._results(list(columns.values()), tail.emitted, final)
+        final = len(table) if chunk.ends else min(frontier.final for frontier in chunk.frontiers.values())
+        yield from self._emit_results(list(columns.values()), tail.emitted, final)
         if not chunk.ends:
             self._keep(table, chunk, evaluation, final)
 
-    def _results(self, columns: list[pa.Array], first: int, last: int) -> Iterator[pa.StructArray]:
+    def _emit_results(self, columns: list[pa.Array], first: int, last: int) -> Iterator[pa.StructArray]:
         names = [str(k) for k in range(len(columns))]
         for begin in range(first, last, BATCH_ROWS):
             size = min(BATCH_ROWS, last - begin)
@@ -154,10 +154,10 @@ class Worker:
             yield pa.StructArray.from_arrays(parts, names)
 
     def _keep(self, table: pa.Table, chunk: Chunk, evaluation: RunningEvaluation, final: int) -> None:
-        known: list[Frontier] = list(chunk.seen.values())
+        frontiers: list[Frontier] = list(chunk.frontiers.values())
         begin = int(chunk.offsets[-2])
         # One row stays in any case: it tells whether the next row is of the same key.
-        first = max(begin, min(final, len(table) - 1, *(window.reach(final) for window in known)))
+        first = max(begin, min(final, len(table) - 1, *(frontier.reach(final) for frontier in frontiers)))
         picked = {evaluation.pick_row(over, first) for over in self._picking} - {None}
         rows = np.array(sorted(picked), np.int64)  # type: ignore[type-var]
         self._carried = {over: evaluation.carry(over, first) for over in self._folding}

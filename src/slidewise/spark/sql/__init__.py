@@ -12,7 +12,7 @@ _log = logging.getLogger("slidewise.spark.sql")
 
 
 def sql(spark: Any, query: str, args: dict[str, Any] | list[Any] | None = None, **views: Any) -> Any:
-    """`spark.sql`, with window aggregates by slidewise: a DataFrame, lazily.
+    """Run a query as `spark.sql` does, with window aggregates by slidewise: a DataFrame, lazily.
 
     ```python
     slidewise.spark.sql(spark, '''
@@ -41,7 +41,7 @@ def sql(spark: Any, query: str, args: dict[str, Any] | list[Any] | None = None, 
     from pyspark.errors import AnalysisException
 
     from slidewise.spark.sql.query_text import QueryText, Span
-    from slidewise.spark.sql.rewrite import analyse, quiet, refusal, rewrite_query
+    from slidewise.spark.sql.rewrite import analyse, build_refusal, rewrite_query, silence_pyspark
     from slidewise.spark.with_columns import with_columns
 
     def run(text: str, frames: dict[str, Any]) -> Any:
@@ -51,7 +51,7 @@ def sql(spark: Any, query: str, args: dict[str, Any] | list[Any] | None = None, 
         plain = text if views or frames else text.replace("{{", "{").replace("}}", "}")
         return spark.sql(plain, args, **views, **frames)
 
-    def as_it_stands() -> Any:
+    def run_unchanged() -> Any:
         return analyse(spark.sql(query, args, **views))
 
     named = args if isinstance(args, dict) else None
@@ -59,42 +59,42 @@ def sql(spark: Any, query: str, args: dict[str, Any] | list[Any] | None = None, 
         source = QueryText(query, named, formatted=bool(views))
         made = rewrite_query(source, run, with_columns)
     except InvalidInput as error:
-        return _by_spark(as_it_stands, (error,))
+        return _run_by_spark(run_unchanged, (error,))
     if made.streaming is not None:
         raise made.streaming
     why = made.left
     if made.changed:
         try:
-            with quiet():
+            with silence_pyspark():
                 return analyse(run(made.text, made.frames))
         except InvalidInput as error:
             why = (*why, error)
         except AnalysisException as error:
-            why = (*why, refusal(source, Span(0, len(source.tokens)), error))
-    return _by_spark(as_it_stands, why)
+            why = (*why, build_refusal(source, Span(0, len(source.tokens)), error))
+    return _run_by_spark(run_unchanged, why)
 
 
-def _by_spark(run: Callable[[], Any], why: tuple[InvalidInput, ...]) -> Any:
-    """The query as it stands: what Spark takes is taken, and `why` is said where it does not."""
+def _run_by_spark(run: Callable[[], Any], why: tuple[InvalidInput, ...]) -> Any:
+    """Run the query unchanged in Spark; where Spark refuses it, `why` is the error."""
     if not why:
         return run()
     from pyspark.errors import AnalysisException
 
-    from slidewise.spark.sql.rewrite import quiet
+    from slidewise.spark.sql.rewrite import silence_pyspark
 
     _log.debug("the whole query is left to Spark: %s", why[0])
     try:
-        with quiet():
+        with silence_pyspark():
             return run()
     except Exception as error:
         refused = isinstance(error, AnalysisException) or "INTERNAL_ERROR" in str(error)
         cause = why[0].__cause__
-        if not refused or (cause is not None and _condition(cause) == _condition(error)):
+        if not refused or (cause is not None and _read_condition(cause) == _read_condition(error)):
             raise  # by Spark's own words, which speak of the text as it was written
         raise why[0] from None
 
 
-def _condition(error: BaseException) -> Any:
-    """What is wrong, by Spark's word for it, without the details behind the dot."""
+def _read_condition(error: BaseException) -> Any:
+    """Read Spark's error condition, without the details behind the dot."""
     condition = error.getCondition() if hasattr(error, "getCondition") else None
     return type(error) if condition is None else condition.split(".")[0]

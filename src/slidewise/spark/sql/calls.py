@@ -1,4 +1,4 @@
-"""Window calls in a query: `f(x) FILTER (WHERE ...) OVER (PARTITION BY ... ORDER BY ... ROWS ...)`, by their tokens."""
+"""Window calls of a query: `f(x) FILTER (WHERE ...) OVER (PARTITION BY ... ORDER BY ... ROWS ...)`, by their tokens."""
 
 from __future__ import annotations
 
@@ -80,14 +80,16 @@ class WindowCall:
 
 # ---- calls
 def find_calls(source: QueryText) -> list[WindowCall]:
-    """Every window call of the query, as it stands."""
+    """Find every window call of the query, as it stands."""
     return [
-        call for i, token in enumerate(source.tokens) if token.word == "OVER" and (call := _call(source, i)) is not None
+        call
+        for i, token in enumerate(source.tokens)
+        if token.word == "OVER" and (call := _read_call(source, i)) is not None
     ]
 
 
-def _call(source: QueryText, over: int) -> WindowCall | None:
-    """The call whose OVER is here; None where the word means something else."""
+def _read_call(source: QueryText, over: int) -> WindowCall | None:
+    """Read the call whose OVER is here; None where the word means something else."""
     behind = source.word(over + 1)
     if behind != "(" and (not source.is_name(over + 1) or behind in CLAUSES):  # f(x) AS over FROM
         return None
@@ -103,7 +105,7 @@ def _call(source: QueryText, over: int) -> WindowCall | None:
     if source.word(i) == ")":
         opened = source.partner[i]
         if source.word(opened - 1) == "GROUP" and source.word(opened - 2) == "WITHIN":
-            within, i = ordering(source, Span(opened + 2, i)), opened - 3
+            within, i = read_ordering(source, Span(opened + 2, i)), opened - 3
     if source.word(i) != ")":
         return None
     opened = source.partner[i]
@@ -118,14 +120,14 @@ def _call(source: QueryText, over: int) -> WindowCall | None:
         listed = Span(listed.first + 1, listed.end)
     cut = source.find(listed, "ORDER BY")
     if cut is not None and not within:  # array_agg(x ORDER BY y)
-        within, listed = ordering(source, Span(cut + 1, listed.end)), Span(listed.first, cut)
+        within, listed = read_ordering(source, Span(cut + 1, listed.end)), Span(listed.first, cut)
     if source.word(listed.end - 1) == "NULLS" and source.word(listed.end - 2) in ("IGNORE", "RESPECT"):
         nulls, listed = source.word(listed.end - 2), Span(listed.first, listed.end - 2)
-    end = source.after(over + 1) if behind == "(" else _window_name(source, over + 1)[1]
+    end = source.skip(over + 1) if behind == "(" else _read_window_name(source, over + 1)[1]
     return WindowCall(
         Span(first, end),
         ".".join(source.name(k) for k in range(first, opened, 2)),
-        spec(source, Span(over + 1, end)),
+        read_spec(source, Span(over + 1, end)),
         over,
         tuple(source.split(listed)),
         distinct,
@@ -135,8 +137,8 @@ def _call(source: QueryText, over: int) -> WindowCall | None:
     )
 
 
-def _window_name(source: QueryText, i: int) -> tuple[str, int]:
-    """The name of a window, which may be IDENTIFIER('w') or IDENTIFIER(:w), and where it ends."""
+def _read_window_name(source: QueryText, i: int) -> tuple[str, int]:
+    """Read the name of a window, which may be IDENTIFIER('w') or IDENTIFIER(:w), and find where it ends."""
     if source.word(i) != "IDENTIFIER" or source.word(i + 1) != "(":
         return source.name(i), i + 1
     end = source.partner[i + 1]
@@ -146,54 +148,54 @@ def _window_name(source: QueryText, i: int) -> tuple[str, int]:
 
 
 # ---- specs
-def spec(source: QueryText, span: Span) -> Spec:
-    """A window: a name, or what stands in its brackets."""
+def read_spec(source: QueryText, span: Span) -> Spec:
+    """Read a window: a name, or what stands in its brackets."""
     if source.word(span.first) != "(":
-        return Spec(span, base=_window_name(source, span.first)[0])
+        return Spec(span, base=_read_window_name(source, span.first)[0])
     i, end = span.first + 1, span.end - 1
     read = Spec(span)
     if i < end and source.is_name(i) and source.word(i) not in (*_PARTITION, *_ORDER, *_UNITS):
         read, i = replace(read, base=source.name(i)), i + 1
     words = []
     if source.word(i) in _PARTITION:
-        stop = _part_end(source, Span(i + 1, end), _ORDER)
+        stop = _find_part_end(source, Span(i + 1, end), _ORDER)
         read = replace(read, partition=tuple(source.split(Span(i + 1, stop))))
         words.append(Span(i, stop))
         i = stop
     if source.word(i) in _ORDER:
-        stop = _part_end(source, Span(i + 1, end), _PARTITION)
-        read = replace(read, order=ordering(source, Span(i + 1, stop)))
+        stop = _find_part_end(source, Span(i + 1, end), _PARTITION)
+        read = replace(read, order=read_ordering(source, Span(i + 1, stop)))
         words.append(Span(i, stop))
         i = stop
     if i < end and source.word(i) in _UNITS:
-        read = replace(read, frame=_frame(source, Span(i, end)))
+        read = replace(read, frame=_read_frame(source, Span(i, end)))
         words.append(Span(i, end))
         i = end
     if i < end:
-        raise source.error(
+        raise source.build_error(
             Span(i, end), "a window is [name] [PARTITION BY ...] [ORDER BY ...] [frame]; this is none of it"
         )
     return replace(read, words=tuple(words))
 
 
-def _part_end(source: QueryText, span: Span, keywords: tuple[str, ...]) -> int:
-    """Where a list of expressions ends: at a keyword, or at a frame. A unit right after a comma is a column."""
+def _find_part_end(source: QueryText, span: Span, keywords: tuple[str, ...]) -> int:
+    """Find where a list of expressions ends: at a keyword, or at a frame. A unit right after a comma is a column."""
     i = span.first
     while i < span.end:
         if source.word(i) in keywords:
             return i
         if source.word(i) in _UNITS and i > span.first and source.word(i - 1) not in (",", "."):
             return i
-        i = source.after(i)
+        i = source.skip(i)
     return span.end
 
 
-def ordering(source: QueryText, span: Span) -> tuple[Ordered, ...]:
-    """The expressions of an ORDER BY."""
-    return tuple(_parse_ordering(source, part) for part in source.split(span))
+def read_ordering(source: QueryText, span: Span) -> tuple[Ordered, ...]:
+    """Read the expressions of an ORDER BY."""
+    return tuple(_read_ordered(source, part) for part in source.split(span))
 
 
-def _parse_ordering(source: QueryText, span: Span) -> Ordered:
+def _read_ordered(source: QueryText, span: Span) -> Ordered:
     first, end = span
     nulls_first = None
     if source.word(end - 2) == "NULLS" and source.word(end - 1) in ("FIRST", "LAST"):
@@ -202,11 +204,11 @@ def _parse_ordering(source: QueryText, span: Span) -> Ordered:
     if source.word(end - 1) in ("ASC", "DESC"):
         end -= 1
     if first >= end:
-        raise source.error(span, "an expression to order by is missing here")
+        raise source.build_error(span, "an expression to order by is missing here")
     return Ordered(Span(first, end), descending, nulls_first)
 
 
-def _frame(source: QueryText, span: Span) -> FrameClause:
+def _read_frame(source: QueryText, span: Span) -> FrameClause:
     unit = source.word(span.first)
     i, end = span.first + 1, span.end
     exclude, exclude_span = None, None
@@ -215,37 +217,39 @@ def _frame(source: QueryText, span: Span) -> FrameClause:
         exclude_span = Span(cut, end)
         exclude = " ".join(source.word(k) for k in range(cut + 1, end))
         if exclude not in ("CURRENT ROW", "GROUP", "TIES", "NO OTHERS"):
-            raise source.error(exclude_span, "EXCLUDE takes CURRENT ROW, GROUP, TIES or NO OTHERS")
+            raise source.build_error(exclude_span, "EXCLUDE takes CURRENT ROW, GROUP, TIES or NO OTHERS")
         exclude, end = None if exclude == "NO OTHERS" else exclude.lower(), cut
     if source.word(i) == "BETWEEN":
-        middle = _bound_end(source, Span(i + 1, end))
+        middle = _find_bound_end(source, Span(i + 1, end))
         if middle is None or source.word(middle) != "AND":
-            raise source.error(span, "a frame is BETWEEN one bound AND another")
-        first, last = _bound(source, Span(i + 1, middle)), _bound(source, Span(middle + 1, end))
+            raise source.build_error(span, "a frame is BETWEEN one bound AND another")
+        first, last = _read_bound(source, Span(i + 1, middle)), _read_bound(source, Span(middle + 1, end))
     else:
-        first = _bound(source, Span(i, end))
+        first = _read_bound(source, Span(i, end))
         last = Bound(Span(span.first, span.first + 1))
     return FrameClause(span, unit, first, last, exclude, exclude_span)  # type: ignore[arg-type]
 
 
-def _bound_end(source: QueryText, span: Span) -> int | None:
+def _find_bound_end(source: QueryText, span: Span) -> int | None:
     i = span.first
     while i < span.end:
         if source.word(i) in ("PRECEDING", "FOLLOWING") or (
             source.word(i) == "ROW" and source.word(i - 1) == "CURRENT"
         ):
             return i + 1
-        i = source.after(i)
+        i = source.skip(i)
     return None
 
 
-def _bound(source: QueryText, span: Span) -> Bound:
+def _read_bound(source: QueryText, span: Span) -> Bound:
     words = [source.word(i) for i in range(*span)]
     if words == ["CURRENT", "ROW"]:
         return Bound(span)
     if len(words) < 2 or words[-1] not in ("PRECEDING", "FOLLOWING"):
         wrong = span if span.end > span.first else Span(span.first - 1, span.first)
-        raise source.error(wrong, "a bound is UNBOUNDED or an offset, then PRECEDING or FOLLOWING; or CURRENT ROW")
+        raise source.build_error(
+            wrong, "a bound is UNBOUNDED or an offset, then PRECEDING or FOLLOWING; or CURRENT ROW"
+        )
     following = words[-1] == "FOLLOWING"
     if words[0] == "UNBOUNDED" and len(words) == 2:
         return Bound(span, unbounded=True, following=following)
@@ -253,35 +257,39 @@ def _bound(source: QueryText, span: Span) -> Bound:
 
 
 # ---- named windows
-def named_windows(source: QueryText, span: Span) -> dict[str, Spec]:
-    """What a WINDOW clause names; the span is behind the word WINDOW."""
+def read_named_windows(source: QueryText, span: Span) -> dict[str, Spec]:
+    """Read the windows that a WINDOW clause names; the span is behind the word WINDOW."""
     named: dict[str, Spec] = {}
     for part in source.split(span):
-        name, end = _window_name(source, part.first)
+        name, end = _read_window_name(source, part.first)
         if source.word(end) != "AS" or part.end < end + 2:
-            raise source.error(part, "a WINDOW clause lists: name AS (...)")
+            raise source.build_error(part, "a WINDOW clause lists: name AS (...)")
         if name in named:
-            raise source.error(part, f"the window {name} is named twice")
-        named[name] = spec(source, Span(end + 1, part.end))
+            raise source.build_error(part, f"the window {name} is named twice")
+        named[name] = read_spec(source, Span(end + 1, part.end))
     return named
 
 
 def resolve_spec(source: QueryText, given: Spec, named: Mapping[str, Spec], within: tuple[str, ...] = ()) -> Spec:
-    """A spec with what the window that it names brings along: SQL's rules for refining one."""
+    """Resolve the window that a spec names, by SQL's rules for refining one."""
     if given.base is None:
         return given
     base = named.get(given.base)
     if base is None or given.base in within:
         known = f"; there are {', '.join(named)}" if named else ", and there is no WINDOW clause that names any"
         why = "is defined by itself" if base is not None else f"is not named in this SELECT{known}"
-        raise source.error(given.span, f"the window {given.base} {why}")
+        raise source.build_error(given.span, f"the window {given.base} {why}")
     base = resolve_spec(source, base, named, (*within, given.base))
     if not given.words:
         return replace(base, span=given.span)
     if given.partition:
-        raise source.error(given.words[0], f"the window {given.base} sets the partitioning, and it cannot be set again")
+        raise source.build_error(
+            given.words[0], f"the window {given.base} sets the partitioning, and it cannot be set again"
+        )
     if given.order and base.order:
-        raise source.error(given.words[0], f"the window {given.base} has an order already, and it cannot be set again")
+        raise source.build_error(
+            given.words[0], f"the window {given.base} has an order already, and it cannot be set again"
+        )
     if base.frame is not None:
-        raise source.error(given.span, f"the window {given.base} has a frame already, and cannot be refined")
+        raise source.build_error(given.span, f"the window {given.base} has a frame already, and cannot be refined")
     return Spec(given.span, None, base.partition, given.order or base.order, given.frame, (*base.words, *given.words))

@@ -30,7 +30,7 @@ class Parsed:
 
 
 def parse_item(source: QueryText, span: Span, hidden: Sequence[tuple[int, int]] = ()) -> Parsed | None:
-    """The columns and the alias of an item; None where sqlglot cannot read it.
+    """Parse an item for its columns and its alias; None where sqlglot cannot read it.
 
     Hidden parts of the text stand for columns of which nothing more is asked: they are blanked by a name of the same
     length, so that places remain what they are.
@@ -39,7 +39,7 @@ def parse_item(source: QueryText, span: Span, hidden: Sequence[tuple[int, int]] 
     from sqlglot import exp
     from sqlglot.errors import SqlglotError
 
-    start, end = source.offsets(span)
+    start, end = source.find_offsets(span)
     text = source.query[start:end]
     for first, last in hidden:
         text = text[: first - start] + "_" * (last - first) + text[last - start :]
@@ -69,11 +69,11 @@ def parse_item(source: QueryText, span: Span, hidden: Sequence[tuple[int, int]] 
 
 
 # ---- functions, by their names in small letters
-def _words(text: str) -> frozenset[str]:
+def _split_words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_AGGREGATES = _words(
+_AGGREGATES = _split_words(
     """
     any any_value approx_count_distinct approx_percentile approx_top_k approx_top_k_accumulate approx_top_k_combine
     array_agg avg bit_and bit_or bit_xor bitmap_and_agg bitmap_construct_agg bitmap_or_agg bool_and bool_or collect_list
@@ -88,9 +88,9 @@ _AGGREGATES = _words(
     vector_sum
     """
 )
-_GENERATORS = _words("explode explode_outer inline inline_outer json_tuple posexplode posexplode_outer stack")
+_GENERATORS = _split_words("explode explode_outer inline inline_outer json_tuple posexplode posexplode_outer stack")
 #: Spark's functions, types and words before a bracket that sqlglot has no class for
-_KNOWN = _words(
+_KNOWN = _split_words(
     """
     aes_decrypt aes_encrypt aggregate all and array_repeat array_union arrays_overlap as base64 between bigint bin
     binary bit_count bit_get boolean bround btrim cardinality case conv counter_diff crc32 curdate current_path
@@ -130,28 +130,28 @@ _KNOWN = _words(
     """
 )
 #: built-in functions that give another value every time
-_VOLATILE = _words("rand randn random randstr shuffle uniform uuid")
+_VOLATILE = _split_words("rand randn random randstr shuffle uniform uuid")
 
 
 def is_aggregate(name: str) -> bool:
-    """Whether a function of Spark's aggregates rows."""
+    """Tell whether a function of Spark's aggregates rows."""
     return name in _AGGREGATES
 
 
 def is_generator(name: str) -> bool:
-    """Whether a function makes several rows of one."""
+    """Tell whether a function makes several rows of one."""
     return name in _GENERATORS
 
 
 def is_constant(source: QueryText, span: Span) -> bool:
-    """Whether an expression is sure to be the same for all rows: it names no column, and no other query."""
+    """Tell whether an expression is sure to be the same for all rows: it names no column, and no other query."""
     read = parse_item(source, span)
     queries = any(source.word(i) == "SELECT" for i in range(*span))
     return read is not None and not read.columns and not queries and is_stable(source, span)
 
 
 def is_stable(source: QueryText, span: Span) -> bool:
-    """Whether an expression is sure to give the same value twice for a row: a function that is not known may not."""
+    """Tell whether an expression is sure to give the same value twice for a row: an unknown function may not."""
     from sqlglot import exp
 
     functions = (

@@ -1,4 +1,4 @@
-"""The text of a query: its tokens, what is to stand in place of parts of it, and errors that point into it.
+"""Query text: its tokens, what is to stand in place of parts of it, and errors that point into it.
 
 A query is never generated anew from a tree: Spark gets the user's own words, but for what is replaced.
 """
@@ -65,12 +65,12 @@ class QueryText:
         self.query, self.formatted = query, formatted
         #: what :names in the query stand for
         self.arguments = arguments or {}
-        self.tokens = _tokens(query)
-        self.partner = self._partners()
+        self.tokens = _tokenize(query)
+        self.partner = self._match_brackets()
         self.edits: list[Edit] = []
 
-    def _partners(self) -> dict[int, int]:
-        """Which bracket closes which, both ways."""
+    def _match_brackets(self) -> dict[int, int]:
+        """Match each bracket with its partner, both ways."""
         partner: dict[int, int] = {}
         open_brackets: list[int] = []
         for i, token in enumerate(self.tokens):
@@ -78,61 +78,61 @@ class QueryText:
                 open_brackets.append(i)
             elif token.word in _OPENING.values():
                 if not open_brackets or _OPENING[self.tokens[open_brackets[-1]].word] != token.word:
-                    raise self.error(Span(i, i + 1), "this bracket was never opened")
+                    raise self.build_error(Span(i, i + 1), "this bracket was never opened")
                 start = open_brackets.pop()
                 partner[start], partner[i] = i, start
         if open_brackets:
-            raise self.error(Span(open_brackets[-1], open_brackets[-1] + 1), "this bracket is never closed")
+            raise self.build_error(Span(open_brackets[-1], open_brackets[-1] + 1), "this bracket is never closed")
         return partner
 
     # ---- looking at tokens
     def word(self, i: int) -> str:
-        """The word at a place; nothing where there is none, or where it is quoted."""
+        """Read the word at an index; empty where there is none, or where it is quoted."""
         return self.tokens[i].word if 0 <= i < len(self.tokens) else ""
 
     def is_name(self, i: int) -> bool:
-        """Whether a token can be the name of something: quoted, or a word."""
+        """Tell whether a token can be the name of something: quoted, or a word."""
         if not 0 <= i < len(self.tokens):
             return False
         return self.tokens[i].kind == "IDENTIFIER" or self.word(i)[:1].isalpha() or self.word(i)[:1] == "_"
 
     def name(self, i: int) -> str:
-        """The name that a token is, without backticks, in the way names are compared."""
+        """Read the name that a token is, without backticks, in the way names are compared."""
         text = self.raw(Span(i, i + 1))
         if self.tokens[i].kind == "IDENTIFIER":
             text = text[1:-1].replace("``", "`")
         return text.casefold()
 
     def find(self, span: Span, *words: str) -> int | None:
-        """Where the first of these words stands outside brackets."""
+        """Find the first of these words outside brackets."""
         i = span.first
         while i < span.end:
             if self.word(i) in words:
                 return i
-            i = self.after(i)
+            i = self.skip(i)
         return None
 
-    def after(self, i: int) -> int:
-        """The next token outside brackets that open here."""
+    def skip(self, i: int) -> int:
+        """Find the next token outside brackets that open here."""
         return self.partner[i] + 1 if self.word(i) in _OPENING else i + 1
 
     def split(self, span: Span, separator: str = ",") -> list[Span]:
-        """The parts between separators outside brackets."""
+        """Split a span at separators outside brackets."""
         parts, first, i = [], span.first, span.first
         while i < span.end:
             if self.word(i) == separator:
                 parts.append(Span(first, i))
                 first = i + 1
-            i = self.after(i)
+            i = self.skip(i)
         return [*parts, Span(first, span.end)] if span.end > span.first else []
 
-    def place(self, text: str, span: Span) -> Span | None:
-        """Where a text stands, but for space, capitals and backticks; as an alias only where it is nothing else."""
+    def find_text(self, text: str, span: Span) -> Span | None:
+        """Find a text, but for space, capitals and backticks; as an alias only where it is nothing else."""
         try:
-            wanted = [_bare(text[token.start : token.end]) for token in _tokens(text)]
+            wanted = [_normalize(text[token.start : token.end]) for token in _tokenize(text)]
         except InvalidInput:
             return None
-        given = [_bare(self.raw(Span(i, i + 1))) for i in range(*span)]
+        given = [_normalize(self.raw(Span(i, i + 1))) for i in range(*span)]
         width = len(wanted)
         found = [span.first + k for k in range(len(given) - width + 1) if given[k : k + width] == wanted]
         if not wanted or not found:
@@ -141,48 +141,48 @@ class QueryText:
         return Span(first, first + width)
 
     # ---- texts
-    def offsets(self, span: Span) -> tuple[int, int]:
-        """Where tokens begin and end in the text."""
+    def find_offsets(self, span: Span) -> tuple[int, int]:
+        """Find where tokens begin and end in the text."""
         return self.tokens[span.first].start, self.tokens[span.end - 1].end
 
     def raw(self, span: Span) -> str:
-        """The text as the user wrote it."""
-        start, end = self.offsets(span)
+        """Read the text as the user wrote it."""
+        start, end = self.find_offsets(span)
         return self.query[start:end]
 
-    def key(self, span: Span) -> str:
-        """The same text for expressions that differ by space only; Spark can be told to heed capitals."""
+    def build_key(self, span: Span) -> str:
+        """Build a key that expressions share if they differ by space only; Spark can be told to heed capitals."""
         return " ".join(self.raw(Span(i, i + 1)) for i in range(*span))
 
-    def text(self, span: Span, more: Iterable[Edit] = ()) -> str:
-        """The text with its edits, these ones included: for Spark."""
+    def write(self, span: Span, more: Iterable[Edit] = ()) -> str:
+        """Write the text with its edits, and these ones, for Spark."""
         if span.first >= span.end:
             return ""
-        start, end = self.offsets(span)
-        return self.between(start, end, more)
+        start, end = self.find_offsets(span)
+        return self.write_between(start, end, more)
 
-    def between(self, start: int, end: int, more: Iterable[Edit] = ()) -> str:
-        """The text from one place to another, with its edits. Where edits cover each other, the outermost counts."""
+    def write_between(self, start: int, end: int, more: Iterable[Edit] = ()) -> str:
+        """Write the text between two offsets, with its edits. Where edits cover each other, the outermost counts."""
         inside = [e for e in (*more, *self.edits) if start <= e.start and e.end <= end]
         out, at = [], start
         for edit in sorted(inside, key=lambda e: (e.start, -e.end)):
             if edit.start >= at:
-                out += [self._plain(at, edit.start), edit.text]
+                out += [self._escape_braces(at, edit.start), edit.text]
                 at = edit.end
-        return "".join([*out, self._plain(at, end)])
+        return "".join([*out, self._escape_braces(at, end)])
 
-    def _plain(self, start: int, end: int) -> str:
+    def _escape_braces(self, start: int, end: int) -> str:
         text = self.query[start:end]
         return text if self.formatted else text.replace("{", "{{").replace("}", "}}")
 
     # ---- errors
     def place_error(self, error: InvalidInput, span: Span) -> InvalidInput:
-        """The error with the place of a span, or as it is where it has a place already."""
-        return error if "\nline " in str(error) else self.error(span, str(error))
+        """Add the place of a span to an error, unless it has a place already."""
+        return error if "\nline " in str(error) else self.build_error(span, str(error))
 
-    def error(self, span: Span, message: str) -> InvalidInput:
-        """An error that shows where in the query it is."""
-        start, end = self.offsets(Span(span.first, max(span.end, span.first + 1)))
+    def build_error(self, span: Span, message: str) -> InvalidInput:
+        """Build an error that shows where in the query it is."""
+        start, end = self.find_offsets(Span(span.first, max(span.end, span.first + 1)))
         message = message.replace(MARK, "")
         before = self.query[:start]
         line = before.count("\n") + 1
@@ -192,11 +192,11 @@ class QueryText:
         return InvalidInput(f"{message}\nline {line}, column {column + 1}:\n{shown}\n{' ' * column}{'^' * width}")
 
 
-def _bare(text: str) -> str:
+def _normalize(text: str) -> str:
     return text.strip("`").casefold()
 
 
-def _tokens(query: str) -> list[Token]:
+def _tokenize(query: str) -> list[Token]:
     try:
         from sqlglot.dialects.spark import Spark
         from sqlglot.errors import TokenError

@@ -14,11 +14,16 @@ from typing import Any
 
 from slidewise.errors import InvalidInput
 from slidewise.spark.sql.blocks import Block, Scope, visit_blocks
-from slidewise.spark.sql.calls import FrameClause, Spec, WindowCall, find_calls, named_windows
+from slidewise.spark.sql.calls import FrameClause, Spec, WindowCall, find_calls, read_named_windows
 from slidewise.spark.sql.expressions import is_constant
 from slidewise.spark.sql.query_text import Edit, QueryText, Span
-from slidewise.spark.sql.select import PREFIX, Below, Select, by_user, quote
-from slidewise.spark.sql.translate import aggregation, constant, null_offset, wrong_offset
+from slidewise.spark.sql.select import PREFIX, Below, Select, quote, restore_user_words
+from slidewise.spark.sql.translate import (
+    build_null_offset_error,
+    build_wrong_offset_error,
+    read_constant,
+    translate_aggregation,
+)
 from slidewise.spark.window import SpecifiedOver
 from slidewise.windows.definitions import Between
 from slidewise.windows.durations import Duration
@@ -48,18 +53,20 @@ class Rewritten:
 
 
 def rewrite_query(source: QueryText, run: Run, compute: Compute) -> Rewritten:
-    """The query with everything that is slidewise's computed, and all else as it was."""
+    """Rewrite a query so that everything that is slidewise's is computed, and all else is as it was."""
     blocks: list[Block] = []
     visit_blocks(source, blocks.append)
     rewriter = _Rewriter(source, run, compute, blocks)
     for block in blocks:
         rewriter.rewrite(block)
     rewriter.leave_the_rest()
-    text = source.between(0, len(source.query))
+    text = source.write_between(0, len(source.query))
     return Rewritten(text, rewriter.frames, bool(source.edits), tuple(rewriter.left), rewriter.streaming)
 
 
 class _Rewriter:
+    """The SELECTs of one query, rewritten from the innermost on, and why some were left to Spark."""
+
     def __init__(self, source: QueryText, run: Run, compute: Compute, blocks: Sequence[Block]) -> None:
         self.source, self.run, self.compute, self.blocks = source, run, compute, blocks
         self.calls = find_calls(source)
@@ -68,26 +75,26 @@ class _Rewriter:
         self.streaming: InvalidInput | None = None
 
     def rewrite(self, block: Block) -> None:
-        """One SELECT; those inside it are done."""
+        """Rewrite one SELECT; those inside it are done."""
         mine = [call for call in self.calls if block.span.first <= call.over < block.span.end]
         self.calls = [call for call in self.calls if call not in mine]
         if mine:
             try:
-                self.source.edits += self._edits(block, mine)
+                self.source.edits += self._build_edits(block, mine)
             except InvalidInput as error:
                 self._leave(error)
 
     def leave_the_rest(self) -> None:
-        """Calls outside of every SELECT that was looked at."""
+        """Leave to Spark the calls outside of every SELECT that was looked at."""
         for call in self.calls:
             try:
-                ours = aggregation(self.source, call, lambda expression: "any") is not None
+                ours = translate_aggregation(self.source, call, lambda expression: "any") is not None
             except InvalidInput as error:
                 self._leave(error)
                 continue
             if ours:
                 self._leave(
-                    self.source.error(
+                    self.source.build_error(
                         call.span,
                         "a window in this place cannot be taken: it must stand in a query that begins with SELECT or "
                         "WITH, and not in a table of WITH RECURSIVE. Compute a DataFrame with it first, and go on from "
@@ -100,8 +107,8 @@ class _Rewriter:
         self.left.append(why)
 
     # ---- one SELECT
-    def _edits(self, block: Block, calls: Sequence[WindowCall]) -> list[Edit]:
-        """What takes the place of a SELECT. Whose a call is may turn out when the types of columns are known."""
+    def _build_edits(self, block: Block, calls: Sequence[WindowCall]) -> list[Edit]:
+        """Build what replaces a SELECT. Whether a call is ours may turn out when the types of columns are known."""
         from slidewise.spark.plan import column
 
         refused: dict[WindowCall, InvalidInput] = {}
@@ -111,41 +118,41 @@ class _Rewriter:
                 block,
                 calls,
                 lambda text: self._run(block, text).columns,
-                self._windows_named_around(block),
+                self._find_outer_windows(block),
                 refused,
             )
             if not select.ours:
                 self.left += select.refused.values()
                 return select.refine_named_windows()
-            inner = self._inner(select)
-            below = select.below(inner.columns)
+            inner = self._run_inner(select)
+            below = select.describe_below(inner.columns)
             rows = inner.toDF(*below.names).select(*map(column, below.kept))
-            found = self._not_ours(select, rows, inner.columns)
+            found = self._find_refused(select, rows, inner.columns)
             if not found:
                 return [self._replace(select, below, rows)]
             refused = {**select.refused, **found}
 
-    def _windows_named_around(self, block: Block) -> dict[str, Spec]:
-        """The windows that SELECTs name in whose FROM this one stands."""
+    def _find_outer_windows(self, block: Block) -> dict[str, Spec]:
+        """Find the windows that are named by SELECTs in whose FROM this one stands."""
         named: dict[str, Spec] = {}
         for other in reversed(self.blocks):  # the outermost first
-            tables, clause = other.clauses.get("FROM"), other.body("WINDOW")
+            tables, clause = other.clauses.get("FROM"), other.find_body("WINDOW")
             if clause is not None and tables is not None and tables.first <= block.span.first < tables.end:
-                named |= named_windows(self.source, clause)
+                named |= read_named_windows(self.source, clause)
         return named
 
-    def _inner(self, select: Select) -> Any:
-        """What the inner SELECT gives."""
+    def _run_inner(self, select: Select) -> Any:
+        """Run the inner SELECT."""
         try:
-            return self._run(select.block, select.inner())
+            return self._run(select.block, select.write_inner())
         except InvalidInput:
             for call, why in select.refused.items():
-                if self._types(select, [call]) is None:
+                if self._ask_types(select, [call]) is None:
                     raise why from None
             raise
 
-    def _not_ours(self, select: Select, rows: Any, names: Sequence[str]) -> dict[WindowCall, InvalidInput]:
-        """The calls that slidewise has no answer for, or one of another type than Spark's, and why."""
+    def _find_refused(self, select: Select, rows: Any, names: Sequence[str]) -> dict[WindowCall, InvalidInput]:
+        """Find the calls that slidewise cannot compute, or gives another type than Spark, and why."""
         from slidewise.spark.plan import group_expressions, plan_task
         from slidewise.spark.schema import Schema
 
@@ -162,16 +169,16 @@ class _Rewriter:
             except InvalidInput as error:
                 refused[call] = self.source.place_error(error, call.span)
         calls = list(select.ours)
-        theirs = self._types(select, calls, items=True)
+        theirs = self._ask_types(select, calls, items=True)
         if theirs is not None:
             found = dict(zip(calls, theirs[len(theirs) - len(calls) :], strict=True))
-            marked = {marker: theirs[list(names).index(marker)].name for marker in select.unnamed()}
+            marked = {marker: theirs[list(names).index(marker)].name for marker in select.find_unnamed()}
             select.spark_names = marked
         else:
-            found = {call: field for call in calls for field in self._types(select, [call]) or []}
+            found = {call: field for call in calls for field in self._ask_types(select, [call]) or []}
         for call, field in found.items():
-            if call not in refused and not same_type(field.dataType, kinds[call]):
-                refused[call] = self.source.error(
+            if call not in refused and not is_same_type(field.dataType, kinds[call]):
+                refused[call] = self.source.build_error(
                     call.span,
                     f"{call.name} over a window is of {kinds[call].simpleString()} here, and of "
                     f"{field.dataType.simpleString()} in Spark",
@@ -179,24 +186,24 @@ class _Rewriter:
         return refused
 
     def _check_offsets(self, select: Select, call: WindowCall) -> None:
-        """Refuse bounds of which it is known before any row is read that they are null, or nothing to count by."""
-        given = select.frame(call)
+        """Refuse bounds that are null, or nothing to count by, where that is known before any row is read."""
+        given = select.find_frame(call)
         for bound in (given.start, given.end) if given is not None else ():
-            if given is not None and bound.offset is not None and constant(self.source, bound.offset) is None:
+            if given is not None and bound.offset is not None and read_constant(self.source, bound.offset) is None:
                 self._check_offset(select, given, bound.offset)
 
     def _check_offset(self, select: Select, given: FrameClause, offset: Span) -> None:
-        text = self.source.text(offset)
-        kind = self._run(select.block, select.of_row(text)).schema[0].dataType.simpleString()
+        text = self.source.write(offset)
+        kind = self._run(select.block, select.write_of_row(text)).schema[0].dataType.simpleString()
         whole = kind in ("tinyint", "smallint", "int", "bigint")
         null = is_constant(self.source, offset) and self._run(select.block, f"SELECT ({text}) IS NULL").first()[0]
         if kind == "void" or null:
-            raise null_offset(self.source, offset)
+            raise build_null_offset_error(self.source, offset)
         if kind.startswith("string") or (given.unit != "RANGE" and not whole):
-            raise wrong_offset(self.source, given, offset, kind)
+            raise build_wrong_offset_error(self.source, given, offset, kind)
 
     def _finish_type(self, select: Select, call: WindowCall, kind: Any, rows: Any) -> Any:
-        """The type of what the outer SELECT makes of a column, which has one in Spark by now."""
+        """Find the type that the outer SELECT gives a column, which has one in Spark by now."""
         from pyspark.sql import functions as F  # noqa: N812
 
         text, name = select.finish_call(call), select.ours[call]
@@ -205,10 +212,10 @@ class _Rewriter:
         plain = text.replace("{{", "{").replace("}}", "}")
         return rows.select(F.lit(None).cast(kind).alias(name)).selectExpr(plain).schema[0].dataType
 
-    def _types(self, select: Select, calls: Sequence[WindowCall], *, items: bool = False) -> list[Any] | None:
-        """What Spark makes of calls, and of all items before them; None where it refuses."""
+    def _ask_types(self, select: Select, calls: Sequence[WindowCall], *, items: bool = False) -> list[Any] | None:
+        """Ask Spark for the types of calls, and of all items before them; None where it refuses."""
         try:
-            return list(self._run(select.block, select.by_spark(calls, items=items)).schema)
+            return list(self._run(select.block, select.write_by_spark(calls, items=items)).schema)
         except InvalidInput:
             return None
 
@@ -217,7 +224,7 @@ class _Rewriter:
         while f"{{{name}}}" in self.source.query:  # a view of the user's
             name += "_"
         self.frames[name] = self._compute(select, rows)
-        return Edit(*self.source.offsets(select.block.span), select.outer(below, f"{{{name}}}"))
+        return Edit(*self.source.find_offsets(select.block.span), select.write_outer(below, f"{{{name}}}"))
 
     def _compute(self, select: Select, rows: Any) -> Any:
         from pyspark.errors import AnalysisException
@@ -227,31 +234,31 @@ class _Rewriter:
         except InvalidInput as error:
             place = next(iter(select.ours)).span
             if rows.isStreaming:
-                self.streaming = self.source.error(place, _about_stream(rows))
+                self.streaming = self.source.build_error(place, _explain_stream(rows))
                 raise self.streaming from None
-            raise self.source.error(place, str(error)) from None
+            raise self.source.build_error(place, str(error)) from None
         except AnalysisException as error:  # of a window that is Spark's operator in the end
-            raise refusal(self.source, select.block.span, error) from error
+            raise build_refusal(self.source, select.block.span, error) from error
 
     # ---- Spark
     def _run(self, block: Block, text: str) -> Any:
         """Run a SELECT where it stands: with the tables that the WITH clauses around it name."""
         scope: Scope = block.scope
         for k, level in enumerate(reversed(scope)):
-            tables = ", ".join(self.source.text(table) for table in level.tables)
+            tables = ", ".join(self.source.write(table) for table in level.tables)
             body = text if k == 0 else f"SELECT * FROM ({text})"
-            text = f"{self.source.text(level.keyword)} {tables} {body}"
+            text = f"{self.source.write(level.keyword)} {tables} {body}"
         try:
-            with quiet():
+            with silence_pyspark():
                 return analyse(self.run(text, self.frames))
         except InvalidInput:
             raise
         except Exception as error:  # of many kinds: an INTERNAL_ERROR is no AnalysisException
-            raise refusal(self.source, block.span, error) from error
+            raise build_refusal(self.source, block.span, error) from error
 
 
 def _fit_offsets(made: SpecifiedOver, schema: Any) -> SpecifiedOver:
-    """A window whose offsets are in the unit of its order: along dates a number is one of days, as in Spark."""
+    """Fit the offsets of a window to the unit of its order: along dates a number is one of days, as in Spark."""
     window = made.over.window
     if not (isinstance(window, Between) and window.unit == "range" and len(made.order_by) == 1):
         return made
@@ -261,8 +268,8 @@ def _fit_offsets(made: SpecifiedOver, schema: Any) -> SpecifiedOver:
     return replace(made, over=replace(made.over, window=replace(window, start=start, end=end)))
 
 
-def _about_stream(rows: Any) -> str:
-    """What to do about a window over a stream."""
+def _explain_stream(rows: Any) -> str:
+    """Explain what to do about a window over a stream."""
     told = any("spark.watermarkDelayMs" in field.metadata for field in rows.schema)
     watermark = "" if told else 'declare its watermark, as in df.withWatermark("ts", "10 minutes"); or '
     return (
@@ -273,33 +280,33 @@ def _about_stream(rows: Any) -> str:
 
 # ---- Spark's refusals
 def analyse(frame: Any) -> Any:
-    """The DataFrame, once Spark has looked at it: over Connect it does not before it is asked."""
+    """Have Spark analyse a DataFrame: over Connect it does not before it is asked."""
     _ = frame.schema
     return frame
 
 
-def refusal(source: QueryText, where: Span, error: Exception) -> InvalidInput:
-    """What Spark says about a part of the query, and the place."""
-    said = by_user(str(error).strip().split("SQLSTATE:")[0].split(";\n")[0].strip())
-    made = source.error(_place(source, where, error), said or type(error).__name__)
+def build_refusal(source: QueryText, where: Span, error: Exception) -> InvalidInput:
+    """Build an error of what Spark says about a part of the query, with the place."""
+    said = restore_user_words(str(error).strip().split("SQLSTATE:")[0].split(";\n")[0].strip())
+    made = source.build_error(_find_place(source, where, error), said or type(error).__name__)
     made.__cause__ = error
     return made
 
 
-def _place(source: QueryText, where: Span, error: Exception) -> Span:
-    """What Spark speaks of; all of it where that is not to be found."""
+def _find_place(source: QueryText, where: Span, error: Exception) -> Span:
+    """Find the part of the query that Spark's error speaks of; all of it where that is not to be found."""
     contexts = error.getQueryContext() if hasattr(error, "getQueryContext") else None
     for context in contexts or []:
         if context.contextType().name == "SQL":
-            found = source.place(by_user(context.fragment()), where)
+            found = source.find_text(restore_user_words(context.fragment()), where)
             if found is not None:
                 return found
     return where
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
-    """PySpark logs every error that Spark gives: not of what is only asked."""
+def silence_pyspark() -> Iterator[None]:
+    """Silence PySpark's log of errors for queries that only try something: it logs every error that Spark gives."""
     from pyspark.logger import PySparkLogger
 
     loggers = [PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")]
@@ -313,13 +320,13 @@ def quiet() -> Iterator[None]:
             logger.disabled = disabled
 
 
-def same_type(a: Any, b: Any) -> bool:
-    """Whether two types of Spark's are one, but for what may be null."""
-    return bool(_without_nullability(a.jsonValue()) == _without_nullability(b.jsonValue()))
+def is_same_type(a: Any, b: Any) -> bool:
+    """Tell whether two types of Spark's are the same, but for what may be null."""
+    return bool(_drop_nullability(a.jsonValue()) == _drop_nullability(b.jsonValue()))
 
 
-def _without_nullability(value: Any) -> Any:
+def _drop_nullability(value: Any) -> Any:
     if isinstance(value, Mapping):
         gone = ("nullable", "containsNull", "valueContainsNull", "metadata")
-        return {name: _without_nullability(part) for name, part in value.items() if name not in gone}
-    return [_without_nullability(part) for part in value] if isinstance(value, list) else value
+        return {name: _drop_nullability(part) for name, part in value.items() if name not in gone}
+    return [_drop_nullability(part) for part in value] if isinstance(value, list) else value

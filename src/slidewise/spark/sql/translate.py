@@ -117,14 +117,14 @@ _TAKE_DISTINCT = {"count", *_OF_DISTINCT, *_COLLECTING, *_SAME_IF_DISTINCT}
 
 
 # ---- aggregations
-def aggregation(source: QueryText, call: WindowCall, column: Column) -> Aggregation | None:
-    """The aggregation of a call, bound to columns; None where the call is Spark's. `finished` makes the rest."""
-    made = _bound_aggregation(source, call)
+def translate_aggregation(source: QueryText, call: WindowCall, column: Column) -> Aggregation | None:
+    """Translate a call to its aggregation, bound to columns; None: the call is Spark's. `finish_call` does the rest."""
+    made = _find_recipe(source, call)
     if made is None:
         return None
     if call.distinct is not None and call.name not in _TAKE_DISTINCT:
         *most, last = sorted(_TAKE_DISTINCT - _SAME_IF_DISTINCT)
-        raise source.error(
+        raise source.build_error(
             call.distinct, f"{call.name}(DISTINCT ...) over a window: {', '.join(most)} and {last} take DISTINCT there"
         )
     make, arguments, parameters = made
@@ -133,32 +133,32 @@ def aggregation(source: QueryText, call: WindowCall, column: Column) -> Aggregat
     try:
         return make(*(column(a) for a in arguments), **parameters)
     except InvalidInput as error:
-        raise source.error(call.span, str(error)) from None
+        raise source.build_error(call.span, str(error)) from None
 
 
-def _bound_aggregation(source: QueryText, call: WindowCall) -> Recipe | None:
-    """What makes the aggregation, its columns, and its parameters; None for a form that only Spark may know."""
+def _find_recipe(source: QueryText, call: WindowCall) -> Recipe | None:
+    """Find what makes the aggregation, its columns, and its parameters; None for a form that only Spark may know."""
     name, arguments = call.name, list(call.arguments)
     parameters: dict[str, Any] = {}
     if name in _COLLECTING and (call.within or call.distinct is not None):
-        return _collect_recipe(source, call)
+        return _translate_collect(source, call)
     if call.distinct is not None and name in _OF_DISTINCT and len(arguments) == 1:
         return _OF_DISTINCT[name], [*arguments], parameters
     if call.within:
-        return _within_group(source, call)
+        return _translate_within_group(source, call)
     if name in _POSITIONS or name == "nth_value":
-        return _position(source, call)
+        return _translate_position(source, call)
     if call.nulls is not None:
         return None
     if name == "count":
-        return _count(source, call)
+        return _translate_count(source, call)
     if name == "count_if" and len(arguments) == 1:
-        condition = f"coalesce({source.text(arguments[0])}, false)"  # of NULL, too, which is of no type
+        condition = f"coalesce({source.write(arguments[0])}, false)"  # of NULL, too, which is of no type
         return agg.count, [Derived(f"CASE WHEN {condition} THEN 1 END", call.arguments)], parameters
-    if name == "mode" and len(arguments) == 2 and isinstance(literal(source, arguments[1]), bool):
+    if name == "mode" and len(arguments) == 2 and isinstance(read_literal(source, arguments[1]), bool):
         return agg.mode, [arguments[0]], parameters
     if name in ("regr_avgx", "regr_avgy") and len(arguments) == 2:  # as Spark: avg has more types
-        y, x = (f"({source.text(a)})" for a in arguments)
+        y, x = (f"({source.write(a)})" for a in arguments)
         mean, other = (x, y) if name == "regr_avgx" else (y, x)
         return agg.avg, [Derived(f"CASE WHEN {other} IS NOT NULL THEN {mean} END", call.arguments)], parameters
     if name in _ONE_COLUMN and len(arguments) == 1:
@@ -167,80 +167,80 @@ def _bound_aggregation(source: QueryText, call: WindowCall) -> Recipe | None:
         return _TWO_COLUMNS[name], [*arguments], parameters
     if name in _WITH_PARAMETERS and arguments:
         make, names = _WITH_PARAMETERS[name]
-        values: list[Any] = [literal(source, a) for a in arguments[1:]]
+        values: list[Any] = [read_literal(source, a) for a in arguments[1:]]
         if "fraction" in names and values and values[0] is None:
-            values[0] = _fractions(source, arguments[1])
+            values[0] = _read_fractions(source, arguments[1])
         if len(values) > len(names) or None in values:
             return None
         return make, [arguments[0]], dict(zip(names, values, strict=False))
     return None
 
 
-def _count(source: QueryText, call: WindowCall) -> Recipe | None:
+def _translate_count(source: QueryText, call: WindowCall) -> Recipe | None:
     arguments = call.arguments
     star = next((a for a in arguments if source.word(a.end - 1) == "*"), None)
     if star is not None and (call.distinct is not None or source.raw(star) != "*"):
-        raise source.error(star, "a star in count stands for all columns here: name those that are to be counted")
+        raise source.build_error(star, "a star in count stands for all columns here: name those that are to be counted")
     if call.distinct is not None:
         if not arguments:
             return None
         if len(arguments) > 1:  # a row counts where none of them is null
-            texts = [f"({source.text(a)})" for a in arguments]
+            texts = [f"({source.write(a)})" for a in arguments]
             complete = " AND ".join(f"{text} IS NOT NULL" for text in texts)
             fields = ", ".join(f"{text} AS c{k}" for k, text in enumerate(texts))
             return agg.count_distinct, [Derived(f"CASE WHEN {complete} THEN struct({fields}) END", arguments)], {}
         return agg.count_distinct, [arguments[0]], {}
     if len(arguments) == 1:
         one = arguments[0]
-        constant = source.raw(one) == "*" or literal(source, one) is not None
+        constant = source.raw(one) == "*" or read_literal(source, one) is not None
         return agg.count, [] if constant else [one], {}
     if arguments:
-        complete = " AND ".join(f"({source.text(a)}) IS NOT NULL" for a in arguments)
+        complete = " AND ".join(f"({source.write(a)}) IS NOT NULL" for a in arguments)
         return agg.count, [Derived(f"CASE WHEN {complete} THEN 1 END", arguments)], {}
     return None
 
 
-def _position(source: QueryText, call: WindowCall) -> Recipe | None:
+def _translate_position(source: QueryText, call: WindowCall) -> Recipe | None:
     arguments = call.arguments
     nth = call.name == "nth_value"
     fixed = 2 if nth else 1
     if not fixed <= len(arguments) <= fixed + 1:
         return None
-    ignore: Any = literal(source, arguments[fixed]) if len(arguments) > fixed else False
+    ignore: Any = read_literal(source, arguments[fixed]) if len(arguments) > fixed else False
     if not isinstance(ignore, bool):
         return None
     parameters: dict[str, Any] = {"ignore_nulls": ignore or call.nulls == "IGNORE"}
     if not nth:
         return _POSITIONS[call.name], [arguments[0]], parameters
-    n = literal(source, arguments[1])
+    n = read_literal(source, arguments[1])
     return (agg.nth_value, [arguments[0]], {"n": n, **parameters}) if n is not None else None
 
 
-def _collect_recipe(source: QueryText, call: WindowCall) -> Recipe | None:
-    """All values of a frame, each once or in an order of their own; `finished` brings them into it."""
+def _translate_collect(source: QueryText, call: WindowCall) -> Recipe | None:
+    """Translate a call that collects values, each once or in an order of their own; `finish_call` sorts them."""
     name, arguments = call.name, call.arguments
     joins = name in _JOINING
     if not 1 <= len(arguments) <= 1 + joins or call.nulls is not None:
         return None
-    if joins and not _is_distinct(call) and _by_spark(source, call):
+    if joins and not _is_distinct(call) and _takes_spark_order(source, call):
         return None
-    if len(arguments) == 2 and not isinstance(literal(source, arguments[1]), str):
+    if len(arguments) == 2 and not isinstance(read_literal(source, arguments[1]), str):
         return None
     if not _is_distinct(call):
-        value = f"({source.text(arguments[0])})"
-        order = ", ".join(f"({source.text(by.expression)}) AS o{k}" for k, by in enumerate(call.within))
+        value = f"({source.write(arguments[0])})"
+        order = ", ".join(f"({source.write(by.expression)}) AS o{k}" for k, by in enumerate(call.within))
         text = f"CASE WHEN {value} IS NOT NULL THEN struct({value} AS v, {order}) END"
         return agg.collect_list, [Derived(text, (arguments[0], *(by.expression for by in call.within)))], {}
-    if call.within and [source.key(by.expression) for by in call.within] != [source.key(arguments[0])]:
-        raise source.error(
+    if call.within and [source.build_key(by.expression) for by in call.within] != [source.build_key(arguments[0])]:
+        raise source.build_error(
             call.within[0].expression,
             f"{name} of distinct values has no row to take the order from: they are ordered by themselves only",
         )
     return agg.collect_set, [arguments[0]], {}
 
 
-def _by_spark(source: QueryText, call: WindowCall) -> bool:
-    """Whether Spark itself takes an order here: WITHIN GROUP, over all rows of a partition. It joins bytes, too."""
+def _takes_spark_order(source: QueryText, call: WindowCall) -> bool:
+    """Tell whether Spark itself takes an order here: WITHIN GROUP, over all rows of a partition. It joins bytes too."""
     at = call.within[0].expression.first - 3
     whole = call.spec.base is None and not call.spec.order and call.spec.frame is None
     return whole and source.word(at) == "GROUP" and source.word(at + 1) == "("
@@ -251,23 +251,23 @@ def _is_distinct(call: WindowCall) -> bool:
 
 
 def finish_call(source: QueryText, call: WindowCall, column: str) -> str:
-    """What stands for a call in the outer SELECT, over the column of its aggregation: mostly that column."""
+    """Write what replaces a call in the outer SELECT, over the column of its aggregation: mostly that column."""
     if call.name not in _COLLECTING or not (call.within or call.distinct is not None):
         return column
     listed = column
     if call.within and _is_distinct(call):
-        listed = f"array_sort({column}, (l, r) -> {_comparison([('l', 'r')], call.within)})"
+        listed = f"array_sort({column}, (l, r) -> {_write_comparison([('l', 'r')], call.within)})"
     elif call.within:
         keys = [(f"l.o{k}", f"r.o{k}") for k in range(len(call.within))]
-        listed = f"transform(array_sort({column}, (l, r) -> {_comparison(keys, call.within)}), e -> e.v)"
+        listed = f"transform(array_sort({column}, (l, r) -> {_write_comparison(keys, call.within)}), e -> e.v)"
     if call.name not in _JOINING:
         return listed
-    delimiter = source.text(call.arguments[1]) if len(call.arguments) == 2 else "''"
+    delimiter = source.write(call.arguments[1]) if len(call.arguments) == 2 else "''"
     return f"CASE WHEN size({column}) > 0 THEN array_join({listed}, {delimiter}) END"
 
 
-def _comparison(keys: list[tuple[str, str]], order: tuple[Ordered, ...]) -> str:
-    """Which of two comes first, as Spark SQL: below 0 for the left one. Equal ones keep their order in the frame."""
+def _write_comparison(keys: list[tuple[str, str]], order: tuple[Ordered, ...]) -> str:
+    """Write a comparison of two values as Spark SQL: below 0 where the left is first. Equal ones keep their order."""
     text = "0"
     for (left, right), by in reversed(list(zip(keys, order, strict=True))):
         lower = 1 if by.descending else -1
@@ -281,8 +281,8 @@ def _comparison(keys: list[tuple[str, str]], order: tuple[Ordered, ...]) -> str:
     return text
 
 
-def _within_group(source: QueryText, call: WindowCall) -> Recipe | None:
-    """percentile_cont(q) WITHIN GROUP (ORDER BY x), percentile_disc, and mode()."""
+def _translate_within_group(source: QueryText, call: WindowCall) -> Recipe | None:
+    """Translate percentile_cont(q) WITHIN GROUP (ORDER BY x), percentile_disc, and mode()."""
     if len(call.within) != 1 or call.nulls is not None:
         return None
     by = call.within[0]
@@ -290,8 +290,8 @@ def _within_group(source: QueryText, call: WindowCall) -> Recipe | None:
         return agg.mode, [by.expression], {}
     if call.name not in ("percentile_cont", "percentile_disc") or len(call.arguments) != 1:
         return None
-    given = literal(source, call.arguments[0])
-    fractions: Any = _fractions(source, call.arguments[0]) if given is None else given
+    given = read_literal(source, call.arguments[0])
+    fractions: Any = _read_fractions(source, call.arguments[0]) if given is None else given
     if isinstance(fractions, bool | str) or fractions is None:
         return None
     if call.name == "percentile_disc":
@@ -301,11 +301,11 @@ def _within_group(source: QueryText, call: WindowCall) -> Recipe | None:
     return agg.percentile, [by.expression], {"fraction": fractions}
 
 
-def _fractions(source: QueryText, span: Span) -> list[float] | None:
-    """What array(0.25, 0.5) holds; None for anything else."""
-    if source.word(span.first) != "ARRAY" or source.after(span.first + 1) != span.end:
+def _read_fractions(source: QueryText, span: Span) -> list[float] | None:
+    """Read the numbers of array(0.25, 0.5); None for anything else."""
+    if source.word(span.first) != "ARRAY" or source.skip(span.first + 1) != span.end:
         return None
-    values = [literal(source, part) for part in source.split(Span(span.first + 2, span.end - 1))]
+    values = [read_literal(source, part) for part in source.split(Span(span.first + 2, span.end - 1))]
     numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
     return numbers if values and len(numbers) == len(values) else None
 
@@ -313,8 +313,8 @@ def _fractions(source: QueryText, span: Span) -> list[float] | None:
 _NUMBER = re.compile(r"(\d+|\d+\.\d*|\.\d+|\d+(?:\.\d*)?e[+-]?\d+|\.\d+e[+-]?\d+)(l|s|y|d|f|bd)?", re.IGNORECASE)
 
 
-def literal(source: QueryText, span: Span) -> int | float | str | bool | None:
-    """The value of a literal, or of a :name that stands for one; None for anything else."""
+def read_literal(source: QueryText, span: Span) -> int | float | str | bool | None:
+    """Read the value of a literal, or of a :name that stands for one; None for anything else."""
     words = [source.word(i) for i in range(*span)]
     if words[:1] == [":"] and len(words) == 2:
         given = source.arguments.get(source.raw(Span(span.end - 1, span.end)))
@@ -334,8 +334,8 @@ def literal(source: QueryText, span: Span) -> int | float | str | bool | None:
 
 
 # ---- frames
-def frame(source: QueryText, spec: Spec, column: Column) -> Between:
-    """The frame of a spec; SQL's default where it has none.
+def translate_frame(source: QueryText, spec: Spec, column: Column) -> Between:
+    """Translate the frame of a spec; SQL's default where it has none.
 
     Constant bounds that cross give empty frames, as in PostgreSQL: 2 PRECEDING to 4 PRECEDING; and as in Spark, which
     refuses these, where one of them is CURRENT ROW. From FOLLOWING to PRECEDING is an error in both. (By RANGE, a row
@@ -345,14 +345,14 @@ def frame(source: QueryText, spec: Spec, column: Column) -> Between:
     if given is None:
         return range_between(-UNBOUNDED, 0) if spec.order else rows_between(-UNBOUNDED, UNBOUNDED)
     if given.unit == "RANGE" and (given.start.offset or given.end.offset) and len(spec.order) != 1:
-        raise source.error(
+        raise source.build_error(
             given.span, f"RANGE with an offset measures along one ORDER BY expression, and there are {len(spec.order)}"
         )
     if given.unit == "GROUPS" and not spec.order:
-        raise source.error(given.span, "GROUPS counts groups of rows of equal order, and there is no ORDER BY")
+        raise source.build_error(given.span, "GROUPS counts groups of rows of equal order, and there is no ORDER BY")
     between = {"ROWS": rows_between, "RANGE": range_between, "GROUPS": groups_between}[given.unit]
     try:
-        start, end = (_offset(source, given, bound, column) for bound in (given.start, given.end))
+        start, end = (_translate_offset(source, given, bound, column) for bound in (given.start, given.end))
         if crosses(start, end) and not (given.start.following and given.end.preceding):
             turned = between(end, start, exclude=given.exclude)  # type: ignore[arg-type]
             return replace(turned, start=turned.end, end=turned.start)
@@ -361,16 +361,16 @@ def frame(source: QueryText, spec: Spec, column: Column) -> Between:
         raise source.place_error(error, given.span) from None
 
 
-def without_frame(call: WindowCall, spec: Spec) -> Spec:
-    """The window of a function by rank or position, to which a frame means nothing: PostgreSQL and DuckDB ignore it,
-    and Spark takes no other than its own."""
+def drop_frame(call: WindowCall, spec: Spec) -> Spec:
+    """Drop the frame of a function by rank or position, to which it means nothing: PostgreSQL and DuckDB ignore it, and
+    Spark takes no other than its own."""
     if call.name not in _FRAMELESS or spec.frame is None:
         return spec
     return replace(spec, frame=None, words=tuple(part for part in spec.words if part != spec.frame.span))
 
 
-def beyond_spark(spec: Spec) -> tuple[Span, str] | None:
-    """What of a spec Spark's own windows do not have, and where it stands."""
+def find_beyond_spark(spec: Spec) -> tuple[Span, str] | None:
+    """Find what a spec has that Spark's own windows do not, and where it stands."""
     given = spec.frame
     if given is None:
         return None
@@ -381,67 +381,67 @@ def beyond_spark(spec: Spec) -> tuple[Span, str] | None:
     return None
 
 
-def _offset(source: QueryText, given: FrameClause, bound: Bound, column: Column) -> Any:
+def _translate_offset(source: QueryText, given: FrameClause, bound: Bound, column: Column) -> Any:
     if bound.unbounded:
         return UNBOUNDED if bound.following else -UNBOUNDED
     if bound.offset is None:
         return 0
-    value = constant(source, bound.offset)
+    value = read_constant(source, bound.offset)
     if value is None and source.word(bound.offset.first) == "NULL":
-        raise null_offset(source, bound.offset)
+        raise build_null_offset_error(source, bound.offset)
     if value is None:
-        text = source.text(bound.offset)
+        text = source.write(bound.offset)
         return col(column(bound.offset if bound.following else Derived(f"-({text})", (bound.offset,))))
     if isinstance(value, str | bool) or (given.unit != "RANGE" and not isinstance(value, int)):
-        raise wrong_offset(source, given, bound.offset)
+        raise build_wrong_offset_error(source, given, bound.offset)
     return value if bound.following else -value
 
 
-def null_offset(source: QueryText, offset: Span) -> InvalidInput:
-    """The error for a bound that is null."""
-    return source.error(offset, "a bound of a frame is NULL, and no row is so far away")
+def build_null_offset_error(source: QueryText, offset: Span) -> InvalidInput:
+    """Build the error for a bound that is null."""
+    return source.build_error(offset, "a bound of a frame is NULL, and no row is so far away")
 
 
-def wrong_offset(source: QueryText, given: FrameClause, offset: Span, kind: str = "") -> InvalidInput:
-    """The error for a bound that is nothing to count by, of a kind."""
+def build_wrong_offset_error(source: QueryText, given: FrameClause, offset: Span, kind: str = "") -> InvalidInput:
+    """Build the error for a bound that is nothing to count by, of a kind."""
     wanted = "a number or an INTERVAL" if given.unit == "RANGE" else f"a whole number of {given.unit.lower()}"
     found = f", and this is of {kind}" if kind else ""
-    return source.error(offset, f"an offset of {given.unit} is {wanted}{found}")
+    return source.build_error(offset, f"an offset of {given.unit} is {wanted}{found}")
 
 
-def constant(source: QueryText, span: Span) -> int | float | str | bool | Duration | CalendarDuration | None:
-    """A literal, or the length that an INTERVAL is; None for an expression."""
+def read_constant(source: QueryText, span: Span) -> int | float | str | bool | Duration | CalendarDuration | None:
+    """Read a literal, or the length that an INTERVAL is; None for an expression."""
     negative = source.word(span.first) == "-"
     first = span.first + negative
     if source.word(first) != "INTERVAL":
-        return literal(source, span)
-    text = _interval(source, Span(first + 1, span.end))
+        return read_literal(source, span)
+    text = _read_interval(source, Span(first + 1, span.end))
     if text is None:
         return None
     try:
         length = duration(text)
     except InvalidInput as error:
-        raise source.error(span, str(error)) from None
+        raise source.build_error(span, str(error)) from None
     return -length if negative else length
 
 
 _UNIT = re.compile(r"(YEAR|MONTH|WEEK|DAY|HOUR|MINUTE|SECOND|MILLISECOND|MICROSECOND)S?")
 
 
-def _interval(source: QueryText, span: Span) -> str | None:
-    """The text of an interval as a duration: '1' HOUR 30 MINUTES, '1 hour 30 minutes', '1:30' HOUR TO MINUTE."""
+def _read_interval(source: QueryText, span: Span) -> str | None:
+    """Read an interval as the text of a duration: '1' HOUR 30 MINUTES, '1 hour 30 minutes', '1:30' HOUR TO MINUTE."""
     words = [source.word(i) for i in range(*span)]
     if len(words) == 1:
-        value = literal(source, span)
+        value = read_literal(source, span)
         return value if isinstance(value, str) else None
     if len(words) == 4 and words[2] == "TO":
-        value = literal(source, Span(span.first, span.first + 1))
-        return _from_to(value, words[1], words[3]) if isinstance(value, str) else None
+        value = read_literal(source, Span(span.first, span.first + 1))
+        return _read_from_to(value, words[1], words[3]) if isinstance(value, str) else None
     parts: list[str] = []
     i, negative = span.first, False
     while i < span.end:
         signed = source.word(i) == "-"
-        value = literal(source, Span(i, i + 1 + signed))
+        value = read_literal(source, Span(i, i + 1 + signed))
         unit = _UNIT.fullmatch(source.word(i + 1 + signed))
         if value is None or isinstance(value, bool) or unit is None:
             return None
@@ -461,8 +461,8 @@ def _interval(source: QueryText, span: Span) -> str | None:
 _FIELDS = ("YEAR", "MONTH"), ("DAY", "HOUR", "MINUTE", "SECOND")
 
 
-def _from_to(text: str, first: str, last: str) -> str | None:
-    """'1-6' YEAR TO MONTH, or '2 03:04:05.6' DAY TO SECOND."""
+def _read_from_to(text: str, first: str, last: str) -> str | None:
+    """Read '1-6' YEAR TO MONTH, or '2 03:04:05.6' DAY TO SECOND."""
     for fields in _FIELDS:
         if first in fields and last in fields:
             units = fields[fields.index(first) : fields.index(last) + 1]

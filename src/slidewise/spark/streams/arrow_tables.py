@@ -26,7 +26,7 @@ _SCHEMA, _RECORD_BATCH = 1, 3
 
 def read_batch(data: bytes, schema: pa.Schema) -> pa.Table:
     """Read a table of these columns, which was serialized without them."""
-    message = pa.ipc.read_message(pa.py_buffer(_bytes(data)))
+    message = pa.ipc.read_message(pa.py_buffer(_require_bytes(data)))
     _require_modest([message], len(data), 0 if len(schema) else _FREE_ROWS)
     batch = pa.ipc.read_record_batch(message, schema)
     batch.validate(full=True)
@@ -35,7 +35,7 @@ def read_batch(data: bytes, schema: pa.Schema) -> pa.Table:
 
 def read_stream(data: bytes) -> pa.Table:
     """Read a table with its columns."""
-    _require_modest(_messages(_bytes(data)), len(data))
+    _require_modest(_read_messages(_require_bytes(data)), len(data))
     table = pa.ipc.open_stream(data).read_all()
     table.validate(full=True)
     return table
@@ -56,13 +56,13 @@ def require_numbers(table: pa.Table, *names: str | None) -> None:
             raise StateError("saved state is damaged: rows have no key, number or time")
 
 
-def _bytes(data: bytes) -> bytes:
+def _require_bytes(data: bytes) -> bytes:
     if type(data) is not bytes:
         raise StateError(f"saved state is damaged: a table is {type(data).__name__}, and no bytes")
     return data
 
 
-def _messages(data: bytes) -> Iterator[pa.Message]:
+def _read_messages(data: bytes) -> Iterator[pa.Message]:
     reader = pa.ipc.MessageReader.open_stream(pa.py_buffer(data))
     while True:
         try:
@@ -75,17 +75,17 @@ def _require_modest(messages: Iterable[pa.Message], size: int, free_rows: int = 
     """Refuse messages whose rows, or whose buffers without compression, are more than `size` bytes can hold."""
     claimed = rows = 0
     for message in messages:
-        header = _Table.root(message.metadata.to_pybytes())
-        kind = header.number("B", _HEADER_TYPE)
+        header = _Table.read_root(message.metadata.to_pybytes())
+        kind = header.read_number("B", _HEADER_TYPE)
         if kind == _SCHEMA:
             continue
-        batch = header.table(_HEADER)
+        batch = header.read_table(_HEADER)
         if kind != _RECORD_BATCH or batch is None:
             raise StateError("saved state is damaged: there is a message that is no table")
-        rows += batch.number("q", _LENGTH)
-        if batch.table(_COMPRESSION) is not None:
+        rows += batch.read_number("q", _LENGTH)
+        if batch.read_table(_COMPRESSION) is not None:
             body = memoryview(message.body)
-            for offset, length in batch.pairs(_BUFFERS):
+            for offset, length in batch.read_pairs(_BUFFERS):
                 if length:
                     claimed += max(struct.unpack_from("<q", body, offset)[0], -1)  # -1: it is not compressed
     if claimed > RATIO * size or rows > max(free_rows, _ROWS_PER_BYTE * RATIO * size):
@@ -102,28 +102,28 @@ class _Table:
         self._fields = position - struct.unpack_from("<i", data, position)[0]
 
     @classmethod
-    def root(cls, data: bytes) -> _Table:
+    def read_root(cls, data: bytes) -> _Table:
         return cls(data, struct.unpack_from("<I", data)[0])
 
-    def _at(self, field: int) -> int | None:
-        """Where a field stands; None where it is not written, and has its default."""
+    def _find(self, field: int) -> int | None:
+        """Find where a field is; None where it is not written, and has its default."""
         entry = 4 + 2 * field
         if entry >= struct.unpack_from("<H", self._data, self._fields)[0]:
             return None
         offset: int = struct.unpack_from("<H", self._data, self._fields + entry)[0]
         return self._position + offset if offset else None
 
-    def number(self, code: str, field: int) -> int:
-        at = self._at(field)
+    def read_number(self, code: str, field: int) -> int:
+        at = self._find(field)
         return 0 if at is None else int(struct.unpack_from(f"<{code}", self._data, at)[0])
 
-    def table(self, field: int) -> _Table | None:
-        at = self._at(field)
+    def read_table(self, field: int) -> _Table | None:
+        at = self._find(field)
         return None if at is None else _Table(self._data, at + struct.unpack_from("<I", self._data, at)[0])
 
-    def pairs(self, field: int) -> list[tuple[int, int]]:
-        """A vector of structs of two integers."""
-        at = self._at(field)
+    def read_pairs(self, field: int) -> list[tuple[int, int]]:
+        """Read a vector of structs of two integers."""
+        at = self._find(field)
         if at is None:
             return []
         at += struct.unpack_from("<I", self._data, at)[0]

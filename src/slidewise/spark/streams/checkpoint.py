@@ -100,21 +100,21 @@ def check_task(spark: Any, task: StreamTask, path: str) -> Check:
 
 def compare(task: StreamTask, path: str, metas: list[bytes]) -> Check:
     """Compare a task with the meta values of one operator's buckets."""
-    here = task.definition()
+    here = task.build_definition()
     new, changed, gone, refused = set[str](), set[str](), set[str](), None
     for meta in metas:
         try:
-            saved, _ = envelope.opened(meta, "stream")
-            new |= _results(here) - _results(saved)
-            gone |= _results(saved) - _results(here)
-            changed |= {n for n in _results(saved) & _results(here) if saved[RESULT + n] != here[RESULT + n]}
+            saved, _ = envelope.open_sealed(meta, "stream")
+            new |= _find_results(here) - _find_results(saved)
+            gone |= _find_results(saved) - _find_results(here)
+            changed |= {n for n in _find_results(saved) & _find_results(here) if saved[RESULT + n] != here[RESULT + n]}
             Bucket(_MetaOnly(meta), task)
         except StateError as error:
             refused = str(error)
     return Check(path, bool(metas), tuple(sorted(new)), tuple(sorted(changed)), tuple(sorted(gone)), refused)
 
 
-def _results(definition: Definition) -> set[str]:
+def _find_results(definition: Definition) -> set[str]:
     return {part.removeprefix(RESULT) for part in definition if part.startswith(RESULT)}
 
 
@@ -152,7 +152,7 @@ def _read_metas(spark: Any, path: str) -> list[list[bytes]]:
     except StateError:
         raise
     except Exception as error:  # classic sessions give Java's errors for some, and Connect errors of its own
-        if _condition(error) == "STDS_COMMITTED_BATCH_UNAVAILABLE":  # its first micro-batch has not come to its end
+        if _read_condition(error) == "STDS_COMMITTED_BATCH_UNAVAILABLE":  # its first micro-batch has not ended
             return []
         lines = str(error).strip().splitlines()
         said = next((line for line in lines if "[" in line), lines[0] if lines else type(error).__name__)
@@ -175,7 +175,7 @@ def _has_commits(spark: Any, path: str) -> bool:
     try:
         return bool(spark.read.text(f"{path}/commits").head(1))
     except AnalysisException as error:
-        if _condition(error) != "PATH_NOT_FOUND":
+        if _read_condition(error) != "PATH_NOT_FOUND":
             raise
         return False
 
@@ -183,15 +183,15 @@ def _has_commits(spark: Any, path: str) -> bool:
 def _read_operator(spark: Any, path: str, operator: int) -> list[bytes]:
     reader = spark.read.format("statestore").option("path", path).option("operatorId", operator)
     rows = reader.option("stateVarName", META).load().select("value.data").collect()
-    return [_bytes(row["data"], path) for row in rows]
+    return [_decode(row["data"], path) for row in rows]
 
 
-def _bytes(text: str, path: str) -> bytes:
+def _decode(text: str, path: str) -> bytes:
     try:
         return from_text(text)
     except StateError as error:
         raise StateError(f"the checkpoint {path} has state that is damaged, or not of slidewise: {error}") from error
 
 
-def _condition(error: Any) -> str | None:
+def _read_condition(error: Any) -> str | None:
     return error.getCondition() if hasattr(error, "getCondition") else None

@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from slidewise.errors import StateError
 from slidewise.serialization.definition import Definition, differences
-from slidewise.spark.streams.finality import lookback
-from slidewise.spark.streams.stream_task import RESULT, ZONE, StreamTask, canonical_window
+from slidewise.spark.streams.finality import measure_window_lookback
+from slidewise.spark.streams.stream_task import RESULT, ZONE, StreamTask, define_window
 from slidewise.windows.definitions import WindowDefinition
 from slidewise.windows.durations import CalendarDuration, Duration
 
@@ -41,19 +41,19 @@ def measure_extent(window: WindowDefinition, task: StreamTask) -> tuple[str, int
     if reach.unit != "range":
         return reach.unit, reach.back, reach.ahead
     assert task.time is not None
-    back = lookback(window, task.rows.field(task.time).type, task.time)
+    back = measure_window_lookback(window, task.rows.field(task.time).type, task.time)
     assert back is not None
     return "time", back, max(0, reach.end.nanoseconds // 1000) if isinstance(reach.end, Duration) else 0
 
 
 def identify_window(window: WindowDefinition) -> str:
     """Identify a window whose kind is all that tells what it holds."""
-    return " | ".join(canonical_window(window))
+    return " | ".join(define_window(window))
 
 
 def require_sound(task: StreamTask, saved: Definition, kept: pa.Schema | None, had: Extents) -> None:
     """Refuse a state of another definition, unless only results differ, and it has what those need."""
-    here = task.definition()
+    here = task.build_definition()
     fixed = {part for part in {**saved, **here} if not part.startswith(RESULT) and part != ZONE}
     if len({saved.get(ZONE), here.get(ZONE)} - {None}) > 1:
         raise StateError(

@@ -24,7 +24,7 @@ from slidewise.spark.streams.results import (
     RowSlides,
     SlideResults,
     TimeSlides,
-    key_rows,
+    find_key_rows,
 )
 from slidewise.spark.streams.step_data import Emitted, JoinedRows, Progress, RowDecisions, Selection
 from slidewise.spark.streams.stream_task import RESULT_VALUE, REVISION, StreamTask
@@ -33,7 +33,7 @@ from slidewise.spark.streams.stream_task import RESULT_VALUE, REVISION, StreamTa
 class Emission(Protocol):
     """When results are emitted."""
 
-    def empty(self) -> pa.Table:
+    def build_empty(self) -> pa.Table:
         """Build the output without rows."""
 
     def emit(self, rows: JoinedRows, progress: Progress, decisions: RowDecisions) -> pa.Table | None:
@@ -61,9 +61,9 @@ class WithWatermark:
     def __init__(self, task: StreamTask, results: Results) -> None:
         self._results = results
 
-    def empty(self) -> pa.Table:
+    def build_empty(self) -> pa.Table:
         """Build the output without rows."""
-        return self._results.empty()
+        return self._results.build_empty()
 
     def emit(self, rows: JoinedRows, progress: Progress, decisions: RowDecisions) -> pa.Table | None:
         """Compute the results that the watermark has made final."""
@@ -77,9 +77,9 @@ class OnlyChanges:
     def __init__(self, task: StreamTask, results: Results) -> None:
         self._task, self._results = task, results
 
-    def empty(self) -> pa.Table:
+    def build_empty(self) -> pa.Table:
         """Build the output without rows."""
-        return self._results.empty()
+        return self._results.build_empty()
 
     def emit(self, rows: JoinedRows, progress: Progress, decisions: RowDecisions) -> pa.Table | None:
         """Compute the final results that differ from the one before of their key."""
@@ -93,9 +93,9 @@ class AtArrival:
     def __init__(self, task: StreamTask, results: Results) -> None:
         self._results = results
 
-    def empty(self) -> pa.Table:
+    def build_empty(self) -> pa.Table:
         """Build the output without rows."""
-        return self._results.empty()
+        return self._results.build_empty()
 
     def emit(self, rows: JoinedRows, progress: Progress, decisions: RowDecisions) -> pa.Table | None:
         """Compute the results of all new rows."""
@@ -129,9 +129,9 @@ class ReviseRows:
     def __init__(self, task: StreamTask, results: RowResults) -> None:
         self._task, self._results = task, results
 
-    def empty(self) -> pa.Table:
+    def build_empty(self) -> pa.Table:
         """Build the output without rows."""
-        return _with_revisions(self._results.empty(), np.empty(0, np.int32))
+        return _add_revisions(self._results.build_empty(), np.empty(0, np.int32))
 
     def emit(self, rows: JoinedRows, progress: Progress, decisions: RowDecisions) -> pa.Table | None:
         """Compute the rows that are final for the first time, and those whose frames have changed."""
@@ -149,7 +149,7 @@ class ReviseRows:
         chosen = np.where(unemitted[places], selection.final, changed)
         decisions.revisions[places] += chosen
         emitted = self._results.compute(rows, selection, chosen)
-        return _with_revisions(emitted.table, decisions.revisions[places[chosen]])
+        return _add_revisions(emitted.table, decisions.revisions[places[chosen]])
 
     def _find_changed(self, rows: JoinedRows, selection: Selection, previous: int | None) -> np.ndarray:
         """Find the selected rows that have other frames than in the step before."""
@@ -170,9 +170,9 @@ class ReviseSlides:
         self._task, self._results = task, results
         [self._window] = task.windows
 
-    def empty(self) -> pa.Table:
+    def build_empty(self) -> pa.Table:
         """Build the output without slides."""
-        return _with_revisions(self._results.empty(), np.empty(0, np.int32))
+        return _add_revisions(self._results.build_empty(), np.empty(0, np.int32))
 
     def emit(self, rows: JoinedRows, progress: Progress, decisions: RowDecisions) -> pa.Table | None:
         """Compute the slides that are complete for the first time, and those whose frames have changed."""
@@ -180,7 +180,7 @@ class ReviseSlides:
         _retain_for_late_rows(self._task, finality, rows, progress, decisions)
         view = finality.view(rows, progress)
         # Of frames with following rows, a slide may be known and not complete: time alone may make it so.
-        fresh = ~rows.emitted if self._window.waits else ~rows.seen(progress.previous)
+        fresh = ~rows.emitted if self._window.waits else ~rows.find_seen(progress.previous)
         selection = finality.select(view, fresh)
         finality.schedule(view, selection, rows.emitted, decisions)
         return None if selection is None else self._compute(rows, selection, progress, decisions)
@@ -188,13 +188,13 @@ class ReviseSlides:
     def _compute(self, rows: JoinedRows, selection: Selection, progress: Progress, decisions: RowDecisions) -> pa.Table:
         assert progress.watermark is not None
         found = self._results.find_complete(selection.rows, progress.watermark)
-        keys = rows.key_of(key_rows(found.slides, selection.rows, selection.places))
+        keys = rows.number_keys(find_key_rows(found.slides, selection.rows, selection.places))
         was_emitted, changed = self._compare(rows, selection, found, keys, progress.previous)
         revisions = was_emitted.astype(np.int32)
         again = np.flatnonzero(changed & was_emitted)
         revisions[again] += self._withdraw_revisions(rows, keys[again], found.ids[again], decisions)
         slides, ids, keys, revisions = (
-            found.slides.those(changed),
+            found.slides.filter(changed),
             found.ids[changed],
             keys[changed],
             revisions[changed],
@@ -205,7 +205,7 @@ class ReviseSlides:
         decisions.last_results = record_results(
             self._task, rows, keys[more], times[more], columns, decisions.last_results
         )
-        return _with_revisions(self._results.build(selection.rows, slides), revisions)
+        return _add_revisions(self._results.build(selection.rows, slides), revisions)
 
     def _compare(
         self, rows: JoinedRows, selection: Selection, now: FoundSlides, keys: np.ndarray, previous: int | None
@@ -216,13 +216,13 @@ class ReviseSlides:
         if previous is None or not len(before.places):
             return was_emitted, changed
         then = self._results.find_complete(before.rows, previous)
-        keys_then = rows.key_of(key_rows(then.slides, before.rows, before.places))
+        keys_then = rows.number_keys(find_key_rows(then.slides, before.rows, before.places))
         found, at = _match(keys, now.ids, keys_then, then.ids)
         was_emitted[found] = True
         changed[found] = before.find_changed(now.slides.frames.take(found), then.slides.frames.take(at))
         if now.slides.rows is not None and then.slides.rows is not None:  # what is emitted has the order of its row
-            group = selection.rows.groups()
-            changed[found] |= group[now.slides.rows[found]] != group[before.to_selected(then.slides.rows[at])]
+            group = selection.rows.number_groups()
+            changed[found] |= group[now.slides.rows[found]] != group[before.index_in_selection(then.slides.rows[at])]
         return was_emitted, changed
 
     def _withdraw_revisions(
@@ -245,15 +245,15 @@ class PreviousRows:
 
     def __init__(self, finality: Finality, rows: JoinedRows, places: np.ndarray, previous: int | None) -> None:
         #: which of the selected rows these are, and their index in the current rows
-        self.seen = rows.seen(previous)[places]
+        self.seen = rows.find_seen(previous)[places]
         self.places = places[self.seen]
         view = finality.view(rows.take(self.places), Progress(previous, None))
         self.rows, _ = finality.arrange(view, np.arange(len(self.places)))
         #: how many of the first k selected rows these are
         self.rank = np.concatenate(([0], np.cumsum(self.seen)))
 
-    def to_selected(self, rows: np.ndarray) -> np.ndarray:
-        """Index of these rows in the selection."""
+    def index_in_selection(self, rows: np.ndarray) -> np.ndarray:
+        """Index these rows in the selection."""
         return np.flatnonzero(self.seen)[rows]
 
     def find_changed(self, now: Frames, then: Frames) -> np.ndarray:
@@ -270,7 +270,7 @@ def _retain_for_late_rows(
 ) -> None:
     """Keep what results need that late rows may still change: that of a stream whose watermark is `keep` behind."""
     assert task.keep is not None
-    view = finality.view(rows, progress.less(task.keep))
+    view = finality.view(rows, progress.move_back(task.keep))
     finality.retain(view, finality.select(view, fresh=~rows.emitted), decisions)
 
 
@@ -284,5 +284,5 @@ def _match(
     return one, other
 
 
-def _with_revisions(table: pa.Table, revisions: np.ndarray) -> pa.Table:
+def _add_revisions(table: pa.Table, revisions: np.ndarray) -> pa.Table:
     return table.append_column(REVISION, pa.array(revisions, pa.int32()))

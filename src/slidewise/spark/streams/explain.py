@@ -12,7 +12,7 @@ from slidewise.planner.explain import describe_sharing
 from slidewise.spark.streams.compatibility import measure_extent
 from slidewise.spark.streams.finality import build_grid
 from slidewise.spark.streams.stream_task import StreamTask
-from slidewise.windows.definitions import RowsWindow, TimeWindow, WindowDefinition
+from slidewise.windows.definitions import TimeWindow, WindowDefinition
 from slidewise.windows.durations import Duration
 
 #: bytes of a value whose length is not known, its place among others included
@@ -33,8 +33,8 @@ class Width:
 
     @classmethod
     def of(cls, kinds: Iterable[pa.DataType], more: int = 0) -> Width:
-        """The width of some columns, nulls not counted."""
-        widths = [_bits(kind) for kind in kinds]
+        """Measure the width of some columns, nulls not counted."""
+        widths = [_count_bits(kind) for kind in kinds]
         return cls(more + sum(ABOUT if bits is None else bits / 8 for bits in widths), None not in widths)
 
     def __add__(self, other: Width) -> Width:
@@ -47,9 +47,9 @@ class Width:
         return f"{'' if self.exact else 'about '}{round(self.bytes):,} bytes"
 
 
-def _bits(kind: pa.DataType) -> int | None:
+def _count_bits(kind: pa.DataType) -> int | None:
     if pa.types.is_struct(kind):
-        inner = [_bits(field.type) for field in kind]
+        inner = [_count_bits(field.type) for field in kind]
         return None if None in inner else sum(bits for bits in inner if bits is not None)
     try:
         return int(kind.bit_width)
@@ -71,7 +71,7 @@ def explain_task(task: StreamTask) -> Table:
                 "column": name,
                 "computes": repr(over),
                 "kept per key": need.words,
-                "bytes per key": need.bytes(task),
+                "bytes per key": need.describe_bytes(task),
                 "comes out": _describe_emission(over.window, task),
                 "shares": "; ".join(part for part in found if part != "-") or "-",
             }
@@ -84,10 +84,10 @@ def explain_task(task: StreamTask) -> Table:
             "kept per key": " or ".join(together) + (", whichever are more" if len(together) > 1 else ""),
             "bytes per key": _measure_total(task, list(needs.values())),
             "comes out": "when all of it has" if len({line["comes out"] for line in lines}) > 1 else "-",
-            "shares": f"{_unit(task)}s with {', '.join(task.history.names)}",
+            "shares": f"{_name_unit(task)}s with {', '.join(task.history.names)}",
         }
     )
-    return Table.of(f"{'aggregate' if task.slides else 'with_columns'} on a stream", lines, _note(task))
+    return Table.of(f"{'aggregate' if task.slides else 'with_columns'} on a stream", lines, _write_note(task))
 
 
 def _measure_total(task: StreamTask, needs: list[_Need]) -> str:
@@ -100,7 +100,7 @@ def _measure_total(task: StreamTask, needs: list[_Need]) -> str:
         known += Width.of([*keys, *(field.type for field in task.last_results)], HASH)
     parts = [str(known)]
     if any(need.more for need in needs):
-        parts.append(f"{width} for each further {_unit(task)}")
+        parts.append(f"{width} for each further {_name_unit(task)}")
     if task.emit != "arrival" and not task.slices:
         since = "" if task.keep is None else f" less {Duration(task.keep * 1000)}"
         ahead = pending + Width(NUMBER, True) if task.waits_for_watermark else pending
@@ -128,13 +128,13 @@ class _Need:
         if task.slices:
             many = build_grid(task).slices
             return cls(f"{many:,} slice{'s' * (many != 1)}, and those after the watermark", "hopping", 0, many)
-        if isinstance(window, TimeWindow) and isinstance(every, TimeWindow):
-            return cls(f"the rows of windows that are open, of the last {window.size} at most", "hopping", 0)
+        if window.hopping:
+            return cls(f"the rows of windows that are open, of the last {window.lengths[0]} at most", "hopping", 0)
         waits = f", and {ahead:,} that wait" if ahead else ""
         if kind == "rows":
-            rows = max(back, int(isinstance(every, RowsWindow)))  # the next slide counts from the last row
+            rows = max(back, int(window.slide_kind == "count"))  # the next slide counts from the last row
             words = f"{rows:,} row{'s' * (rows != 1)}{waits}"
-            since = ", and those since the last boundary" if isinstance(every, TimeWindow) else ""
+            since = ", and those since the last boundary" if window.slide_kind == "time" else ""
             return cls(words + since, kind, back, rows, ahead, bool(since))
         if kind == "groups":
             return cls(f"the rows of {back:,} group{'s' * (back != 1)}{waits}", kind, back)
@@ -144,15 +144,15 @@ class _Need:
             return cls(f"the rows of the last {Duration(back * 1000 + step)}{waits}", kind, back)
         return cls(f"the rows that {window!r} still holds", kind, back)
 
-    def bytes(self, task: StreamTask) -> str:
-        """The bytes of these rows."""
+    def describe_bytes(self, task: StreamTask) -> str:
+        """Describe the bytes of these rows."""
         width, pending = Width.of(task.history.types), Width.of(task.pending.types)
         known = width * self.rows + pending * self.pending
-        parts = [str(known)] * (known.bytes > 0 or not self.more) + [f"{width} a {_unit(task)}"] * self.more
+        parts = [str(known)] * (known.bytes > 0 or not self.more) + [f"{width} a {_name_unit(task)}"] * self.more
         return " + ".join(parts)
 
 
-def _unit(task: StreamTask) -> str:
+def _name_unit(task: StreamTask) -> str:
     return "slice" if task.slices else "row"
 
 
@@ -170,7 +170,7 @@ def _describe_emission(window: WindowDefinition, task: StreamTask) -> str:
     return f"when the watermark has passed the {kind[:-1]} that is {ahead} after it"
 
 
-def _note(task: StreamTask) -> str:
+def _write_note(task: StreamTask) -> str:
     said = []
     if task.emit == "changes":
         said.append("what is as the last of its key does not come out")

@@ -5,9 +5,9 @@ at once: an answer is an array with one row number per key. A row that is yet to
 frame reaches as far back as that of a row in the first place that is not final, and not further.
 
 There are two rules, and each kind of result has one (results.py): `FrameFinality` for results at rows, and
-`BoundaryFinality` for slides by time. Both answer the same four questions about a `View`, the current rows as of a
-watermark: which rows have something new (`select`), which stay in the state (`retain`), when the next result is due
-(`schedule`), and when a key without further rows is of no use any more (`expire`).
+`BoundaryFinality` for slides by time. Both answer the same four questions about a `WatermarkView`, the current rows as
+of a watermark: which rows have something new (`select`), which stay in the state (`retain`), when the next result is
+due (`schedule`), and when a key without further rows is of no use any more (`expire`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from slidewise.columns.frames.bounds import Scattered
-from slidewise.columns.frames.deltas import measure_delta, units
+from slidewise.columns.frames.deltas import measure_delta, measure_length
 from slidewise.columns.frames.from_window import step_in_units
 from slidewise.spark.streams.step_data import (
     ArrangedRows,
@@ -29,8 +29,8 @@ from slidewise.spark.streams.step_data import (
     Progress,
     RowDecisions,
     Selection,
-    View,
-    next_complete,
+    WatermarkView,
+    find_next_complete,
 )
 from slidewise.spark.streams.stream_task import NEVER, StreamTask
 from slidewise.windows.definitions import DeltaWindow, TimeWindow, WindowDefinition
@@ -48,22 +48,24 @@ Extension = Callable[[ArrangedRows, np.ndarray], np.ndarray]
 class Finality(Protocol):
     """Which rows are new, needed and due, as of a watermark."""
 
-    def view(self, rows: JoinedRows, progress: Progress) -> View:
+    def view(self, rows: JoinedRows, progress: Progress) -> WatermarkView:
         """See the current rows as of a watermark."""
 
-    def select(self, view: View, fresh: np.ndarray) -> Selection | None:
+    def select(self, view: WatermarkView, fresh: np.ndarray) -> Selection | None:
         """Select the rows of lifetimes in which results may be new; `fresh` rows make results new. None: none are."""
 
-    def retain(self, view: View, selection: Selection | None, decisions: RowDecisions) -> None:
+    def retain(self, view: WatermarkView, selection: Selection | None, decisions: RowDecisions) -> None:
         """Decide which rows stay in the state, as history or as pending rows."""
 
-    def schedule(self, view: View, selection: Selection | None, emitted: np.ndarray, decisions: RowDecisions) -> None:
+    def schedule(
+        self, view: WatermarkView, selection: Selection | None, emitted: np.ndarray, decisions: RowDecisions
+    ) -> None:
         """Decide of which rows nothing was emitted yet, and when the next result of each row is due."""
 
     def expire(self, rows: JoinedRows) -> np.ndarray:
         """Tell when nothing of each key is needed any more, if no more rows come."""
 
-    def arrange(self, view: View, places: np.ndarray) -> tuple[ArrangedRows, np.ndarray]:
+    def arrange(self, view: WatermarkView, places: np.ndarray) -> tuple[ArrangedRows, np.ndarray]:
         """Take whole lifetimes, as far as their rows are in `places`, and the numbers of these lifetimes."""
 
 
@@ -73,32 +75,32 @@ class FrameFinality:
     def __init__(
         self, task: StreamTask, lookback: int | None, counts_rows: bool = False, extend: Extension | None = None
     ) -> None:
-        """`lookback` is how far back in time frames reach; None where some count rows.
+        """Take `lookback`, how far back in time frames reach; None where some count rows.
 
         With `counts_rows` the place of a row in its key matters. `extend` is for slides that need rows besides frames.
         """
         self._task, self._lookback, self._counts_rows, self._extend = task, lookback, counts_rows, extend
 
-    def view(self, rows: JoinedRows, progress: Progress) -> View:
+    def view(self, rows: JoinedRows, progress: Progress) -> WatermarkView:
         """See the current rows as of a watermark."""
         return _view(self._task, rows, progress)
 
-    def select(self, view: View, fresh: np.ndarray) -> Selection | None:
+    def select(self, view: WatermarkView, fresh: np.ndarray) -> Selection | None:
         """Select the known rows, at arrival all rows, of lifetimes in which some are fresh."""
         ready = np.ones(len(view.known), bool) if view.at_arrival else view.known
-        places = np.flatnonzero(ready & view.lifetimes.rows_of_any(ready & fresh))
+        places = np.flatnonzero(ready & view.lifetimes.find_rows_of_any(ready & fresh))
         if not len(places):
             return None
         rows, numbers = self.arrange(view, places)
-        first, due = self.first_open(rows, view.progress.watermark)
+        first, due = self.find_first_open(rows, view.progress.watermark)
         if view.at_arrival:  # a row that is to come may yet take a place among those that are not known
-            first = np.minimum(first, rows.first(~view.known[places]))
+            first = np.minimum(first, rows.find_first(~view.known[places]))
         if self._task.forget_after is not None:
-            due = np.minimum(due, _forgotten(self._task, view.rows, view.lifetimes.offsets)[numbers])
+            due = np.minimum(due, _find_lifetime_ends(self._task, view.rows, view.lifetimes.offsets)[numbers])
         ended = view.lifetimes.ended[numbers]
         return Selection(rows, places, np.where(ended, rows.end, first), due, ended, view.at_arrival)
 
-    def retain(self, view: View, selection: Selection | None, decisions: RowDecisions) -> None:
+    def retain(self, view: WatermarkView, selection: Selection | None, decisions: RowDecisions) -> None:
         """Keep final rows that frames which are not final, or are to come, can reach; and all that are not final."""
         watermark, times = view.progress.watermark, view.rows.times
         decisions.history &= ~view.lifetimes.ended[view.lifetimes.of]
@@ -107,16 +109,18 @@ class FrameFinality:
         if selection is None:
             return
         rows, places, final = selection.rows, selection.places, selection.final
-        needed = np.where(selection.ended, rows.end, self._first_needed(rows, selection.first, watermark))
-        since = np.arange(len(places)) >= selection.each(needed)
+        needed = np.where(selection.ended, rows.end, self._find_first_needed(rows, selection.first, watermark))
+        since = np.arange(len(places)) >= selection.repeat(needed)
         decisions.history[places] = final & since
         decisions.pending[places] = ~final
         if self._counts_rows:  # of the last lifetime of a key, which is the only one that stays
-            keys = view.rows.key_of(places[rows.begin])
+            keys = view.rows.number_keys(places[rows.begin])
             decisions.dropped[keys] = rows.places[rows.begin] + needed - rows.begin
 
-    def schedule(self, view: View, selection: Selection | None, emitted: np.ndarray, decisions: RowDecisions) -> None:
-        """Rows are due at their time, and known ones when their frame is final."""
+    def schedule(
+        self, view: WatermarkView, selection: Selection | None, emitted: np.ndarray, decisions: RowDecisions
+    ) -> None:
+        """Schedule rows at their time, and known ones when their frame is final."""
         unemitted = ~(view.known | emitted)
         if selection is not None:
             unemitted[selection.places] = ~(selection.final | emitted[selection.places])
@@ -125,30 +129,30 @@ class FrameFinality:
             decisions.due = np.where(unemitted, view.rows.times, NEVER)
         if selection is not None:
             places = selection.places
-            decisions.due[places] = np.where(unemitted[places], selection.each(selection.due), NEVER)
+            decisions.due[places] = np.where(unemitted[places], selection.repeat(selection.due), NEVER)
 
     def expire(self, rows: JoinedRows) -> np.ndarray:
         """Tell when nothing of each key is needed any more, if no more rows come."""
         return _expire(self._task, self._lookback, rows)
 
-    def arrange(self, view: View, places: np.ndarray) -> tuple[ArrangedRows, np.ndarray]:
+    def arrange(self, view: WatermarkView, places: np.ndarray) -> tuple[ArrangedRows, np.ndarray]:
         """Take whole lifetimes, as far as their rows are in `places`, and the numbers of these lifetimes."""
         return _arrange(self._task, view, places, self._counts_rows)
 
-    def first_open(self, rows: ArrangedRows, watermark: int | None) -> tuple[np.ndarray, np.ndarray]:
+    def find_first_open(self, rows: ArrangedRows, watermark: int | None) -> tuple[np.ndarray, np.ndarray]:
         """Find the first row of each lifetime that is not final, and when time alone makes it so."""
         first, due = rows.end, np.full(len(rows.end), NEVER)
         for window in self._task.windows:
-            own = first_open(window, rows, watermark)
-            closes = next_final(window, rows, own)
+            own = find_first_open(window, rows, watermark)
+            closes = find_next_final(window, rows, own)
             first, due = np.minimum(first, own), due if closes is None else np.minimum(due, closes)
         return first, due
 
-    def _first_needed(self, rows: ArrangedRows, first: np.ndarray, watermark: int | None) -> np.ndarray:
+    def _find_first_needed(self, rows: ArrangedRows, first: np.ndarray, watermark: int | None) -> np.ndarray:
         """Find the first row of each lifetime that rows which are not final, or are to come, can reach."""
         needed = first
         for window in self._task.windows:
-            needed = np.minimum(needed, first_needed(window, rows, first, watermark))
+            needed = np.minimum(needed, find_first_needed(window, rows, first, watermark))
         return needed if self._extend is None else self._extend(rows, needed)
 
 
@@ -160,12 +164,12 @@ class BoundaryFinality:
     """
 
     def __init__(self, task: StreamTask, grid: Grid, lookback: int | None) -> None:
-        """`lookback` is how far back in time frames reach; None where some count rows, or windows hop."""
+        """Take `lookback`, how far back in time frames reach; None where some count rows, or windows hop."""
         [self._window] = task.windows
         self._task, self._grid, self._lookback = task, grid, lookback
         self._hopping = grid.size is not None
 
-    def view(self, rows: JoinedRows, progress: Progress) -> View:
+    def view(self, rows: JoinedRows, progress: Progress) -> WatermarkView:
         """See the current rows as of a watermark."""
         if not self._hopping:
             return replace(_view(self._task, rows, progress), grid=self._grid)
@@ -173,24 +177,24 @@ class BoundaryFinality:
         number = len(rows.begin)
         of = np.repeat(np.arange(number), np.diff(rows.offsets))
         whole_keys = Lifetimes(rows.offsets, of, np.zeros(number, bool))
-        return View(rows, progress, rows.known(progress.watermark), whole_keys, grid=self._grid)
+        return WatermarkView(rows, progress, rows.find_known(progress.watermark), whole_keys, grid=self._grid)
 
-    def select(self, view: View, fresh: np.ndarray) -> Selection | None:
+    def select(self, view: WatermarkView, fresh: np.ndarray) -> Selection | None:
         """Select the known rows of lifetimes of which slides close, or some rows are fresh."""
         watermark, times = _require_time(view)
-        new = next_complete(self._grid, times, _since(view.progress.previous)) <= watermark
+        new = find_next_complete(self._grid, times, _start_after(view.progress.previous)) <= watermark
         if not self._task.slices:
             new |= fresh
-        places = np.flatnonzero(view.known & view.lifetimes.rows_of_any(view.known & new))
+        places = np.flatnonzero(view.known & view.lifetimes.find_rows_of_any(view.known & new))
         if not len(places):
             return None
         rows, numbers = self.arrange(view, places)
         complete = view.next_complete[places]
-        first = rows.first(complete != NEVER)
+        first = rows.find_first(complete != NEVER)
         due = np.where(first < rows.end, complete[np.minimum(first, rows.end - 1)], NEVER)
         return Selection(rows, places, first, due, view.lifetimes.ended[numbers])
 
-    def retain(self, view: View, selection: Selection | None, decisions: RowDecisions) -> None:
+    def retain(self, view: WatermarkView, selection: Selection | None, decisions: RowDecisions) -> None:
         """Keep the rows of slides that are open, and those that the frames of other slides can reach."""
         watermark, times = _require_time(view)
         is_open = view.next_complete != NEVER
@@ -204,12 +208,14 @@ class BoundaryFinality:
         if self._hopping:
             return
         if selection is not None:
-            needed = first_needed(self._window, selection.rows, selection.first, watermark)
-            decisions.history[selection.places] = np.arange(len(selection.places)) >= selection.each(needed)
+            needed = find_first_needed(self._window, selection.rows, selection.first, watermark)
+            decisions.history[selection.places] = np.arange(len(selection.places)) >= selection.repeat(needed)
         decisions.history &= ~view.lifetimes.ended[view.lifetimes.of]
 
-    def schedule(self, view: View, selection: Selection | None, emitted: np.ndarray, decisions: RowDecisions) -> None:
-        """Rows are due when their next slide is complete."""
+    def schedule(
+        self, view: WatermarkView, selection: Selection | None, emitted: np.ndarray, decisions: RowDecisions
+    ) -> None:
+        """Schedule rows for when their next slide is complete."""
         decisions.due = view.next_complete
         decisions.unemitted = np.zeros(len(view.known), bool) if self._task.slices else ~view.known
 
@@ -221,25 +227,25 @@ class BoundaryFinality:
         ends: np.ndarray = rows.times[rows.offsets[1:] - 1] + self._grid.size + (self._task.keep or 0)
         return ends
 
-    def arrange(self, view: View, places: np.ndarray) -> tuple[ArrangedRows, np.ndarray]:
+    def arrange(self, view: WatermarkView, places: np.ndarray) -> tuple[ArrangedRows, np.ndarray]:
         """Take whole lifetimes, as far as their rows are in `places`, and the numbers of these lifetimes."""
         return _arrange(self._task, view, places, counts_rows=False)
 
 
-def _require_time(view: View) -> tuple[int, np.ndarray]:
-    """The watermark and the times, which slides by time never go without."""
+def _require_time(view: WatermarkView) -> tuple[int, np.ndarray]:
+    """Read the watermark and the times, which slides by time never go without."""
     assert view.progress.watermark is not None and view.rows.times is not None
     return view.progress.watermark, view.rows.times
 
 
-def _since(previous: int | None) -> int:
+def _start_after(previous: int | None) -> int:
     return _BEGIN if previous is None else previous
 
 
 # ---- lifetimes
-def _view(task: StreamTask, rows: JoinedRows, progress: Progress) -> View:
-    known = rows.known(progress.watermark)
-    return View(rows, progress, known, find_lifetimes(task, rows, known, progress.watermark))
+def _view(task: StreamTask, rows: JoinedRows, progress: Progress) -> WatermarkView:
+    known = rows.find_known(progress.watermark)
+    return WatermarkView(rows, progress, known, find_lifetimes(task, rows, known, progress.watermark))
 
 
 def find_lifetimes(task: StreamTask, rows: JoinedRows, known: np.ndarray, watermark: int | None) -> Lifetimes:
@@ -253,12 +259,12 @@ def find_lifetimes(task: StreamTask, rows: JoinedRows, known: np.ndarray, waterm
         offsets = np.flatnonzero(anew)
         ended = ~np.isin(offsets[1:], rows.offsets)
         if watermark is not None:
-            ended |= _forgotten(task, rows, offsets) <= watermark
+            ended |= _find_lifetime_ends(task, rows, offsets) <= watermark
     return Lifetimes(offsets, np.repeat(np.arange(len(ended)), np.diff(offsets)), ended)
 
 
-def _forgotten(task: StreamTask, rows: JoinedRows, offsets: np.ndarray) -> np.ndarray:
-    """When each lifetime ends, if no more rows come."""
+def _find_lifetime_ends(task: StreamTask, rows: JoinedRows, offsets: np.ndarray) -> np.ndarray:
+    """Find when each lifetime ends, if no more rows come."""
     assert rows.times is not None and task.forget_after is not None
     return rows.times[offsets[1:] - 1] + task.forget_after + 1
 
@@ -270,7 +276,9 @@ def _expire(task: StreamTask, lookback: int | None, rows: JoinedRows) -> np.ndar
     return rows.times[rows.offsets[1:] - 1] + min(lengths) + (task.keep or 0) + 1
 
 
-def _arrange(task: StreamTask, view: View, places: np.ndarray, counts_rows: bool) -> tuple[ArrangedRows, np.ndarray]:
+def _arrange(
+    task: StreamTask, view: WatermarkView, places: np.ndarray, counts_rows: bool
+) -> tuple[ArrangedRows, np.ndarray]:
     current, lifetimes = view.rows, view.lifetimes
     numbers = lifetimes.of[places]
     firsts = np.flatnonzero(np.diff(numbers, prepend=-1))
@@ -278,15 +286,15 @@ def _arrange(task: StreamTask, view: View, places: np.ndarray, counts_rows: bool
     dropped = None
     if counts_rows:
         begins = lifetimes.offsets[numbers]
-        key = current.key_of(begins)
+        key = current.number_keys(begins)
         dropped = np.where(begins == current.offsets[key], current.dropped[key], 0)
     table = current.table if len(places) == len(current.table) else current.table.take(pa.array(places))
     offsets = np.append(firsts, len(places))
-    return ArrangedRows(task.as_computed(table), task.partition_by, task.order_by, offsets, dropped), numbers
+    return ArrangedRows(task.cast_to_zone(table), task.partition_by, task.order_by, offsets, dropped), numbers
 
 
 # ---- which rows are final
-def first_open(window: WindowDefinition, rows: ArrangedRows, watermark: int | None) -> np.ndarray:
+def find_first_open(window: WindowDefinition, rows: ArrangedRows, watermark: int | None) -> np.ndarray:
     """Find the first row of each key whose frame can still gain a row; the key's end where none can."""
     reach = window.reach
     if reach is None or not reach.waits:
@@ -295,19 +303,19 @@ def first_open(window: WindowDefinition, rows: ArrangedRows, watermark: int | No
     if reach.unit == "rows":
         return np.maximum(rows.begin, rows.end - min(following, len(rows.source)))
     if reach.unit == "groups":
-        group = rows.groups()
+        group = rows.number_groups()
         open_from = np.maximum(group[rows.end - 1] - following + 1, group[rows.begin])
         return np.searchsorted(group, open_from)
     assert watermark is not None
-    return rows.first(rows.targets(following) > watermark)
+    return rows.find_first(rows.add_to_times(following) > watermark)
 
 
-def next_final(window: WindowDefinition, rows: ArrangedRows, first: np.ndarray) -> np.ndarray | None:
+def find_next_final(window: WindowDefinition, rows: ArrangedRows, first: np.ndarray) -> np.ndarray | None:
     """Tell when the frame of the first open row of each key is complete; None where no time tells."""
     reach = window.reach
     if reach is None or reach.unit != "range" or not reach.waits:
         return None
-    return np.where(first < rows.end, rows.targets(reach.end)[np.minimum(first, rows.end - 1)], NEVER)
+    return np.where(first < rows.end, rows.add_to_times(reach.end)[np.minimum(first, rows.end - 1)], NEVER)
 
 
 # ---- which rows are still needed
@@ -316,56 +324,58 @@ def measure_lookback(task: StreamTask) -> int | None:
     if task.time is None:
         return None
     kind = task.rows.field(task.time).type
-    found = [lookback(window, kind, task.time) for window in task.windows]
+    found = [measure_window_lookback(window, kind, task.time) for window in task.windows]
     return None if None in found else max(back for back in found if back is not None)
 
 
-def lookback(window: WindowDefinition, kind: pa.DataType, name: str) -> int | None:
+def measure_window_lookback(window: WindowDefinition, kind: pa.DataType, name: str) -> int | None:
     """Measure how far back in time frames reach; None where that is not measured in time."""
     reach = window.reach
-    return max(0, -_back(reach.start, kind, name)) if reach is not None and reach.unit == "range" else None
+    return max(0, -_measure_back(reach.start, kind, name)) if reach is not None and reach.unit == "range" else None
 
 
-def first_needed(window: WindowDefinition, rows: ArrangedRows, first: np.ndarray, watermark: int | None) -> np.ndarray:
+def find_first_needed(
+    window: WindowDefinition, rows: ArrangedRows, first: np.ndarray, watermark: int | None
+) -> np.ndarray:
     """Find the first row of each key that the frame of row `first`, or of a row to come, can reach."""
     reach = window.reach
     if reach is not None:
         if reach.unit == "range":
-            return _first_in_range(reach.start, rows, first, watermark)
+            return _find_first_in_range(reach.start, rows, first, watermark)
         preceding: Any = reach.start
         if reach.unit == "rows":
             return np.clip(first + max(preceding, -len(rows.source)), rows.begin, first)
-        group = rows.groups()
+        group = rows.number_groups()
         own = np.where(first < rows.end, group[np.minimum(first, rows.end - 1)], group[rows.end - 1] + 1)
         return np.minimum(first, np.searchsorted(group, np.maximum(own + preceding, group[rows.begin])))
     frames = rows.frames(window)
     if isinstance(frames, Scattered):
         assert isinstance(window, DeltaWindow)
-        return _first_in_delta(window, rows, first)
+        return _find_first_in_delta(window, rows, first)
     # By the row before: what is to come may yet take the place of row `first`, and hold more than that does.
     return frames.start[np.maximum(first - 1, rows.begin)]
 
 
-def _first_in_range(bound: Any, rows: ArrangedRows, first: np.ndarray, watermark: int | None) -> np.ndarray:
-    times = rows.times()
+def _find_first_in_range(bound: Any, rows: ArrangedRows, first: np.ndarray, watermark: int | None) -> np.ndarray:
+    times = rows.read_times()
     assert watermark is not None
     own = np.where(first < rows.end, np.minimum(times[np.minimum(first, rows.end - 1)], watermark), watermark)
     by = rows.order_by[0].name
-    since = own + _back(bound, rows.array(by).type, by)
-    return np.minimum(first, rows.first(times >= np.repeat(since, np.diff(rows.offsets))))
+    since = own + _measure_back(bound, rows.array(by).type, by)
+    return np.minimum(first, rows.find_first(times >= np.repeat(since, np.diff(rows.offsets))))
 
 
-def _back(bound: Any, kind: pa.DataType, name: str) -> int:
-    """A bound of a frame by range in the unit of the times, or a little before it."""
+def _measure_back(bound: Any, kind: pa.DataType, name: str) -> int:
+    """Measure a bound of a frame by range in the unit of the times, or a little before it."""
     if isinstance(bound, CalendarDuration):
         return min(0, bound.months) * _MONTH - _DAY
     return 0 if sign(bound) == 0 else step_in_units(bound, kind, name)
 
 
-def _first_in_delta(window: DeltaWindow, rows: ArrangedRows, first: np.ndarray) -> np.ndarray:
+def _find_first_in_delta(window: DeltaWindow, rows: ArrangedRows, first: np.ndarray) -> np.ndarray:
     """Find the first row of each key that a delta window still holds before row `first` enters."""
     name = rows.delta_column(window)
-    values, size = measure_delta(rows.arranged(name), window.size, name)
+    values, size = measure_delta(rows.arrange(name), window.size, name)
     found = rows.begin.copy()
     for key, (begin, end) in enumerate(zip(rows.begin, first, strict=True)):
         if begin < end:
@@ -381,6 +391,6 @@ def build_grid(task: StreamTask) -> Grid:
     [window] = task.windows
     assert isinstance(window.every, TimeWindow) and task.time is not None
     name, kind = task.time, task.rows.field(task.time).type
-    offset = 0 if window.offset is None else units(window.offset, kind, name)
-    size = units(window.size, kind, name) if isinstance(window, TimeWindow) else None
-    return Grid(units(window.every.size, kind, name), offset, size)
+    offset = 0 if window.offset is None else measure_length(window.offset, kind, name)
+    size = measure_length(window.size, kind, name) if isinstance(window, TimeWindow) else None
+    return Grid(measure_length(window.every.size, kind, name), offset, size)

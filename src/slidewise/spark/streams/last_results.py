@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slidewise.columns.arrays import in_one_piece
-from slidewise.columns.sorting import key_codes, plain
+from slidewise.columns.sorting import as_plain, key_codes
 from slidewise.spark.streams.step_data import Emitted, JoinedRows, RowDecisions
 from slidewise.spark.streams.stream_task import HASH, NEVER, RESULT_TIME, RESULT_VALUE, StreamTask
 
@@ -68,7 +68,7 @@ def filter_changes(task: StreamTask, rows: JoinedRows, emitted: Emitted, decisio
     assert rows.times is not None
     last, count = decisions.last_results, len(decisions.last_results)
     keys = find_keys(last, rows, task.partition_by)
-    key = rows.key_of(emitted.rows)
+    key = rows.number_keys(emitted.rows)
     time = rows.times[emitted.rows] if emitted.times is None else emitted.times
     last_of = np.full(len(rows.begin), -1)
     last_of[keys[keys >= 0]] = np.flatnonzero(keys >= 0)
@@ -82,7 +82,7 @@ def filter_changes(task: StreamTask, rows: JoinedRows, emitted: Emitted, decisio
     columns = []
     for k, name in enumerate(task.expressions):
         both = in_one_piece(pa.chunked_array([*last[f"{RESULT_VALUE}{k}"].chunks, *emitted.table[name].chunks]))
-        differs[compared] |= unlike(both.take(pa.array(before[compared])), both.take(pa.array(count + compared)))
+        differs[compared] |= find_unlike(both.take(pa.array(before[compared])), both.take(pa.array(count + compared)))
         columns.append(both)
     ends = np.flatnonzero(np.diff(key, append=-1) != 0)
     stay = last.filter(pa.array(~np.isin(keys, key)))
@@ -91,27 +91,27 @@ def filter_changes(task: StreamTask, rows: JoinedRows, emitted: Emitted, decisio
     return emitted.table.filter(pa.array(differs))
 
 
-def unlike(a: pa.Array, b: pa.Array) -> np.ndarray:
-    """Which values differ from their counterparts; null and NaN are equal to themselves, at any depth."""
-    a, b = plain(a), plain(b)
+def find_unlike(a: pa.Array, b: pa.Array) -> np.ndarray:
+    """Find the values that differ from their counterparts; null and NaN are equal to themselves, at any depth."""
+    a, b = as_plain(a), as_plain(b)
     null = [column.is_null().to_numpy(zero_copy_only=False) for column in (a, b)]
     out: np.ndarray = null[0] != null[1]
     rows = np.flatnonzero(~(null[0] | null[1]))
     if len(rows):
-        out[rows] = _unlike_values(a.take(pa.array(rows)), b.take(pa.array(rows)))
+        out[rows] = _find_unlike_values(a.take(pa.array(rows)), b.take(pa.array(rows)))
     return out
 
 
-def _unlike_values(a: pa.Array, b: pa.Array) -> np.ndarray:
+def _find_unlike_values(a: pa.Array, b: pa.Array) -> np.ndarray:
     kind = a.type
     if pa.types.is_struct(kind):
-        return np.logical_or.reduce([unlike(*pair) for pair in zip(a.flatten(), b.flatten(), strict=True)])
+        return np.logical_or.reduce([find_unlike(*pair) for pair in zip(a.flatten(), b.flatten(), strict=True)])
     if pa.types.is_nested(kind):  # lists: equal lengths, and equal values in all places
         lengths, others = (pc.list_value_length(column).to_numpy() for column in (a, b))
         out: np.ndarray = lengths != others
         rows = np.flatnonzero(~out)
         values, counterparts = (column.take(pa.array(rows)).flatten() for column in (a, b))
-        out[np.repeat(rows, lengths[rows])[unlike(values, counterparts)]] = True
+        out[np.repeat(rows, lengths[rows])[find_unlike(values, counterparts)]] = True
         return out
     differs = pc.not_equal(a, b)
     if pa.types.is_floating(kind):

@@ -20,13 +20,13 @@ def dropped_rows(progress: Iterable[Any], metrics: str = "slidewise") -> dict[st
     for batch in progress:
         for observed in (batch["observedMetrics"].get(name) for name in (metrics, metrics + AHEAD)):
             if observed is not None:
-                for name, value in _values(observed.asDict(recursive=True)).items():
+                for name, value in _read_values(observed.asDict(recursive=True)).items():
                     total[name] += value
     return total
 
 
-def _values(row: dict[str, Any]) -> dict[str, int]:
-    """The values by name; Spark Connect gives them and their names apart."""
+def _read_values(row: dict[str, Any]) -> dict[str, int]:
+    """Read the values by name; Spark Connect gives them and their names apart."""
     if "schema" not in row:
         return row
     return {field["name"]: value for field, value in zip(row["schema"]["fields"], row["values"], strict=True)}

@@ -79,7 +79,7 @@ class PendingRows:
     def exchange(
         self, store: Entries, new: pa.Table, hashes: np.ndarray, watermark: int
     ) -> tuple[pa.Table, np.ndarray]:
-        """Put by new rows ahead of the watermark; give those that it has passed, in the order of arrival."""
+        """Save new rows ahead of the watermark, and take those that it has passed, in the order of arrival."""
         passed: list[pa.Table] = []
         stays: list[Entry | pa.Table] = []
         for entry in self._entries:
@@ -90,7 +90,7 @@ class PendingRows:
             known, left = self._split(rows, watermark)
             passed.append(known)
             if 2 * len(left) > entry.rows:
-                stays.append(replace(entry, first=self._first(left)))
+                stays.append(replace(entry, first=self._find_first(left)))
                 continue
             store.remove_entry(entry.number)
             stays.append(left)
@@ -101,7 +101,7 @@ class PendingRows:
 
     def _split(self, rows: pa.Table, watermark: int) -> tuple[pa.Table, pa.Table]:
         """Split rows into those up to the watermark, and those after it."""
-        known = self._times(rows) <= watermark
+        known = self._read_times(rows) <= watermark
         passed = int(np.count_nonzero(known))
         if passed in (0, len(rows)):
             return rows[:passed], rows[passed:]
@@ -126,7 +126,7 @@ class PendingRows:
                 number -= 1
                 tables = [_serialize(table) for table in self._separate_keys(each)]
                 store.write_entry(number, tables)
-                each = Entry(number, self._first(each), len(each), sum(map(len, tables)))
+                each = Entry(number, self._find_first(each), len(each), sum(map(len, tables)))
             if isinstance(each, Entry):
                 entries.append(each)
         return entries
@@ -142,22 +142,22 @@ class PendingRows:
 
     def _read(self, store: Entries, entry: Entry) -> pa.Table:
         """Read the rows of an entry that are left."""
-        with codec.damage():
+        with codec.refuse_damage():
             keys, rows = map(read_stream, store.read_entry(entry.number))
             require_numbers(rows, KEY_NUMBER)
             columns = dict(zip(rows.column_names, rows.columns, strict=True))
             columns |= {name: keys[name].take(rows[KEY_NUMBER]) for name in self._keys}
             table = require_columns(pa.table(columns), self._schema)
             require_numbers(table, self._time, HASH)
-        left = self._times(table) >= entry.first
+        left = self._read_times(table) >= entry.first
         return table if left.all() else table.filter(pa.array(left))
 
-    def _times(self, rows: pa.Table) -> np.ndarray:
+    def _read_times(self, rows: pa.Table) -> np.ndarray:
         times: np.ndarray = rows[self._time].cast(pa.int64()).to_numpy()
         return times
 
-    def _first(self, rows: pa.Table) -> int:
-        return int(self._times(rows).min())
+    def _find_first(self, rows: pa.Table) -> int:
+        return int(self._read_times(rows).min())
 
 
 def require_times(*numbers: Iterable[int]) -> None:

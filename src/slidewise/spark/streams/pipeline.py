@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slidewise.columns.arrays import in_one_piece
-from slidewise.columns.sorting import arrange, sortable
+from slidewise.columns.sorting import arrange, as_sortable
 from slidewise.spark.streams.emission import choose_emission
 from slidewise.spark.streams.last_results import retain_results
 from slidewise.spark.streams.results import Results, choose_results
@@ -50,7 +50,7 @@ class Pipeline:
         if self.task.waits_for_watermark and watermark is not None:
             exchanged = len(rows) > 0 or was_due <= watermark
             rows, hashes = bucket.exchange(rows, hashes, watermark)
-        touched = bucket.touched(hashes, watermark)
+        touched = bucket.find_touched(hashes, watermark)
         out = None
         if touched:
             state = join_states((bucket.read(piece) for piece in sorted(touched)), bucket.empty)
@@ -59,7 +59,7 @@ class Pipeline:
             bucket.watermark = watermark
         if touched or exchanged:
             bucket.save()
-        out = self._emission.empty() if out is None else out
+        out = self._emission.build_empty() if out is None else out
         return StepResult(out, late, untimed, *(None if at == NEVER else at for at in (was_due, bucket.deadline)))
 
     def _drop_late(
@@ -137,7 +137,7 @@ class Pipeline:
 def join_rows(task: StreamTask, state: KeyedState, new: pa.Table, hashes: np.ndarray) -> JoinedRows:
     """Join new rows with those of the state, and arrange all of them by key and order."""
     history, pending = (
-        state.keys.take(pa.array(np.repeat(np.arange(len(state.keys)), state.counts(name))))
+        state.keys.take(pa.array(np.repeat(np.arange(len(state.keys)), state.read_counts(name))))
         for name in (HISTORY_ROWS, PENDING_ROWS)
     )
     keys = {
@@ -157,7 +157,7 @@ def join_rows(task: StreamTask, state: KeyedState, new: pa.Table, hashes: np.nda
     )
     whole = pa.table(
         {
-            name: pa.chunked_array([*_pending_column(name, pending, state.pending).chunks, *new[name].chunks])
+            name: pa.chunked_array([*_find_pending_column(name, pending, state.pending).chunks, *new[name].chunks])
             for name in new.column_names
         },
         new.schema,
@@ -165,8 +165,8 @@ def join_rows(task: StreamTask, state: KeyedState, new: pa.Table, hashes: np.nda
     column = {name: in_one_piece(table[name]) for name in table.column_names}
     for by in task.order_by:
         if by.name not in column:
-            column[by.name] = _order_after_history(len(state.history), whole[by.name])
-    order = [numbers for by in task.order_by for numbers in sortable(column[by.name], by)]
+            column[by.name] = _build_order_after_history(len(state.history), whole[by.name])
+    order = [numbers for by in task.order_by for numbers in as_sortable(column[by.name], by)]
     arranged = arrange(len(table), [column[name] for name in task.partition_by], order)
     permutation = np.arange(len(table)) if arranged.in_order else arranged.permutation
     assert permutation is not None
@@ -184,11 +184,11 @@ def join_rows(task: StreamTask, state: KeyedState, new: pa.Table, hashes: np.nda
     )
 
 
-def _pending_column(name: str, keys: pa.Table, others: pa.Table) -> pa.ChunkedArray:
+def _find_pending_column(name: str, keys: pa.Table, others: pa.Table) -> pa.ChunkedArray:
     return others[name] if name in others.column_names else keys[name]
 
 
-def _order_after_history(history: int, others: pa.ChunkedArray) -> pa.Array:
+def _build_order_after_history(history: int, others: pa.ChunkedArray) -> pa.Array:
     """Build a column of the order that history is kept without: its rows are before all others."""
     before = pa.nulls(history, others.type)
     if pa.types.is_timestamp(others.type):

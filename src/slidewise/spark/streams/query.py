@@ -12,12 +12,12 @@ from typing import Any
 import pyarrow as pa
 
 from slidewise.aggregations.over import Over
-from slidewise.columns.with_columns import names, ordering
+from slidewise.columns.with_columns import list_names, list_order
 from slidewise.errors import InvalidInput
-from slidewise.spark.column_names import require_distinct, unused_prefix
+from slidewise.spark.column_names import find_unused_prefix, require_distinct
 from slidewise.spark.plan import Group, column, group_expressions
 from slidewise.spark.requirements import require_packages
-from slidewise.spark.schema import Schema, result_types
+from slidewise.spark.schema import Schema, infer_result_types
 from slidewise.spark.session import PARTITIONS, PROVIDER, ROCKSDB
 from slidewise.spark.spark_operator import quote
 from slidewise.spark.streams.checkpoint import remember, require_compatible
@@ -48,7 +48,7 @@ MANY_PARTITIONS = 200
 
 @dataclass(frozen=True)
 class Options:
-    """What a call on a stream may say besides."""
+    """The options of a call on a stream, beside its columns, keys and order."""
 
     max_delay: Any = None
     max_ahead: Any = None
@@ -68,7 +68,7 @@ OPTIONS = tuple(field.name for field in fields(Options))
 
 
 @dataclass(frozen=True)
-class Call:
+class Query:
     """A call on a stream, checked."""
 
     #: with a watermark
@@ -92,29 +92,29 @@ def stream_with_columns(
 ) -> Any:
     """Plan with_columns on a stream."""
     require_settings(df.sparkSession)
-    return _plan_checked(build_rows_call(df, given, partition_by, order_by, algorithm, **options))
+    return _check_and_plan(build_rows_query(df, given, partition_by, order_by, algorithm, **options))
 
 
 def stream_aggregate(df: Any, expressions: dict[str, Over], partition_by: Any, order_by: Any, **options: Any) -> Any:
     """Plan aggregate on a stream."""
     require_settings(df.sparkSession)
-    return _plan_checked(build_slides_call(df, expressions, partition_by, order_by, **options))
+    return _check_and_plan(build_slides_query(df, expressions, partition_by, order_by, **options))
 
 
-def _plan_checked(call: Call) -> Any:
-    """Plan a call, which must be able to go on from its checkpoint, where one is named."""
-    path = call.options.checkpoint
+def _check_and_plan(query: Query) -> Any:
+    """Plan a query, which must be able to go on from its checkpoint, where one is named."""
+    path = query.options.checkpoint
     if path is not None:
-        require_compatible(call.df.sparkSession, call.task, path)
-    out = plan_query(call)
-    remember(out, call.task)
+        require_compatible(query.df.sparkSession, query.task, path)
+    out = plan_query(query)
+    remember(out, query.task)
     return out
 
 
-def build_rows_call(
+def build_rows_query(
     df: Any, given: dict[str, Any], partition_by: Any, order_by: Any, algorithm: str, **options: Any
-) -> Call:
-    """Check a call of with_columns."""
+) -> Query:
+    """Check a call of with_columns, and build its query."""
     from pyspark.sql.types import IntegerType
 
     groups = group_expressions(given, partition_by, order_by, algorithm)
@@ -128,44 +128,46 @@ def build_rows_call(
     schema = Schema(df)
     new = [name for name in group.expressions if name not in schema.names]
     require_distinct([*schema.names, *new], schema.heeds_capitals, "with_columns")
-    rows = _to_state_types(schema.arrow(schema.names))
-    kinds = result_types(rows, group)
-    reads = tuple(schema.field(name).name for name in schema.reads(group))
+    rows = _to_state_types(schema.to_arrow(schema.names))
+    kinds = infer_result_types(rows, group)
+    reads = tuple(schema.field(name).name for name in schema.find_read_columns(group))
     task = StreamTask(rows, group.partition_by, group.order_by, group.expressions, tuple(kinds), reads, **told)
     check_names(task)
     check_windows(task)
-    task = _in_zone(task, schema)
-    results = dict(zip(group.expressions, schema.kinds(kinds, rows), strict=True))
+    task = _set_zone(task, schema)
+    results = dict(zip(group.expressions, schema.to_spark_types(kinds, rows), strict=True))
     if task.keep is not None:
         results[REVISION] = IntegerType()
-    return Call(df, task, _output(df, results), chosen)
+    return Query(df, task, _build_output(df, results), chosen)
 
 
-def build_slides_call(df: Any, expressions: dict[str, Over], partition_by: Any, order_by: Any, **options: Any) -> Call:
-    """Check a call of aggregate."""
+def build_slides_query(
+    df: Any, expressions: dict[str, Over], partition_by: Any, order_by: Any, **options: Any
+) -> Query:
+    """Check a call of aggregate, and build its query."""
     from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
-    from slidewise.spark.aggregate import slides_output
-    from slidewise.spark.arrow_types import arrow_type
+    from slidewise.spark.aggregate import build_slides_schema
+    from slidewise.spark.arrow_types import to_arrow_type
 
     chosen = Options(**options)
-    group = Group(tuple(names(partition_by, "partition_by")), tuple(ordering(order_by)), expressions)
+    group = Group(tuple(list_names(partition_by, "partition_by")), tuple(list_order(order_by)), expressions)
     df, group, told = prepare(df, group, "aggregate", chosen)
     schema = Schema(df)
-    reads = tuple(schema.field(name).name for name in schema.reads(group))
-    rows = _to_state_types(schema.arrow(reads))
-    output = _unmarked(slides_output(schema, rows, group))
-    kinds = tuple(to_state_type(arrow_type(output[name].dataType, schema.zone, name)) for name in expressions)
+    reads = tuple(schema.field(name).name for name in schema.find_read_columns(group))
+    rows = _to_state_types(schema.to_arrow(reads))
+    output = _drop_marks(build_slides_schema(schema, rows, group))
+    kinds = tuple(to_state_type(to_arrow_type(output[name].dataType, schema.zone, name)) for name in expressions)
     task = StreamTask(rows, group.partition_by, group.order_by, expressions, kinds, reads, slides=True, **told)
     check_names(task)
     check_windows(task)
-    task = _in_zone(task, schema)
+    task = _set_zone(task, schema)
     task = replace(task, slices=choose_slices(task, chosen.slices))
     if task.keep is not None:
         labels, results = output.fields[: -len(expressions)], output.fields[-len(expressions) :]
         row = [StructField(ROW, LongType())] if task.windows[0].slide_kind == "count" else []
         output = StructType([*labels, *row, *results, StructField(REVISION, IntegerType())])
-    return Call(df, task, output, chosen)
+    return Query(df, task, output, chosen)
 
 
 # ---- checks
@@ -201,7 +203,7 @@ def prepare(df: Any, group: Group, what: str, options: Options) -> tuple[Any, Gr
     if time.descending:
         raise InvalidInput(f"{what}: a stream goes forward in time, and order_by has {time.name!r} descending")
     if options.forget_after is not None:
-        told["forget_after"] = _microseconds(options.forget_after, f"{what}: forget_after")
+        told["forget_after"] = _read_microseconds(options.forget_after, f"{what}: forget_after")
     metadata = schema.field(time.name).metadata
     marked = [field.name for field in df.schema.fields if WATERMARK in field.metadata]
     if marked and marked != [time.name]:
@@ -233,11 +235,11 @@ def prepare(df: Any, group: Group, what: str, options: Options) -> tuple[Any, Gr
                 f"{what}: without a watermark nothing on a stream is ever final, and its state only grows. Say how "
                 f'late rows may come, as in max_delay="30s", or df.withWatermark({time.name!r}, "30 seconds")'
             )
-        delay = _microseconds(max_delay, f"{what}: max_delay")
+        delay = _read_microseconds(max_delay, f"{what}: max_delay")
         if delay % 1000:
             raise InvalidInput(f"{what}: Spark's watermark counts milliseconds, got max_delay={max_delay!r}")
         if options.max_ahead is not None:
-            limit = _microseconds(options.max_ahead, f"{what}: max_ahead")
+            limit = _read_microseconds(options.max_ahead, f"{what}: max_ahead")
             df = drop_rows_ahead(df, time.name, limit, options.metrics)
         df = df.withWatermark(quote(time.name), f"{delay // 1000} milliseconds")
     return df, group, told
@@ -260,7 +262,7 @@ def _to_state_types(rows: pa.Schema) -> pa.Schema:
     return pa.schema([(field.name, to_state_type(field.type)) for field in rows])
 
 
-def _in_zone(task: StreamTask, schema: Schema) -> StreamTask:
+def _set_zone(task: StreamTask, schema: Schema) -> StreamTask:
     """Give the task the session's time zone, where its results depend on that."""
     return replace(task, zone=schema.zone) if depends_on_zone(task) else task
 
@@ -279,10 +281,10 @@ def _read_keep(options: Options, what: str) -> int | None:
             f'{what}: late="revise" keeps rows for as long as a late one may change their results. Say how long after '
             'the watermark has passed them, as in keep="10m"'
         )
-    return _microseconds(keep, f"{what}: keep")
+    return _read_microseconds(keep, f"{what}: keep")
 
 
-def _microseconds(given: Any, what: str) -> int:
+def _read_microseconds(given: Any, what: str) -> int:
     found = length(given, what)
     if not isinstance(found, Duration) or found.nanoseconds < 0 or found.nanoseconds % 1000:
         raise InvalidInput(f'{what} is a length of time such as "30s", got {given!r}')
@@ -308,16 +310,16 @@ def require_settings(spark: Any) -> None:
 
 
 # ---- the plan
-def plan_query(call: Call) -> Any:
+def plan_query(query: Query) -> Any:
     """Plan a query: pack rows, run the stateful operator, count rows left out."""
     from pyspark import cloudpickle
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.types import LongType, StructField, StructType
 
-    from slidewise.spark.shipping import on_executor, ship
-    from slidewise.spark.streams.operator import Processor, build_operator
+    from slidewise.spark.shipping import build_executor_function, ship
+    from slidewise.spark.streams.processor import Processor, build_processor
 
-    df, task, output, event_time = call.df, call.task, call.output, call.event_time
+    df, task, output, event_time = query.df, query.task, query.output, query.event_time
     packing = Packing(task.rows, choose_bucket_labels(task.buckets))
     keys = [column(name) for name in task.partition_by]
     hashed = (F.xxhash64(*keys) if keys else F.lit(0).cast("long")).alias(packing.key_hash)
@@ -325,17 +327,19 @@ def plan_query(call: Call) -> Any:
     # Under plain names: mapInArrow cannot find columns whose names have dots.
     plain = rows.toDF(*map(str, range(len(task.rows) + 1)))
     package = ship(df.sparkSession)
-    packed = plain.mapInArrow(on_executor(cloudpickle.dumps(packing), package), f"{BUCKET} int, {BLOB} binary")
+    packed = plain.mapInArrow(
+        build_executor_function(cloudpickle.dumps(packing), package), f"{BUCKET} int, {BLOB} binary"
+    )
     for field in output.fields:
         if field.name == event_time and task.emit != "arrival":
             field.metadata = {**field.metadata, RELEASED: True}
         if field.dataType.typeName() == "timestamp" and event_time is None and task.time is not None:
             field.metadata = {**field.metadata, BEHIND: True}
-    left_out = unused_prefix(output.names) + "left_out"
+    left_out = find_unused_prefix(output.names) + "left_out"
     counted = StructType([*output.fields, StructField(left_out, LongType())])
     timed = task.time is not None
     out = packed.groupBy(BUCKET).transformWithStateInPandas(
-        build_operator(Processor(task, packing, event_time, left_out), package),
+        build_processor(Processor(task, packing, event_time, left_out), package),
         outputStructType=counted,
         outputMode="Append",
         timeMode="EventTime" if timed else "None",
@@ -348,19 +352,19 @@ def plan_query(call: Call) -> Any:
         F.coalesce(F.sum(F.greatest(counted, none)), none).alias(name)
         for name, counted in (("late", count), ("untimed", -count))
     ]
-    return out.observe(call.options.metrics, *total).where(count.isNull()).drop(left_out)
+    return out.observe(query.options.metrics, *total).where(count.isNull()).drop(left_out)
 
 
-def _output(df: Any, results: dict[str, Any]) -> Any:
+def _build_output(df: Any, results: dict[str, Any]) -> Any:
     """Build the columns of the output."""
     from pyspark.sql.types import StructField, StructType
 
     fields = {field.name: field for field in df.schema.fields}
-    return _unmarked(StructType(list((fields | {n: StructField(n, kind) for n, kind in results.items()}).values())))
+    return _drop_marks(StructType(list((fields | {n: StructField(n, kind) for n, kind in results.items()}).values())))
 
 
-def _unmarked(schema: Any) -> Any:
-    """Columns without the mark of a watermark, which Spark sets where it is kept; a marker row has nulls in them."""
+def _drop_marks(schema: Any) -> Any:
+    """Drop the marks of a watermark, which Spark sets where it is kept, and allow nulls, which marker rows have."""
     from pyspark.sql.types import StructField, StructType
 
     fields = []

@@ -16,7 +16,7 @@ import pyarrow as pa
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
 from slidewise.columns.aggregate import slide_labels
-from slidewise.columns.arrays import in_one_piece
+from slidewise.columns.arrays import cast_to, in_one_piece
 from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.frames.bounds import Frames
 from slidewise.columns.frames.slides import Slides, slides_of
@@ -30,9 +30,9 @@ from slidewise.spark.streams.finality import (
     build_grid,
     measure_lookback,
 )
-from slidewise.spark.streams.step_data import ArrangedRows, Emitted, JoinedRows, Selection, View
+from slidewise.spark.streams.step_data import ArrangedRows, Emitted, JoinedRows, Selection, WatermarkView
 from slidewise.spark.streams.stream_task import ROW, StreamTask
-from slidewise.windows.definitions import DeltaWindow, RowsWindow, TimeWindow
+from slidewise.windows.definitions import TimeWindow
 
 #: Up to so many slices to a window, a key has more rows than slices in all likelihood. A slice is wider than a row
 #: where there are several results.
@@ -46,7 +46,7 @@ class Results(Protocol):
     def finality(self) -> Finality:
         """When results are final, and which rows they need."""
 
-    def empty(self) -> pa.Table:
+    def build_empty(self) -> pa.Table:
         """Build the output without rows."""
 
     def receive(self, rows: pa.Table, hashes: np.ndarray) -> tuple[pa.Table, np.ndarray]:
@@ -55,7 +55,7 @@ class Results(Protocol):
     def merge(self, rows: JoinedRows) -> JoinedRows:
         """Merge the current rows that are one in the state: those of a slice."""
 
-    def compute_new(self, view: View, selection: Selection) -> Emitted:
+    def compute_new(self, view: WatermarkView, selection: Selection) -> Emitted:
         """Compute the results that are complete by the watermark, and were not by the previous one."""
 
 
@@ -110,14 +110,14 @@ class RowResults(_OfRows):
         self._task = task
         self.finality: Finality = FrameFinality(task, measure_lookback(task))
 
-    def empty(self) -> pa.Table:
+    def build_empty(self) -> pa.Table:
         """Build the output without rows."""
         table = self._task.rows.empty_table()
         for name, kind in zip(self._task.expressions, self._task.kinds, strict=True):
-            table = _with_column(table, name, pa.array([], kind))
+            table = _set_column(table, name, pa.array([], kind))
         return table
 
-    def compute_new(self, view: View, selection: Selection) -> Emitted:
+    def compute_new(self, view: WatermarkView, selection: Selection) -> Emitted:
         """Compute the rows that are final, and not history."""
         return self.compute(view.rows, selection, selection.final & ~view.rows.emitted[selection.places])
 
@@ -129,7 +129,7 @@ class RowResults(_OfRows):
         places = selection.places[at]
         table = rows.whole.take(pa.array(rows.origin[places]))
         for (name, column), kind in zip(results.items(), self._task.kinds, strict=True):
-            table = _with_column(table, name, _cast(column.take(pa.array(at)), kind))
+            table = _set_column(table, name, cast_to(column.take(pa.array(at)), kind))
         return Emitted(table, places)
 
 
@@ -138,14 +138,14 @@ class SlideTable:
     """Slides as rows: the keys, which slide it is, and the results."""
 
     def __init__(self, task: StreamTask, expressions: dict[str, Over], row_numbers: bool = False) -> None:
-        """With `row_numbers`, the number of the row that triggers tells which slide it is, besides its order."""
+        """Build slides of a task; with `row_numbers`, the number of the row that triggers tells which slide it is."""
         [self._window] = task.windows
         self._task, self._expressions, self._row_numbers = task, expressions, row_numbers
 
-    def empty(self, rows: pa.Schema) -> pa.Table:
+    def build_empty(self, rows: pa.Schema) -> pa.Table:
         """Build the output without slides, of rows with these columns."""
         task = self._task
-        none = task.as_computed(rows.empty_table())
+        none = task.cast_to_zone(rows.empty_table())
         empty = ArrangedRows(none, task.partition_by, task.order_by, np.zeros(1, np.int64))
         return self.build(empty, slides_of(self._window, empty))
 
@@ -157,7 +157,7 @@ class SlideTable:
             out[ROW] = pa.array(rows.places[slides.rows] + 1)
         results = Evaluation(rows, self._expressions.values(), 1, slides.offsets).columns(self._expressions)
         for (name, column), kind in zip(results.items(), self._task.kinds, strict=True):
-            out[name] = _cast(column, kind)
+            out[name] = cast_to(column, kind)
         return pa.table(out)
 
 
@@ -166,33 +166,33 @@ class RowSlides(_OfRows):
 
     def __init__(self, task: StreamTask) -> None:
         [self._window] = task.windows
-        self._task, self._every = task, self._window.every
-        by_count, by_delta = isinstance(self._every, RowsWindow), isinstance(self._every, DeltaWindow)
+        self._task = task
         # One row stays, from which the next slide counts.
-        lookback = None if by_count or by_delta else measure_lookback(task)
+        lookback = None if self._window.slide_kind in ("count", "delta") else measure_lookback(task)
+        by_count = self._window.slide_kind == "count"
         self._frames = FrameFinality(task, lookback, by_count, self._keep_for_next_slide)
         self.finality: Finality = self._frames
         # Late rows move slides to other rows: only the number of the row tells which one it was.
         self._table = SlideTable(task, task.expressions, row_numbers=task.keep is not None)
 
-    def empty(self) -> pa.Table:
+    def build_empty(self) -> pa.Table:
         """Build the output without slides."""
-        return self._table.empty(self._task.rows)
+        return self._table.build_empty(self._task.rows)
 
-    def compute_new(self, view: View, selection: Selection) -> Emitted:
+    def compute_new(self, view: WatermarkView, selection: Selection) -> Emitted:
         """Compute the slides whose rows are final, and not history."""
         new = selection.final & ~view.rows.emitted[selection.places]
         slides = slides_of(self._window, selection.rows)
         assert slides.rows is not None
-        slides = slides.those(new[slides.rows])
+        slides = slides.filter(new[slides.rows])
         return Emitted(self.build(selection.rows, slides), selection.places[slides.rows])
 
     def find_complete(self, rows: ArrangedRows, watermark: int) -> FoundSlides:
         """Find the slides whose rows are final; the number of a row in its key tells them apart."""
         slides = slides_of(self._window, rows)
         assert slides.rows is not None
-        first, _ = self._frames.first_open(rows, watermark)
-        slides = slides.those(slides.rows < np.repeat(first, np.diff(slides.offsets)))
+        first, _ = self._frames.find_first_open(rows, watermark)
+        slides = slides.filter(slides.rows < np.repeat(first, np.diff(slides.offsets)))
         return FoundSlides(slides, rows.places[slides.rows] + 1)
 
     def time_slides(self, rows: JoinedRows, selection: Selection, slides: Slides) -> np.ndarray:
@@ -206,9 +206,9 @@ class RowSlides(_OfRows):
 
     def _keep_for_next_slide(self, rows: ArrangedRows, needed: np.ndarray) -> np.ndarray:
         """Move the first needed row of each lifetime back to the one from which the next slide is counted."""
-        if isinstance(self._every, RowsWindow):
+        if self._window.slide_kind == "count":
             return np.minimum(needed, rows.end - 1)
-        if isinstance(self._every, DeltaWindow):  # a slide is measured from the last one, which stays
+        if self._window.slide_kind == "delta":  # a slide is measured from the last one, which stays
             row = np.arange(rows.offsets[-1])
             fires = np.zeros(len(row), bool)
             fires[slides_of(self._window, rows).rows] = True
@@ -234,23 +234,23 @@ class TimeSlides(_OfRows):
         self.finality: Finality = BoundaryFinality(task, grid, None if lookback is None else lookback + grid.every)
         self._table = SlideTable(task, task.expressions)
 
-    def empty(self) -> pa.Table:
+    def build_empty(self) -> pa.Table:
         """Build the output without slides."""
-        return self._table.empty(self._task.rows)
+        return self._table.build_empty(self._task.rows)
 
-    def compute_new(self, view: View, selection: Selection) -> Emitted:
+    def compute_new(self, view: WatermarkView, selection: Selection) -> Emitted:
         """Compute the slides that end after the previous watermark, and up to this one."""
         return _compute_passed(self._table, view, selection, slides_of(self._window, selection.rows))
 
     def find_complete(self, rows: ArrangedRows, watermark: int) -> FoundSlides:
         """Find the slides that end up to the watermark; their end tells them apart."""
         slides = slides_of(self._window, rows)
-        last = _last_times(slides)
-        return FoundSlides(slides.those(last <= watermark), last[last <= watermark])
+        last = _find_last_times(slides)
+        return FoundSlides(slides.filter(last <= watermark), last[last <= watermark])
 
     def time_slides(self, rows: JoinedRows, selection: Selection, slides: Slides) -> np.ndarray:
         """Tell the last time that belongs to each slide."""
-        return _last_times(slides)
+        return _find_last_times(slides)
 
     def build(self, rows: ArrangedRows, slides: Slides) -> pa.Table:
         """Compute slides as rows."""
@@ -279,9 +279,9 @@ class SliceSlides:
         #: the columns of a slice
         self._slices = pa.schema([*(task.rows.field(name) for name in task.partition_by), *task.history])
 
-    def empty(self) -> pa.Table:
+    def build_empty(self) -> pa.Table:
         """Build the output without slides."""
-        return self._table.empty(self._slices)
+        return self._table.build_empty(self._slices)
 
     def receive(self, rows: pa.Table, hashes: np.ndarray) -> tuple[pa.Table, np.ndarray]:
         """Fold new rows into slices: one row of partials for each key and slice."""
@@ -314,7 +314,7 @@ class SliceSlides:
             times=rows.times[first],
         )
 
-    def compute_new(self, view: View, selection: Selection) -> Emitted:
+    def compute_new(self, view: WatermarkView, selection: Selection) -> Emitted:
         """Compute the slides that end after the previous watermark, and up to this one."""
         return _compute_passed(self._table, view, selection, slides_of(self._window, selection.rows))
 
@@ -333,44 +333,41 @@ class SliceSlides:
         made = {name: rows[name].take(pa.array(first)) for name in self._slices.names if name in rows.column_names}
         for names, column in columns.items():
             parts = column.flatten() if pa.types.is_struct(column.type) and len(names) > 1 else [column]
-            made |= {n: _cast(part, self._slices.field(n).type) for n, part in zip(names, parts, strict=True)}
+            made |= {n: cast_to(part, self._slices.field(n).type) for n, part in zip(names, parts, strict=True)}
         return pa.table([made[name] for name in self._slices.names], schema=self._slices), first
 
     def _fold_once(self, part: Aggregation) -> Over:
-        """Each row is in one slice, and to fold them is all there is to do; where bounds tell all, not even that."""
+        """Choose how slices are folded: each row is in one slice, and read once; where bounds tell all, not at all."""
         read = Over(part, self._window)
         return read if read_off(read) else Over(part, self._window, "recalculate")
 
 
-def _compute_passed(table: SlideTable, view: View, selection: Selection, slides: Slides) -> Emitted:
+def _compute_passed(table: SlideTable, view: WatermarkView, selection: Selection, slides: Slides) -> Emitted:
     """Compute the slides by time that the watermark has passed in this step."""
     watermark, previous = view.progress.watermark, view.progress.previous
     assert watermark is not None
-    last = _last_times(slides)
+    last = _find_last_times(slides)
     new = last <= watermark
     if previous is not None:
         new &= last > previous
-    slides = slides.those(new)
-    return Emitted(table.build(selection.rows, slides), key_rows(slides, selection.rows, selection.places), last[new])
+    slides = slides.filter(new)
+    return Emitted(
+        table.build(selection.rows, slides), find_key_rows(slides, selection.rows, selection.places), last[new]
+    )
 
 
-def key_rows(slides: Slides, rows: ArrangedRows, places: np.ndarray) -> np.ndarray:
-    """Index of any current row with the same key, for each slide."""
+def find_key_rows(slides: Slides, rows: ArrangedRows, places: np.ndarray) -> np.ndarray:
+    """Find any current row with the same key, for each slide."""
     return np.repeat(places[rows.begin], np.diff(slides.offsets))
 
 
-def _last_times(slides: Slides) -> np.ndarray:
-    """The last time that belongs to each slide by time."""
+def _find_last_times(slides: Slides) -> np.ndarray:
+    """Find the last time that belongs to each slide by time."""
     ends: np.ndarray = slides.labels["window_end"].cast(pa.int64()).to_numpy()
     return ends - 1
 
 
-def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    """A column of the type that was promised."""
-    return column if column.type == kind else column.cast(kind)
-
-
-def _with_column(table: pa.Table, name: str, column: Any) -> pa.Table:
+def _set_column(table: pa.Table, name: str, column: Any) -> pa.Table:
     """Add a column to a table, or replace the one of that name."""
     if name in table.column_names:
         return table.set_column(table.column_names.index(name), name, column)
@@ -382,7 +379,7 @@ def choose_slices(task: StreamTask, wanted: Any) -> bool:
     """Choose whether the state is slices, as the caller wants it; None: slices where they can be, and are few."""
     if wanted not in (None, True, False):
         raise InvalidInput(f"aggregate: slices= is True or False, or None to choose by the window, got {wanted!r}")
-    why = _why_rows(task)
+    why = _explain_rows(task)
     if wanted and why is not None:
         raise InvalidInput(f"aggregate: slices=True keeps partials of slices, and {why}. Leave it out to keep rows")
     if wanted is None:
@@ -390,7 +387,7 @@ def choose_slices(task: StreamTask, wanted: Any) -> bool:
     return bool(wanted)
 
 
-def _why_rows(task: StreamTask) -> str | None:
+def _explain_rows(task: StreamTask) -> str | None:
     """Tell why rows must be kept; None where slices can be."""
     [window] = task.windows
     if not window.hopping:

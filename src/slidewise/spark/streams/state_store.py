@@ -123,23 +123,26 @@ class KeyedState:
         require_numbers(self.last_results, HASH, RESULT_TIME)
         for name, table in ((HISTORY_ROWS, self.history), (PENDING_ROWS, self.pending)):
             require_numbers(table, time)
-            counts = self.counts(name).astype(np.int64)
+            counts = self.read_counts(name).astype(np.int64)
             if counts.min(initial=0) < 0 or counts.sum() != len(table):
                 raise StateError("saved state is damaged: keys have other rows than those that are there")
-        if len(self.keys) and not 0 <= self.counts(DROPPED_ROWS).min() <= self.counts(DROPPED_ROWS).max() < NEVER:
+        dropped = self.read_counts(DROPPED_ROWS)
+        if len(self.keys) and not 0 <= dropped.min() <= dropped.max() < NEVER:
             raise StateError("saved state is damaged: a number of rows that are gone is none")
 
-    def counts(self, name: str) -> np.ndarray:
-        """How many rows each key has in a table."""
+    def read_counts(self, name: str) -> np.ndarray:
+        """Read how many rows each key has in a table."""
         return self.keys[name].to_numpy()
 
     def split(self, label: Callable[[np.ndarray], np.ndarray]) -> dict[int, KeyedState]:
         """Split the keys by the labels of their hashes."""
         labels, result_labels = (label(t[HASH].to_numpy()) for t in (self.keys, self.last_results))
         order, result_order = (np.argsort(each, kind="stable") for each in (labels, result_labels))
-        history, pending = self.counts(HISTORY_ROWS), self.counts(PENDING_ROWS)
+        history, pending = self.read_counts(HISTORY_ROWS), self.read_counts(PENDING_ROWS)
         keys, results = self.keys.take(pa.array(order)), self.last_results.take(pa.array(result_order))
-        tables = [t.take(pa.array(_rows_of(n, order))) for t, n in ((self.history, history), (self.pending, pending))]
+        tables = [
+            t.take(pa.array(_index_rows(n, order))) for t, n in ((self.history, history), (self.pending, pending))
+        ]
         ends = [np.concatenate(([0], np.cumsum(n[order]))) for n in (history, pending)]
         there = np.union1d(labels, result_labels)
         cuts, result_cuts = (
@@ -156,8 +159,8 @@ class KeyedState:
         return found
 
 
-def _rows_of(counts: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Index of the rows of keys, in another order of keys."""
+def _index_rows(counts: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Index the rows of keys, in another order of keys."""
     begin, count = (np.cumsum(counts) - counts)[order], counts[order]
     return np.repeat(begin - (np.cumsum(count) - count), count) + np.arange(int(count.sum()))
 
@@ -173,9 +176,9 @@ class Bucket:
 
     def __init__(self, store: Store, task: StreamTask) -> None:
         self.store = store
-        self._task, self._definition = task, task.definition()
+        self._task, self._definition = task, task.build_definition()
         self._short = {FINGERPRINT: fingerprint(self._definition).hex()}
-        schemas = self._schemas(task.history)
+        schemas = self._build_schemas(task.history)
         self.empty = KeyedState(*(schema.empty_table() for schema in schemas))
         #: what is saved: a task without last results saves no table of them
         self._saved = _TABLES if task.last_results else _TABLES[:-1]
@@ -191,8 +194,8 @@ class Bucket:
         if saved is not None:
             self._load(saved)
 
-    def _schemas(self, history: pa.Schema) -> list[pa.Schema]:
-        """The columns of all tables, with those of history."""
+    def _build_schemas(self, history: pa.Schema) -> list[pa.Schema]:
+        """Build the columns of all tables, with those of history."""
         task = self._task
         keys = [task.rows.field(name) for name in task.partition_by]
         counts = [
@@ -206,8 +209,8 @@ class Bucket:
         return [pa.schema([*keys, *(pa.field(*c) for c in counts)]), history, pending, pa.schema([*keys, *results])]
 
     def _load(self, data: bytes) -> None:
-        saved, encoded = envelope.opened(data, "stream")
-        with codec.damage():
+        saved, encoded = envelope.open_sealed(data, "stream")
+        with codec.refuse_damage():
             self.watermark, leaves, due, there, *more = codec.decode(encoded)
             _require_tree(leaves, there)
             require_times(due, () if self.watermark is None else (self.watermark,))
@@ -220,7 +223,7 @@ class Bucket:
         if name != self._short[FINGERPRINT]:
             require_sound(self._task, saved, layouts.get(name), reach)
         layouts = {name: self._task.history, **layouts}
-        self._layouts = {name: self._schemas(history) for name, history in layouts.items()} | self._layouts
+        self._layouts = {name: self._build_schemas(history) for name, history in layouts.items()} | self._layouts
 
     def save(self) -> None:
         """Write the meta value, after all pieces."""
@@ -236,7 +239,7 @@ class Bucket:
         """When the next piece, or the next row ahead of the watermark, is due."""
         return min(*self.due.values(), self._ahead.deadline)
 
-    def leaves(self, hashes: np.ndarray) -> np.ndarray:
+    def find_leaves(self, hashes: np.ndarray) -> np.ndarray:
         """Find the piece of each hash."""
         deepest = max(self.due).bit_length() - 1
         bits = min(deepest, _TABLE_BITS)
@@ -251,16 +254,16 @@ class Bucket:
             found = np.where((found == 0) & np.isin(here, list(self.due)), here, found)
         return found
 
-    def touched(self, hashes: np.ndarray, watermark: int | None) -> set[int]:
+    def find_touched(self, hashes: np.ndarray, watermark: int | None) -> set[int]:
         """Find the pieces that have keys of these hashes, or of which something is due."""
-        pieces = set(np.unique(self.leaves(hashes)).tolist())
+        pieces = set(np.unique(self.find_leaves(hashes)).tolist())
         if watermark is not None:
             pieces |= {piece for piece, due in self.due.items() if due <= watermark}
         return pieces
 
     # ---- rows ahead of the watermark
     def exchange(self, new: pa.Table, hashes: np.ndarray, watermark: int) -> tuple[pa.Table, np.ndarray]:
-        """Put by new rows ahead of the watermark; give those that it has passed, also of earlier steps."""
+        """Save new rows ahead of the watermark, and take those that it has passed, also of earlier steps."""
         return self._ahead.exchange(self, new, hashes, watermark)
 
     def read_entry(self, number: int) -> list[bytes]:
@@ -280,15 +283,15 @@ class Bucket:
     def replace(self, pieces: set[int], state: KeyedState) -> None:
         """Write pieces anew: their keys are now these."""
         pieces = self._join_halves(pieces, state)
-        parts = state.split(self.leaves)
+        parts = state.split(self.find_leaves)
         for piece in sorted(pieces):
             self.write(piece, parts.get(piece, self.empty), HALVINGS)
 
     def _join_halves(self, pieces: set[int], state: KeyedState) -> set[int]:
         """Join two halves of a piece where most of their keys have changed, and they are small enough."""
-        rows = state.counts(HISTORY_ROWS) + state.counts(PENDING_ROWS)
+        rows = state.read_counts(HISTORY_ROWS) + state.read_counts(PENDING_ROWS)
         each = (state.history.nbytes + state.pending.nbytes) / max(1, int(rows.sum()))
-        there, of = np.unique(self.leaves(state.keys[HASH].to_numpy()), return_inverse=True)
+        there, of = np.unique(self.find_leaves(state.keys[HASH].to_numpy()), return_inverse=True)
         totals = (np.bincount(of, weights) for weights in (rows * each, state.changed, np.ones(len(of))))
         #: bytes, keys that have changed, and keys of each piece
         sizes = dict(zip(there.tolist(), zip(*totals, strict=True), strict=True))
@@ -316,7 +319,7 @@ class Bucket:
         if piece not in self._is_there:
             return self.empty
         saved, schemas = self._open(piece, "stream piece")
-        with codec.damage():
+        with codec.refuse_damage():
             parts = dict(zip(self._saved, saved, strict=True))
             tables = {
                 name: require_columns(read_batch(parts[name], schema), getattr(self.empty, name).schema)
@@ -331,7 +334,7 @@ class Bucket:
         data = self.store.read(number)
         if data is None:
             raise StateError(f"saved state is damaged: value {number} of its bucket is missing. Use another copy")
-        saved, encoded = envelope.opened(data, kind)
+        saved, encoded = envelope.open_sealed(data, kind)
         schemas = self._layouts.get(saved.get(FINGERPRINT, ""))
         if schemas is None:
             raise StateError(f"this state is of another definition: {differences(saved, self._short)}")

@@ -15,7 +15,7 @@ import pyarrow as pa
 from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.frames.from_window import targets_of
 from slidewise.columns.sorting import Arrangement, OrderColumn
-from slidewise.columns.sources import source
+from slidewise.columns.sources import source_of
 from slidewise.spark.streams.stream_task import NEVER
 from slidewise.windows.grid import Grid
 
@@ -41,7 +41,7 @@ class Progress:
     watermark: int | None
     previous: int | None
 
-    def less(self, by: int) -> Progress:
+    def move_back(self, by: int) -> Progress:
         """Move both watermarks back."""
         return Progress(*(None if at is None else at - by for at in (self.watermark, self.previous)))
 
@@ -58,8 +58,8 @@ class ArrangedRows(ArrangedFrame):
         offsets: np.ndarray,
         dropped: np.ndarray | None = None,
     ) -> None:
-        """`dropped` is how many earlier rows of each key are no longer in the state; None: nobody counts rows."""
-        super().__init__(source(table), list(partition_by), list(order_by), 1, Arrangement(None, offsets))
+        """Take rows in order; `dropped` is how many earlier rows of each key are gone, None where no one counts."""
+        super().__init__(source_of(table), list(partition_by), list(order_by), 1, Arrangement(None, offsets))
         if dropped is not None:
             self.__dict__["places"] = super().places + np.repeat(dropped, np.diff(offsets))
 
@@ -73,23 +73,23 @@ class ArrangedRows(ArrangedFrame):
         """The row after the last of each key."""
         return self.offsets[1:]
 
-    def times(self) -> np.ndarray:
-        """The time of every row."""
-        return self._arranged().sortable[0]
+    def read_times(self) -> np.ndarray:
+        """Read the time of every row."""
+        return self._arrange_order().sortable[0]
 
-    def groups(self) -> np.ndarray:
-        """The number of the group of equal order of every row, going on from key to key."""
-        changes = self._arranged().changes()
+    def number_groups(self) -> np.ndarray:
+        """Find the number of the group of equal order of every row, counted on from key to key."""
+        changes = self._arrange_order().changes()
         changes[self.begin] = True
         return np.cumsum(changes)
 
-    def targets(self, bound: Any) -> np.ndarray:
-        """The time of every row, plus a bound of its frame."""
-        moved, below, above = targets_of(bound, self._arranged())
+    def add_to_times(self, bound: Any) -> np.ndarray:
+        """Add a bound of the frame to the time of every row."""
+        moved, below, above = targets_of(bound, self._arrange_order())
         limits = np.iinfo(np.int64)
         return np.where(above, limits.max, np.where(below, limits.min, moved))
 
-    def first(self, mask: np.ndarray) -> np.ndarray:
+    def find_first(self, mask: np.ndarray) -> np.ndarray:
         """Find the first row of each key for which a mask holds; the key's end where it holds for none."""
         rows = np.where(mask, np.arange(len(mask)), len(mask))
         return np.minimum(np.minimum.reduceat(rows, self.begin), self.end)
@@ -127,21 +127,21 @@ class JoinedRows:
         """The first row of each key."""
         return self.offsets[:-1]
 
-    def known(self, watermark: int | None) -> np.ndarray:
-        """Which rows the watermark has passed: every row before them is there."""
+    def find_known(self, watermark: int | None) -> np.ndarray:
+        """Find the rows that the watermark has passed: every row before them is there."""
         if self.times is None or watermark is None:
             return np.ones(len(self.table), bool)
         return self.times <= watermark
 
-    def seen(self, previous: int | None) -> np.ndarray:
-        """Which rows were known in the step before, whose watermark was `previous`."""
+    def find_seen(self, previous: int | None) -> np.ndarray:
+        """Find the rows that were known in the step before, whose watermark was `previous`."""
         if previous is None:
             return np.zeros(len(self.table), bool)
-        return (self.origin < self.were_pending) & self.known(previous)
+        return (self.origin < self.were_pending) & self.find_known(previous)
 
     def take(self, rows: np.ndarray) -> JoinedRows:
         """Take some of the rows, as if there were no others."""
-        keys = self.key_of(rows)
+        keys = self.number_keys(rows)
         firsts = np.flatnonzero(np.diff(keys, prepend=-1))
         return replace(
             self,
@@ -154,8 +154,8 @@ class JoinedRows:
             revisions=None if self.revisions is None else self.revisions[rows],
         )
 
-    def key_of(self, rows: np.ndarray) -> np.ndarray:
-        """The number of the key of each row."""
+    def number_keys(self, rows: np.ndarray) -> np.ndarray:
+        """Find the number of the key of each row."""
         return np.searchsorted(self.offsets, rows, side="right") - 1
 
 
@@ -170,14 +170,14 @@ class Lifetimes:
     #: which have ended: no row that is to come belongs to them
     ended: np.ndarray
 
-    def rows_of_any(self, mask: np.ndarray) -> np.ndarray:
-        """Which rows are of a lifetime in which a mask holds for some row."""
+    def find_rows_of_any(self, mask: np.ndarray) -> np.ndarray:
+        """Find the rows of lifetimes in which a mask holds for some row."""
         chosen: np.ndarray = np.bincount(self.of[mask], minlength=len(self.ended)) > 0
         return chosen[self.of]
 
 
 @dataclass(frozen=True)
-class View:
+class WatermarkView:
     """The current rows as of a watermark."""
 
     rows: JoinedRows
@@ -194,10 +194,10 @@ class View:
     def next_complete(self) -> np.ndarray:
         """When the next slide by time of each row is complete; NEVER: all are."""
         assert self.grid is not None and self.rows.times is not None and self.progress.watermark is not None
-        return next_complete(self.grid, self.rows.times, self.progress.watermark)
+        return find_next_complete(self.grid, self.rows.times, self.progress.watermark)
 
 
-def next_complete(grid: Grid, times: np.ndarray, after: int) -> np.ndarray:
+def find_next_complete(grid: Grid, times: np.ndarray, after: int) -> np.ndarray:
     """Tell with which time after `after` the next slide of each row is complete; NEVER: there is none."""
     if grid.size is None:
         last = grid.at_or_after(times + 1) - 1
@@ -224,9 +224,9 @@ class Selection:
         """Which rows have results that can be emitted; at arrival all have."""
         if self.at_arrival:
             return np.ones(len(self.places), bool)
-        return np.arange(len(self.places)) < self.each(self.first)
+        return np.arange(len(self.places)) < self.repeat(self.first)
 
-    def each(self, values: np.ndarray) -> np.ndarray:
+    def repeat(self, values: np.ndarray) -> np.ndarray:
         """Repeat a value per lifetime for each of its rows."""
         return np.repeat(values, np.diff(self.rows.offsets))
 

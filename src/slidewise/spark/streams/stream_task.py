@@ -9,10 +9,11 @@ import pyarrow as pa
 
 from slidewise.aggregations.over import Over
 from slidewise.columns.sorting import OrderColumn
-from slidewise.columns.two_phase import Division, division
+from slidewise.columns.two_phase import Division, divide
 from slidewise.errors import InvalidInput
 from slidewise.events.ordering import require_results_that_stay
 from slidewise.serialization.definition import Definition
+from slidewise.spark.schema import reads_whole_rows
 from slidewise.templates.canonical_form import canonical_text, define_aggregation, is_built_in
 from slidewise.windows.definitions import PunctuationWindow, WindowDefinition, canonical
 from slidewise.windows.durations import CalendarDuration
@@ -84,17 +85,17 @@ class StreamTask:
 
     @property
     def waits_for_watermark(self) -> bool:
-        """Whether rows are put by until the watermark has passed them (pending_rows.py)."""
+        """Whether rows are pending until the watermark has passed them (pending_rows.py)."""
         return self.time is not None and self.emit != "arrival" and self.keep is None and not self.slices
 
     @cached_property
     def divisions(self) -> dict[str, Division]:
         """How results are computed from partials, for those that can be."""
-        found = {name: self._division(over) for name, over in self.expressions.items()}
+        found = {name: self._divide(over) for name, over in self.expressions.items()}
         return {name: made for name, made in found.items() if made is not None}
 
-    def _division(self, over: Over) -> Division | None:
-        made = division(over.aggregation, [self.rows.field(name).type for name in over.aggregation.columns])
+    def _divide(self, over: Over) -> Division | None:
+        made = divide(over.aggregation, [self.rows.field(name).type for name in over.aggregation.columns])
         taken = made is not None and not made.columns.keys().isdisjoint(self.rows.names)
         return None if taken else made
 
@@ -105,7 +106,7 @@ class StreamTask:
             assert self.time is not None
             parts = [pa.field(*column) for made in self.divisions.values() for column in made.columns.items()]
             return pa.schema(list(dict.fromkeys([self.rows.field(self.time), *parts])))
-        return self._without_keys([name for name in self.reads if name not in self._only_sorts])
+        return self._drop_keys([name for name in self.reads if name not in self._only_sorts])
 
     @property
     def _only_sorts(self) -> set[str]:
@@ -124,7 +125,7 @@ class StreamTask:
         """The columns of pending rows, without those of the keys. Of slides, rows themselves are never emitted."""
         if self.slides:
             return self.history
-        columns = self._without_keys(self.rows.names)
+        columns = self._drop_keys(self.rows.names)
         return columns if self.keep is None else columns.append(pa.field(REVISIONS, pa.int32()))
 
     @cached_property
@@ -141,25 +142,25 @@ class StreamTask:
             *(pa.field(f"{RESULT_VALUE}{k}", kind) for k, kind in enumerate(kinds)),
         ]
 
-    def _without_keys(self, names: tuple[str, ...] | list[str]) -> pa.Schema:
+    def _drop_keys(self, names: tuple[str, ...] | list[str]) -> pa.Schema:
         # A table without columns has no rows, either: one column stays in any case.
         others = [name for name in self.rows.names if name not in self.partition_by] or self.rows.names
         chosen = [name for name in names if name in others] or others[:1]
         return pa.schema([self.rows.field(name) for name in chosen])
 
-    def as_computed(self, rows: pa.Table) -> pa.Table:
+    def cast_to_zone(self, rows: pa.Table) -> pa.Table:
         """Cast timestamps to the zone by whose clocks results are computed. O(columns)."""
         if self.zone is None:
             return rows
-        return rows.cast(pa.schema([(field.name, _in_zone(field.type, self.zone)) for field in rows.schema]))
+        return rows.cast(pa.schema([(field.name, _set_zone(field.type, self.zone)) for field in rows.schema]))
 
-    def definition(self) -> Definition:
+    def build_definition(self) -> Definition:
         """Build the canonical form of the definition, with which that of saved state is compared."""
         # Of slides, the others are those that results read.
         columns = [*self.partition_by, *(by.name for by in self.order_by)] if self.slides else self.rows.names
         said = {
             "partition_by": ", ".join(self.partition_by),
-            "order_by": ", ".join(canonical_text(_as_default(by)) for by in self.order_by),
+            "order_by": ", ".join(canonical_text(_drop_default_nulls(by)) for by in self.order_by),
             "columns": ", ".join(f"{name} {self.rows.field(name).type}" for name in columns),
             "emit": self.emit,
             "forget_after": canonical_text(self.forget_after),
@@ -173,12 +174,12 @@ class StreamTask:
         if self.zone is not None:
             said[ZONE] = self.zone
         for name, over in self.expressions.items():
-            parts = [*canonical_window(over.window), *define_aggregation(over.aggregation).values()]
+            parts = [*define_window(over.window), *define_aggregation(over.aggregation).values()]
             said[f"{RESULT}{name}"] = " | ".join(parts)
         return said
 
 
-def _as_default(by: OrderColumn) -> OrderColumn:
+def _drop_default_nulls(by: OrderColumn) -> OrderColumn:
     """Leave out where nulls go, where they go there in any case."""
     plain = replace(by, nulls_first=None)
     return plain if plain.nulls_lead == by.nulls_lead else by
@@ -195,18 +196,18 @@ def to_state_type(kind: pa.DataType) -> pa.DataType:
 
     Timestamps are instants, in whatever zone they are shown, and any value of a list, map or struct may be null.
     """
-    return _in_zone(kind, "UTC")
+    return _set_zone(kind, "UTC")
 
 
-def _in_zone(kind: pa.DataType, zone: str) -> pa.DataType:
+def _set_zone(kind: pa.DataType, zone: str) -> pa.DataType:
     if pa.types.is_timestamp(kind) and kind.tz is not None:
         return pa.timestamp(kind.unit, zone)
     if pa.types.is_list(kind):
-        return pa.list_(pa.field(kind.value_field.name, _in_zone(kind.value_type, zone)))
+        return pa.list_(pa.field(kind.value_field.name, _set_zone(kind.value_type, zone)))
     if pa.types.is_map(kind):
-        return pa.map_(_in_zone(kind.key_type, zone), _in_zone(kind.item_type, zone))
+        return pa.map_(_set_zone(kind.key_type, zone), _set_zone(kind.item_type, zone))
     if pa.types.is_struct(kind):
-        return pa.struct([(field.name, _in_zone(field.type, zone)) for field in kind])
+        return pa.struct([(field.name, _set_zone(field.type, zone)) for field in kind])
     return kind
 
 
@@ -215,19 +216,19 @@ def depends_on_zone(task: StreamTask) -> bool:
 
     Months are counted on the clocks of the zone, and your own functions see datetimes in it. All else is instants.
     """
-    zoned = {field.name for field in task.rows if _in_zone(field.type, "+01:00") != _in_zone(field.type, "+02:00")}
+    zoned = {field.name for field in task.rows if _set_zone(field.type, "+01:00") != _set_zone(field.type, "+02:00")}
     for over in task.expressions.values():
         windows = [window for window in (over.window, over.window.every) if window is not None]
         if any(isinstance(length, CalendarDuration) for window in windows for length in window.lengths):
             return True
-        if zoned and any(isinstance(w, PunctuationWindow) and callable(w.predicate) for w in windows):
+        if zoned and reads_whole_rows(over.window):
             return True
         if not is_built_in(over.aggregation) and not zoned.isdisjoint(over.aggregation.columns):
             return True
     return False
 
 
-def canonical_window(window: WindowDefinition) -> list[str]:
+def define_window(window: WindowDefinition) -> list[str]:
     """Build the canonical form of a window, its predicates by their code."""
     punctuations = [w for w in (window, window.every) if isinstance(w, PunctuationWindow)]
     return [repr(canonical(window)), *(canonical_text(w.predicate) for w in punctuations)]
@@ -246,7 +247,7 @@ def check_windows(task: StreamTask) -> None:
         window = over.window
         if task.keep is not None:
             _check_revise(task, name, window)
-        if task.emit == "arrival" and _by_boundary(window):
+        if task.emit == "arrival" and window.slide_kind == "time":
             raise InvalidInput(
                 f'{name}: the slides of {window!r} are complete when the watermark has passed them: emit="watermark"'
             )
@@ -265,7 +266,7 @@ def check_windows(task: StreamTask) -> None:
                 f"{name}: the frame {window!r} begins with its key, and so the state would grow without end. Give it "
                 'a length, as in sw.time("30d"), or compute it in a batch'
             )
-        if window.waits and (task.emit == "arrival" or _by_boundary(window)):
+        if window.waits and (task.emit == "arrival" or window.slide_kind == "time"):
             raise InvalidInput(
                 f"{name}: the frame {window!r} reaches beyond its own row, and nothing after it is there yet. Use "
                 'emit="watermark" with a result per row, which waits for it'
@@ -290,7 +291,3 @@ def _check_revise(task: StreamTask, name: str, window: WindowDefinition) -> None
     for added in (REVISION, ROW) if window.slide_kind == "count" else (REVISION,):
         if added in taken:
             raise InvalidInput(f'late="revise" adds a column {added!r}, and there is one of that name. Rename it')
-
-
-def _by_boundary(window: WindowDefinition) -> bool:
-    return window.every is not None and window.every.size_kind == "time"

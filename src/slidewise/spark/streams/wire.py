@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from slidewise.errors import StateError
-from slidewise.spark.column_names import unused_prefix
+from slidewise.spark.column_names import find_unused_prefix
 
 #: the columns of packed rows
 BUCKET, BLOB = "bucket", "blob"
@@ -36,7 +36,7 @@ class Packing:
     @cached_property
     def key_hash(self) -> str:
         """The column of the hash of the key, as Spark computes it, beside the columns of a row."""
-        return unused_prefix(self.rows.names) + "key"
+        return find_unused_prefix(self.rows.names) + "key"
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -46,7 +46,7 @@ class Packing:
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Pack the rows of a partition into blobs."""
         if _is_first_of_run():
-            yield self._for_all_buckets()
+            yield self._pack_empty()
         pending: list[pa.RecordBatch] = []
         rows = size = 0
         for batch in batches:
@@ -58,10 +58,10 @@ class Packing:
         if rows:
             yield self._pack(pending)
 
-    def _for_all_buckets(self) -> pa.RecordBatch:
+    def _pack_empty(self) -> pa.RecordBatch:
         """Build an empty blob for every bucket: what its state belongs to is checked, whether or not rows come."""
         empty = pa.RecordBatch.from_pylist([], schema=self.schema).serialize().to_pybytes()
-        return self._blobs(list(self.labels), [empty] * len(self.labels))
+        return self._build_batch(list(self.labels), [empty] * len(self.labels))
 
     def _pack(self, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
         table = pa.Table.from_batches(batches)
@@ -75,10 +75,10 @@ class Packing:
             for batch in table[first:end].to_batches():
                 labels.append(label)
                 blobs.append(batch.serialize().to_pybytes())
-        return self._blobs(labels, blobs)
+        return self._build_batch(labels, blobs)
 
     @staticmethod
-    def _blobs(labels: list[int], blobs: list[bytes]) -> pa.RecordBatch:
+    def _build_batch(labels: list[int], blobs: list[bytes]) -> pa.RecordBatch:
         return pa.RecordBatch.from_arrays([pa.array(labels, pa.int32()), pa.array(blobs, pa.binary())], schema=PACKED)
 
     def unpack(self, blobs: Iterable[bytes]) -> tuple[pa.Table, np.ndarray]:
@@ -124,11 +124,11 @@ def murmur3(value: int, seed: int = 42) -> int:
     """Compute Spark's hash of an int, by which it partitions."""
     mask = 0xFFFFFFFF
 
-    def turned(x: int, by: int) -> int:
+    def rotate(x: int, by: int) -> int:
         return ((x << by) | (x >> (32 - by))) & mask
 
-    mixed = turned((value & mask) * 0xCC9E2D51 & mask, 15) * 0x1B873593 & mask
-    h = (turned(seed ^ mixed, 13) * 5 + 0xE6546B64) & mask
+    mixed = rotate((value & mask) * 0xCC9E2D51 & mask, 15) * 0x1B873593 & mask
+    h = (rotate(seed ^ mixed, 13) * 5 + 0xE6546B64) & mask
     h ^= 4  # the length in bytes
     h = (h ^ (h >> 16)) * 0x85EBCA6B & mask
     h = (h ^ (h >> 13)) * 0xC2B2AE35 & mask

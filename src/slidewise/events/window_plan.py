@@ -1,4 +1,4 @@
-"""Plan: what all keys of a window share, which engine holds their rows, and which algorithm each aggregation."""
+"""WindowPlan: what all keys of a window share, which engine holds their rows, and which algorithm each aggregation."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from slidewise.events.engines.retained import Retained
 from slidewise.events.engines.sliding import Sliding
 from slidewise.events.engines.trailing import Trailing
 from slidewise.events.frame import Frame
-from slidewise.events.measure import Measure, choose_entry, named_aggregations
+from slidewise.events.measure import Measure, choose_entry, name_aggregations
 from slidewise.events.result import Failed, Result
 from slidewise.events.row_reader import Row, RowReader
 from slidewise.planner.choose import Situation
 from slidewise.registry.entries import AlgorithmEntry
 from slidewise.windows.clock import ENDS, Clock
-from slidewise.windows.definitions import RowsWindow, TimeWindow, WindowDefinition
+from slidewise.windows.definitions import WindowDefinition
 from slidewise.windows.durations import Length
 from slidewise.windows.grid import Grid
 
@@ -27,7 +27,7 @@ from slidewise.windows.grid import Grid
 Due = tuple[Any, Result | Failed]
 
 
-class Plan:
+class WindowPlan:
     """The definition of a window, ready for use."""
 
     __slots__ = (
@@ -72,17 +72,18 @@ class Plan:
         self.slides_by_time = definition.slide_kind == "time"
         self._grid: Grid | None = None
         #: rows that a window must have seen before its first result
-        self.least = definition.min_rows if isinstance(definition, RowsWindow) else 1
+        self.least = definition.min_rows
 
     @property
     def grid(self) -> Grid:
         """The boundaries of a slide by time, once a row has told what times are."""
         if self._grid is None:
             definition, measure = self.definition, self.clock.measure
-            assert isinstance(definition.every, TimeWindow)
-            offset = 0 if definition.offset is None else measure(definition.offset)
-            size = measure(definition.size) if isinstance(definition, TimeWindow) else None
-            self._grid = Grid(measure(definition.every.size), offset, size)
+            every, offset, size = definition.slide_size, definition.offset, definition.hop_size
+            assert every is not None
+            self._grid = Grid(
+                measure(every), 0 if offset is None else measure(offset), None if size is None else measure(size)
+            )
         return self._grid
 
     def require_within(self, row: Row) -> None:
@@ -105,7 +106,7 @@ class Plan:
             )
 
     def result(self, values: list[Any] | Failed, key: Any, **where: Any) -> Result | Failed:
-        """A result over the values of all measures."""
+        """Build a result over the values of all measures."""
         if isinstance(values, Failed):
             self.failed = True
             values.error.add_note(f"in {Result(None, key, **where)!r}; other results now due come with the next call")
@@ -116,13 +117,13 @@ class Plan:
 
 
 def frame_of(definition: WindowDefinition, clock: Clock) -> Frame | None:
-    """The frame of a window that is measured along a coordinate; deltas and punctuations are not."""
+    """Build the frame of a window that is measured along a coordinate; deltas and punctuations are not."""
     return None if definition.reach is None else Frame(definition.reach, clock)
 
 
 # ---- from a definition to a plan
 def engine_class(window: WindowDefinition, frame: Frame | None, revises: bool) -> type[Engine]:
-    """What holds the rows of a key under this window."""
+    """Choose the engine that holds the rows of a key under this window."""
     if revises or (frame is not None and not frame.reach.monotone):
         return Retained
     if window.hopping:
@@ -130,7 +131,7 @@ def engine_class(window: WindowDefinition, frame: Frame | None, revises: bool) -
     if frame is not None and frame.unit == "rows" and window.slide_kind == "count":
         if isinstance(frame.end, int) and frame.end >= 0:
             return SlicedRows
-    elif frame is None or isinstance(window, RowsWindow):
+    elif frame is None or window.trailing_rows is not None:
         return Trailing
     return Sliding
 
@@ -144,32 +145,33 @@ def plan_for(
     revises: bool,
     keep: Length | None,
     algorithm: str,
-) -> Plan:
-    """The plan of a window."""
-    named, single = named_aggregations(aggregation)
+) -> WindowPlan:
+    """Plan a window."""
+    named, single = name_aggregations(aggregation)
     engine = engine_class(window, frame_of(window, clock), revises)
-    rows = window.n if isinstance(window, RowsWindow) and engine is Trailing else None
+    rows = window.trailing_rows if engine is Trailing else None
     situation = Situation("events", rows=rows, monotone=engine is not Retained, out_of_order=engine is Retained)
     measures = []
     for name, op in named.items():
         entry = choose_entry(op, algorithm, situation)
         measures.append(Measure(name, op, entry, _options(entry, op, window, engine)))
     reader = RowReader(measures, window, _key_columns(partition_by))
-    return Plan(window, measures, single, reader, clock, revises, keep)
+    return WindowPlan(window, measures, single, reader, clock, revises, keep)
 
 
 def _options(
     entry: AlgorithmEntry, aggregation: Aggregation, window: WindowDefinition, engine: type[Engine]
 ) -> dict[str, Any]:
-    """What a structure must know at its start: the most entries that the window holds."""
+    """Return what a structure must know at its start: the most entries that the window holds."""
     if "capacity" not in entry.options:
         return {}
-    if isinstance(window, RowsWindow) and engine is Trailing:
-        return {"capacity": window.n}
-    if isinstance(window, RowsWindow) and engine is SlicedRows and aggregation.associative:
-        return {"capacity": window.n // window.every.n + 2}  # type: ignore[union-attr]
-    if isinstance(window, TimeWindow) and engine is Hopping and aggregation.associative:
-        lengths: Any = (window.size, window.every.size)  # type: ignore[union-attr]
+    rows = window.trailing_rows
+    if rows is not None and engine is Trailing:
+        return {"capacity": rows}
+    if rows is not None and window.slide_rows is not None and engine is SlicedRows and aggregation.associative:
+        return {"capacity": rows // window.slide_rows + 2}
+    if engine is Hopping and aggregation.associative:
+        lengths: Any = (window.hop_size, window.slide_size)
         size, every = (getattr(x, "nanoseconds", x) for x in lengths)
         return {"capacity": int(size // every) + 2}
     raise IllegalPair(

@@ -1,4 +1,4 @@
-"""Operator: Spark's stateful operator over buckets of keys, blobs in, rows out."""
+"""Processor: what Spark's stateful operator calls for each bucket of keys, blobs in, rows out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark.sql.streaming import StatefulProcessor
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from slidewise.spark.shipping import arriving
+from slidewise.spark.shipping import build_importer
 from slidewise.spark.streams.checkpoint import META, PIECES
 from slidewise.spark.streams.pipeline import Pipeline
 from slidewise.spark.streams.step_data import StepResult
@@ -25,7 +25,7 @@ _PIECE, _DATA = StructType([StructField("piece", LongType())]), StructType([Stru
 _ROWS = 1 << 17
 
 
-def build_operator(processor: Processor, package: str | None) -> StatefulProcessor:
+def build_processor(processor: Processor, package: str | None) -> StatefulProcessor:
     """Build what Spark calls: a class that travels by value, and with it a copy of the processor for each partition.
 
     Spark asks for the schemas of state in a process on the driver's side, in which a package that was shipped cannot be
@@ -34,7 +34,7 @@ def build_operator(processor: Processor, package: str | None) -> StatefulProcess
     from pyspark import cloudpickle
 
     # Pickled here, in a form of our own choice: Spark sends all of it along with every batch.
-    pickled, arrive = cloudpickle.dumps(processor), arriving(package)
+    pickled, arrive = cloudpickle.dumps(processor), build_importer(package)
     (meta, data), (pieces, piece) = (META, _DATA), (PIECES, _PIECE)
 
     class Slidewise(StatefulProcessor):  # type: ignore[misc]
@@ -44,15 +44,15 @@ def build_operator(processor: Processor, package: str | None) -> StatefulProcess
             self._processor: Any = None
 
         def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:  # noqa: N802, N803
-            yield from self._unpickled().rows(rows, timerValues)
+            yield from self._unpickle().handle_rows(rows, timerValues)
 
         def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Any:  # noqa: N802, N803
-            yield from self._unpickled().timer(timerValues, expiredTimerInfo.getExpiryTimeInMs())
+            yield from self._unpickle().handle_timer(timerValues, expiredTimerInfo.getExpiryTimeInMs())
 
         def close(self) -> None:
             pass
 
-        def _unpickled(self) -> Any:
+        def _unpickle(self) -> Any:
             import pickle
 
             if self._processor is None:
@@ -82,11 +82,11 @@ class Processor:
         """Take Spark's handle of timers, and the state of the current bucket."""
         self._handle, self._states = handle, SparkStore(meta, pieces)
 
-    def rows(self, frames: Iterable[Any], timers: Any) -> Iterator[Any]:
+    def handle_rows(self, frames: Iterable[Any], timers: Any) -> Iterator[Any]:
         """Take new rows of a bucket."""
         yield from self._advance([blob for frame in frames for blob in frame[BLOB]], timers)
 
-    def timer(self, timers: Any, fired: int) -> Iterator[Any]:
+    def handle_timer(self, timers: Any, fired: int) -> Iterator[Any]:
         """Take a watermark that has come to where results of a bucket are due."""
         yield from self._advance([], timers, fired)
 
@@ -97,22 +97,22 @@ class Processor:
         step = self._pipeline.advance(self._states, new, pieces, watermark)
         self._set_timer(step, fired)
         for first in range(0, len(step.rows), _ROWS):
-            yield to_pandas(self._marked(step.rows[first : first + _ROWS]))
+            yield to_pandas(self._add_marker_column(step.rows[first : first + _ROWS]))
         counts = [count for count in (step.late, -step.untimed) if count]
         if counts:
-            yield to_pandas(self._markers(step.rows.schema, counts, milliseconds))
+            yield to_pandas(self._build_markers(step.rows.schema, counts, milliseconds))
 
-    def _marked(self, rows: pa.Table) -> pa.Table:
+    def _add_marker_column(self, rows: pa.Table) -> pa.Table:
         return rows.append_column(self._left_out, pa.nulls(len(rows), pa.int64()))
 
-    def _markers(self, rows: pa.Schema, counts: list[int], watermark: int) -> pa.Table:
+    def _build_markers(self, rows: pa.Schema, counts: list[int], watermark: int) -> pa.Table:
         """Build rows that count, and are filtered out. They have a time: Spark looks for rows that are too old."""
         made = {self._left_out: pa.array(counts)}
         time = self._event_time
         if time is not None:
             times = pa.array([watermark * 1000 + 1000] * len(counts), pa.int64())
             made[time] = times.cast(pa.timestamp("us")).cast(rows.field(time).type)
-        schema = self._marked(rows.empty_table()).schema
+        schema = self._add_marker_column(rows.empty_table()).schema
         return pa.table([made.get(field.name, pa.nulls(len(counts), field.type)) for field in schema], schema=schema)
 
     def _set_timer(self, step: StepResult, fired: int | None) -> None:
@@ -158,23 +158,25 @@ def to_pandas(table: pa.Table) -> Any:
     would do so whatever the types are, and leave the zone of timestamps out, which Spark then takes for the session's:
     these go as Python objects.
     """
-    return pd.DataFrame({name: _series(column) for name, column in zip(table.column_names, table.columns, strict=True)})
+    return pd.DataFrame(
+        {name: _to_series(column) for name, column in zip(table.column_names, table.columns, strict=True)}
+    )
 
 
-def _series(column: pa.ChunkedArray) -> Any:
+def _to_series(column: pa.ChunkedArray) -> Any:
     if not pa.types.is_nested(column.type):
         return column.to_pandas(types_mapper=pd.ArrowDtype)
     values = column.to_pylist(maps_as_pydicts="strict")
-    return pd.Series([_with_nans(value) for value in values], dtype=object)
+    return pd.Series([_keep_nans(value) for value in values], dtype=object)
 
 
 #: Spark takes Python's NaN within an object for null, and NumPy's of 32 bits for what it is.
 _NAN = np.float32("nan")
 
 
-def _with_nans(value: Any) -> Any:
+def _keep_nans(value: Any) -> Any:
     if isinstance(value, list):
-        return [_with_nans(each) for each in value]
+        return [_keep_nans(each) for each in value]
     if isinstance(value, dict):
-        return {name: _with_nans(each) for name, each in value.items()}
+        return {name: _keep_nans(each) for name, each in value.items()}
     return _NAN if value != value else value

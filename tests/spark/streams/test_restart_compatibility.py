@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from microbatches import SCHEMA, SECOND, Stream, batch, batches, on_time, row, same, task_of
 from microbatches import small_pieces as small_pieces
 from support.tiers import examples
-from test_processor import OVER, SAVED, rows, stream_of
+from test_stateful_processor import OVER, SAVED, rows, stream_of
 
 import slidewise as sw
 from slidewise.spark.streams.checkpoint import compare
@@ -176,7 +176,7 @@ def test_an_order_in_other_words_is_the_same():
         (["ts", sw.desc("seq")], [sw.asc("ts", nulls="first"), sw.desc("seq", nulls="last")], True),
         (["ts", "seq"], ["ts", sw.asc("seq", nulls="last")], False),
     ):
-        one, other = (task_of(over, order_by=by).definition()["order_by"] for by in (order, others))
+        one, other = (task_of(over, order_by=by).build_definition()["order_by"] for by in (order, others))
         assert (one == other) == accepted
 
 

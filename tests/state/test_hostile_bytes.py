@@ -23,7 +23,7 @@ START = len(envelope.MAGIC) + 1
 def sealed_again(data, change):
     """The state with another payload, given as plain values."""
     kind, fingerprint, definition, payload = decode(data[START : -envelope.CHECKSUM])
-    return envelope.sealed((kind, fingerprint, definition, encode(change(decode(payload)))))
+    return envelope.seal_encoded((kind, fingerprint, definition, encode(change(decode(payload)))))
 
 
 def refused(data, reason):
@@ -119,7 +119,7 @@ def test_what_an_error_quotes_may_be_of_any_length():
     w = sw.Window(sw.max(), sw.rows(2))
     kind, fingerprint, definition, _ = decode(w.to_bytes()[START : -envelope.CHECKSUM])
     with pytest.raises(StateError, match="damaged"):  # an object of this number was not met
-        w.from_bytes(envelope.sealed((kind, fingerprint, definition, b"o" + encode(1 << 40_000))))
+        w.from_bytes(envelope.seal_encoded((kind, fingerprint, definition, b"o" + encode(1 << 40_000))))
 
 
 # ---- structures
@@ -187,7 +187,7 @@ def test_a_hopping_window_far_in_the_past_is_refused():
     number, name, slots, names = values[3][None].plain
     before = dict(zip(names, slots, strict=True)) | {"next": -(1 << 60)}
     values[3][None] = Plain((number, name, tuple(before.values()), names))
-    data = envelope.sealed((kind, fingerprint, definition, encode(values, lambda x: x.plain)))
+    data = envelope.seal_encoded((kind, fingerprint, definition, encode(values, lambda x: x.plain)))
     with pytest.raises(StateError, match="not that of a Window"):
         w.from_bytes(data)
 

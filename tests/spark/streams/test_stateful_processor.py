@@ -60,11 +60,11 @@ def test_rows_survive_packing():
 
 def test_the_processor_in_sparks_tester():
     tws = pytest.importorskip("pyspark.sql.streaming.tws_tester")
-    from slidewise.spark.streams.operator import Processor, build_operator
+    from slidewise.spark.streams.processor import Processor, build_processor
 
     packing = Packing(SCHEMA, choose_bucket_labels(1))
     task = task_of(OVER)
-    processor = build_operator(Processor(task, packing, "ts", "__left_out"), None)
+    processor = build_processor(Processor(task, packing, "ts", "__left_out"), None)
     tester = tws.TwsTester(processor, timeMode="EventTime", eventTimeExtractor=lambda row: 2**62)
 
     def push(table):
@@ -109,7 +109,7 @@ def test_values_go_to_spark_as_they_are(name, zone):
     from pyspark.sql.pandas.types import from_arrow_type
     from pyspark.sql.types import StructField, StructType
 
-    from slidewise.spark.streams.operator import to_pandas
+    from slidewise.spark.streams.processor import to_pandas
 
     column = NESTED[name]
     schema = StructType([StructField("_0", StructType([StructField(name, from_arrow_type(column.type))]))])

@@ -11,8 +11,8 @@ from microbatches import small_pieces as small_pieces
 from support.tiers import examples
 
 import slidewise as sw
-from slidewise.events.result import alike
-from slidewise.spark.streams.last_results import unlike
+from slidewise.events.result import are_alike
+from slidewise.spark.streams.last_results import find_unlike
 
 RESULTS = {"n": sw.count(), "peak": sw.max("x"), "last": sw.last("note"), "low": sw.min("odo")}
 STEADY = {
@@ -29,7 +29,7 @@ def without_repeats(table, results, by, forget_after=None):
         found, time = [each[name] for name in results], each[by[1]]
         before, since = last.get(each["k"], (None, None))
         forgotten = since is None or (forget_after is not None and time - since > dt.timedelta(seconds=forget_after))
-        if forgotten or not alike(before, found):
+        if forgotten or not are_alike(before, found):
             news.append(each)
         last[each["k"]] = found, time
     return pa.Table.from_pylist(news, schema=table.schema)
@@ -88,7 +88,7 @@ def test_results_are_those_of_the_window_in_process(parts, window):
     assert stream.late == window_in_process.dropped
     for key in set(whole["k"].to_pylist()):
         found = [[row[name] for name in RESULTS] for row in stream.result().to_pylist() if row["k"] == key]
-        assert alike(found, [[result[name] for name in RESULTS] for result in due if result.key == key])
+        assert are_alike(found, [[result[name] for name in RESULTS] for result in due if result.key == key])
 
 
 def test_silent_keys_keep_their_last_result_until_they_are_forgotten():
@@ -128,4 +128,4 @@ def test_state_stays_flat():
 def test_values_are_compared_as_in_process(values):
     pairs = [(a, b) for a in values for b in values]
     one, other = (pa.array([pair[side] for pair in pairs]) for side in (0, 1))
-    assert unlike(one, other).tolist() == [not alike(a, b) for a, b in pairs]
+    assert find_unlike(one, other).tolist() == [not are_alike(a, b) for a, b in pairs]

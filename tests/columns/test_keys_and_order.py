@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import slidewise as sw
-from slidewise.columns.sorting import OrderColumn, arrange, radix_sort, sortable
+from slidewise.columns.sorting import OrderColumn, arrange, as_sortable, radix_sort
 
 RNG = np.random.default_rng(11)
 
@@ -76,7 +76,7 @@ def test_every_type_is_ordered_both_ways_with_nulls_at_either_end(kind, dictiona
     for descending in (False, True):
         for first in (None, False, True):
             by = OrderColumn("t", descending, first)
-            found = permutation_of(arrange(60, [], sortable(column, by)), 60)
+            found = permutation_of(arrange(60, [], as_sortable(column, by)), 60)
             assert found == in_order(ranks, descending, not descending if first is None else first)
 
 
@@ -102,7 +102,7 @@ def test_several_keys_and_orders(monkeypatch, short):
     n = 400
     (g, first), (h, second) = drawn("string", n), drawn("float64", n)
     (a, by_first), (b, by_second) = drawn("int8", n), drawn("date32", n)
-    order = sortable(by_first, OrderColumn("a", True)) + sortable(by_second, OrderColumn("b", False, False))
+    order = as_sortable(by_first, OrderColumn("a", True)) + as_sortable(by_second, OrderColumn("b", False, False))
     arrangement = arrange(n, [first, second], order)
     rows = permutation_of(arrangement, n)
     keys = [rows[x:y] for x, y in zip(arrangement.offsets[:-1], arrangement.offsets[1:], strict=True)]
@@ -119,7 +119,7 @@ def test_equal_floats_are_one_key_and_one_place():
     negative_nan = np.array([0xFFF8000000000001], np.uint64).view(np.float64)[0]
     column = pa.array(np.array([0.0, -0.0, math.nan, negative_nan, -math.inf]))
     assert arrange(5, [column], []).offsets.tolist() == [0, 2, 4, 5]
-    values = sortable(column, OrderColumn("t"))[0]
+    values = as_sortable(column, OrderColumn("t"))[0]
     assert values[0] == values[1]
     assert values[2] == values[3] == max(values)
     assert permutation_of(arrange(5, [], [values]), 5) == [4, 0, 1, 2, 3]
@@ -129,7 +129,7 @@ def test_dictionaries_with_equal_and_null_entries():
     column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 3, None, 4]), pa.array(["b", "a", "b", None, "unused"]))
     column = column.slice(0, 5)
     assert arrange(5, [column], []).offsets.tolist() == [0, 2, 3, 5]
-    order = sortable(column, OrderColumn("t", nulls_first=False))
+    order = as_sortable(column, OrderColumn("t", nulls_first=False))
     assert permutation_of(arrange(5, [], order), 5) == [1, 0, 2, 3, 4]
 
 
@@ -145,18 +145,18 @@ def test_ordered_categories_keep_their_own_order():
 @pytest.mark.parametrize("kind", [pa.list_(pa.int64()), pa.struct([("a", pa.int64())]), pa.month_day_nano_interval()])
 def test_types_without_an_order_are_refused(kind):
     with pytest.raises(sw.InvalidInput, match="has no order"):
-        sortable(pa.nulls(3, kind), OrderColumn("t"))
+        as_sortable(pa.nulls(3, kind), OrderColumn("t"))
 
 
 def test_columns_of_nulls_alone():
     nothing = pa.nulls(4)
-    assert arrange(4, [nothing], sortable(nothing, OrderColumn("t"))).permutation is None
+    assert arrange(4, [nothing], as_sortable(nothing, OrderColumn("t"))).permutation is None
     assert arrange(4, [pa.nulls(4, pa.string())], []).offsets.tolist() == [0, 4]
 
 
 def test_no_rows():
     empty = pa.array([], pa.string())
-    assert arrange(0, [empty], sortable(empty, OrderColumn("t"))).offsets[-1] == 0
+    assert arrange(0, [empty], as_sortable(empty, OrderColumn("t"))).offsets[-1] == 0
     assert arrange(0, [], []).offsets.tolist() == [0, 0]
 
 

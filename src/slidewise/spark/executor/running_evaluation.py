@@ -1,4 +1,4 @@
-"""Running frames over chunks: what the rows that are gone leave behind.
+"""Running evaluation: frames that begin with their key, chunk by chunk, and what is carried from one to the next.
 
 A frame that begins with its key would need all of it. Instead, where the aggregation allows it, one of two things is
 carried from chunk to chunk: a partial of the rows that are gone, or, for those that pick a row (max, first, max_by...),
@@ -21,7 +21,7 @@ from slidewise.aggregations.positions import First, Last
 from slidewise.aggregations.sums import Count
 from slidewise.aggregations.trial import partial_dtype, result_dtype
 from slidewise.columns import encoding
-from slidewise.columns.arranged import View
+from slidewise.columns.arranged import RowView
 from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.execute import compute
 from slidewise.columns.frames.bounds import Frames
@@ -34,22 +34,22 @@ MOST_ROWS = 2**31 - 1
 
 
 def carries_row(over: Over) -> bool:
-    """Whether the row that the aggregation picks is all that matters of the rows that are gone."""
+    """Tell whether the row that the aggregation picks can stand for all rows that are gone."""
     return over.algorithm == "auto" and over.aggregation.picks_row
 
 
 def carries_partial(over: Over, kinds: Mapping[str, pa.DataType]) -> bool:
-    """Whether a partial stands for the rows that are gone: it must not grow, nor hold codes of one chunk alone."""
+    """Tell whether a partial can stand for the rows that are gone: it must not grow, nor have codes of one chunk."""
     aggregation = over.aggregation
     if over.algorithm != "auto" or not aggregation.size_preserving or aggregation.nulls != "skip":
         return False
     if isinstance(aggregation, Count):
         return True
-    return all(_same_everywhere(aggregation, k, kinds[name]) for k, name in enumerate(aggregation.columns))
+    return all(_encodes_alike(aggregation, k, kinds[name]) for k, name in enumerate(aggregation.columns))
 
 
-def _same_everywhere(aggregation: Aggregation, position: int, kind: pa.DataType) -> bool:
-    """Whether a value is encoded as the same number in every chunk."""
+def _encodes_alike(aggregation: Aggregation, position: int, kind: pa.DataType) -> bool:
+    """Tell whether a value is encoded as the same number in every chunk."""
     how = encoding.encoding_for(aggregation, position, "", kind)
     of = encoding.family(kind)
     if how == "order":
@@ -88,27 +88,29 @@ class RunningEvaluation(Evaluation):
             return super().column(over)
         view = self.data.view(over.aggregation)
         values, valid = _Scan(over.aggregation, view, self.gone).run(
-            view.frames(over.window).end, self._keys(view)[0], self._first(view), self.carried[over]
+            view.frames(over.window).end, self._find_keys(view)[0], self._find_first(view), self.carried[over]
         )
         if over.aggregation.empty is not None:
             values[~valid] = over.aggregation.empty
             valid = np.ones(len(valid), bool)
-        decode = encoding.results if isinstance(over.aggregation, Count) else self._decoder(over.aggregation, view)
+        decode = (
+            encoding.results_as_arrow if isinstance(over.aggregation, Count) else self._decoder(over.aggregation, view)
+        )
         return self._finish(values, valid, self.data.due(over.window), decode)
 
     def carry(self, over: Over, last: int) -> Carried:
-        """What is carried of the last key once its rows before row `last` are gone."""
+        """Compute what is carried of the last key once its rows before row `last` are gone."""
         view = self.data.view(over.aggregation)
         goes_on = len(self.data.offsets) == 2
         before = self.carried[over] if goes_on else Carried()
-        first = self._first(view) if goes_on else int(view.offsets[-2])
-        return _Scan(over.aggregation, view, self.gone).fold(first, _before(view, last), before)
+        first = self._find_first(view) if goes_on else int(view.offsets[-2])
+        return _Scan(over.aggregation, view, self.gone).fold(first, _count_before(view, last), before)
 
     def pick_row(self, over: Over, last: int) -> int | None:
-        """The row of the last key that the aggregation picks of those before row `last`; None: of none."""
+        """Find the row of the last key that the aggregation picks of those before row `last`; None: it picks none."""
         aggregation = over.aggregation
         view = self.data.view(aggregation)
-        first, last = int(view.offsets[-2]), _before(view, last)
+        first, last = int(view.offsets[-2]), _count_before(view, last)
         if first >= last:
             return None
         if isinstance(aggregation, First):
@@ -119,53 +121,53 @@ class RunningEvaluation(Evaluation):
         rows, _ = compute(pick, (np.arange(len(codes)), codes), frame, "recalculate")
         return int(view.row(rows)[0])
 
-    def _first(self, view: View) -> int:
-        return _before(view, self.kept)
+    def _find_first(self, view: RowView) -> int:
+        return _count_before(view, self.kept)
 
 
-def _before(view: View, row: int) -> int:
-    """How many rows of a view come before a row of the chunk."""
+def _count_before(view: RowView, row: int) -> int:
+    """Count the rows of a view before a row of the chunk."""
     return row if view.left_out is None else int(np.count_nonzero(~view.left_out[:row]))
 
 
 class _Scan:
     """Folding rows of a view into a partial: compiled where numba can, interpreted where not."""
 
-    def __init__(self, aggregation: Aggregation, view: View, gone: int) -> None:
+    def __init__(self, aggregation: Aggregation, view: RowView, gone: int) -> None:
         self.aggregation, self.view = aggregation, view
         self.columns = tuple(encoded.values for encoded in view.arguments(aggregation))
         numeric = all(c.dtype.kind in "biuf" for c in self.columns)
         # The variant for columns of the largest values that there are is right for every chunk.
-        self.op = aggregation.compiled(tuple(map(_extremes, self.columns)), MOST_ROWS) if numeric else None
+        self.op = aggregation.compiled(tuple(map(_find_extremes, self.columns)), MOST_ROWS) if numeric else None
         if gone + len(self.columns[0]) > MOST_ROWS:
             raise OverflowError(f"{aggregation!r} over a running frame of more than {MOST_ROWS} rows of one key")
         self.partial = None if self.op is None else partial_dtype(self.op, self.columns)
 
     def run(self, end: np.ndarray, frames: np.ndarray, first: int, before: Carried) -> tuple[np.ndarray, np.ndarray]:
-        """The results of running frames that end before the rows `end`."""
+        """Compute the results of running frames that end before the rows `end`."""
         valid = np.zeros(len(end), bool)
         if self.op is not None and self.partial is not None:
             out = np.zeros(len(end), result_dtype(self.op, self.columns, self.partial))
-            carried, has = self._partial_in(before)
+            carried, has = self._copy_partial(before)
             arguments = (self.columns, self.view.offsets, first, frames, end, carried, has, out, valid)
             if self._call(scan.run, arguments):
                 return out, valid
         return self._run_interpreted(end, frames, first, before)
 
     def fold(self, first: int, last: int, before: Carried) -> Carried:
-        """What is carried, with rows first to last - 1 added."""
+        """Fold rows first to last - 1 into what is carried."""
         if first >= last:
             return before
         if self.op is not None:
-            carried, has = self._partial_in(before)
+            carried, has = self._copy_partial(before)
             if self._call(scan.fold, (self.columns, first, last, carried, has)):
                 return Carried(carried)
         total = before.partial
-        for row in self._rows(first, last):
+        for row in self._iterate_rows(first, last):
             total = self._add(total, row)
         return Carried(total)
 
-    def _partial_in(self, before: Carried) -> tuple[np.ndarray, bool]:
+    def _copy_partial(self, before: Carried) -> tuple[np.ndarray, bool]:
         has = isinstance(before.partial, np.ndarray)
         return (before.partial.copy() if has else np.zeros(1, self.partial)), has
 
@@ -184,7 +186,7 @@ class _Scan:
         for k, begin in enumerate(self.view.offsets[:-1].tolist()):
             at, total = (first, before.partial) if k == 0 and before.partial is not None else (begin, None)
             for i in range(int(frames[k]), int(frames[k + 1])):
-                for row in self._rows(at, int(end[i])):
+                for row in self._iterate_rows(at, int(end[i])):
                     total = self._add(total, row)
                 at = max(at, int(end[i]))
                 if total is not None and self.aggregation.defined(total):
@@ -194,7 +196,7 @@ class _Scan:
             out[i] = result
         return out, np.array([r is not None for r in results], bool)
 
-    def _rows(self, first: int, last: int) -> Iterable[tuple[Any, ...]]:
+    def _iterate_rows(self, first: int, last: int) -> Iterable[tuple[Any, ...]]:
         return zip(*(c[first:last].tolist() for c in self.columns), strict=True)
 
     def _add(self, total: Any, row: tuple[Any, ...]) -> Any:
@@ -202,8 +204,8 @@ class _Scan:
         return lifted if total is None else self.aggregation.combine(total, lifted)
 
 
-def _extremes(column: np.ndarray) -> np.ndarray:
-    """The least and the largest value of a column's type."""
+def _find_extremes(column: np.ndarray) -> np.ndarray:
+    """Find the least and the largest value of a column's type."""
     if column.dtype.kind not in "iu":
         return column[:0]
     limits = np.iinfo(column.dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.tiers import in_full
 
 import slidewise as sw
 from slidewise import spark as sws
@@ -14,7 +15,7 @@ OURS = ["slidewise_0", "__slidewise_0", "__SLIDEWISE_1", "__slidewise_bucket", "
         "__slidewise_number", "__slidewise_key0", "__slidewise_left_out", "__slidewise_key"]  # fmt: skip
 
 
-@pytest.fixture(params=["false", "true"])
+@pytest.fixture(params=["false", *in_full("true")])
 def heeding(request, session):
     """Sessions that heed capitals in names, and those that do not."""
     session.conf.set("spark.sql.caseSensitive", request.param)

@@ -13,7 +13,7 @@ import pytest
 from support.tiers import in_full
 
 import slidewise as sw
-from slidewise.columns.with_columns import ordering
+from slidewise.columns.with_columns import list_order
 from slidewise.spark import shipping
 from slidewise.spark.executor.task import Task
 
@@ -42,14 +42,16 @@ def function(tmp_path_factory) -> Path:
 
     reads = pa.schema([("k", pa.int64()), ("t", pa.int64()), ("x", pa.float64())])
     expressions = (sw.max("x").over(sw.rows(9)), sw.count_distinct("x").over(sw.rows(9)))
-    task = Task(reads, ("k",), tuple(ordering("t")), expressions, (pa.float64(), pa.int64()))
+    task = Task(reads, ("k",), tuple(list_order("t")), expressions, (pa.float64(), pa.int64()))
     path = tmp_path_factory.mktemp("function") / "run.pickle"
-    path.write_bytes(cloudpickle.dumps(shipping.on_executor(cloudpickle.dumps(task), shipping._package().name)))
+    path.write_bytes(
+        cloudpickle.dumps(shipping.build_executor_function(cloudpickle.dumps(task), shipping._write_package().name))
+    )
     return path
 
 
 def executor(function: Path, tmp_path: Path, before: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", EXECUTOR, str(shipping._package()), str(function), before]
+    command = [sys.executable, "-c", EXECUTOR, str(shipping._write_package()), str(function), before]
     environment = {"TMPDIR": str(tmp_path), "HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=tmp_path)
 
@@ -60,7 +62,7 @@ def test_the_package_is_unpacked_once_and_found_again(function, tmp_path):
         assert done.returncode == 0, done.stderr
         result, where = done.stdout.splitlines()
         assert result == RESULT
-        (place,) = (p for p in tmp_path.iterdir() if p.name.startswith(shipping._package().stem))
+        (place,) = (p for p in tmp_path.iterdir() if p.name.startswith(shipping._write_package().stem))
         assert Path(where) == place / "slidewise" / "__init__.py"
         assert place.stat().st_mode & 0o077 == 0
 
@@ -74,13 +76,13 @@ def test_where_nothing_can_be_written_the_zip_itself_serves(function, tmp_path):
     assert done.returncode == 0, done.stderr
     result, where = done.stdout.splitlines()
     assert result == RESULT
-    assert where.startswith(str(shipping._package()))
+    assert where.startswith(str(shipping._write_package()))
 
 
 def test_a_directory_that_others_can_write_to_is_not_trusted(function, tmp_path):
     import os
 
-    place = tmp_path / f"{shipping._package().stem}-{os.getuid()}"
+    place = tmp_path / f"{shipping._write_package().stem}-{os.getuid()}"
     (place / "slidewise").mkdir(parents=True)
     (place / "slidewise" / "__init__.py").write_text("raise SystemExit('code of someone else')")
     place.chmod(0o777)
@@ -106,7 +108,7 @@ def test_what_the_executors_lack_is_told(function, tmp_path):
 
 def test_executors_on_the_drivers_own_machine_need_no_package(spark, connect):
     assert shipping.ship(spark) is None
-    assert shipping.ship(connect) == shipping._package().name
+    assert shipping.ship(connect) == shipping._write_package().name
 
 
 @pytest.mark.parametrize(
@@ -116,7 +118,7 @@ def test_what_a_cleaner_of_temporary_files_took_is_there_again(function, tmp_pat
     import os
 
     assert executor(function, tmp_path).returncode == 0
-    place = tmp_path / f"{shipping._package().stem}-{os.getuid()}"
+    place = tmp_path / f"{shipping._write_package().stem}-{os.getuid()}"
     for path in list(place.glob(lost)):
         path.unlink() if path.is_file() else shutil.rmtree(path)
     done = executor(function, tmp_path)
@@ -124,7 +126,7 @@ def test_what_a_cleaner_of_temporary_files_took_is_there_again(function, tmp_pat
     result, where = done.stdout.splitlines()
     assert result == RESULT
     assert Path(where) == place / "slidewise" / "__init__.py"
-    with zipfile.ZipFile(shipping._package()) as archive:
+    with zipfile.ZipFile(shipping._write_package()) as archive:
         assert all((place / file.filename).stat().st_size == file.file_size for file in archive.infolist())
     assert {path.name for path in place.iterdir()} == {"slidewise"}
 
@@ -134,7 +136,7 @@ def test_a_directory_that_numba_made_anew_for_its_cache_is_filled(function, tmp_
     """As it does in a process that has begun before a cleaner took all of it, readable by others."""
     import os
 
-    place = tmp_path / f"{shipping._package().stem}-{os.getuid()}"
+    place = tmp_path / f"{shipping._write_package().stem}-{os.getuid()}"
     (place / "slidewise" / "templates" / "__pycache__").mkdir(parents=True)
     place.chmod(0o755)
     done = executor(function, tmp_path)
@@ -143,6 +145,6 @@ def test_a_directory_that_numba_made_anew_for_its_cache_is_filled(function, tmp_
 
 
 def test_a_session_that_starts_later_gets_the_package_though_its_file_was_taken():
-    before = shipping._package().read_bytes()
-    shutil.rmtree(shipping._package().parent)
-    assert shipping._package().read_bytes() == before
+    before = shipping._write_package().read_bytes()
+    shutil.rmtree(shipping._write_package().parent)
+    assert shipping._write_package().read_bytes() == before

@@ -184,12 +184,12 @@ def test_debs2014_has_load_and_work_of_every_plug():
 
 
 def test_chance_by_hash_is_even():
-    drawn = source.hashed(1, np.arange(100_000), 7)
+    drawn = source.hash_numbers(1, np.arange(100_000), 7)
     assert drawn.min() >= 0
     assert drawn.max() < 1
     counts, _ = np.histogram(drawn, 20, (0, 1))
     assert (np.abs(counts - 5000) < 400).all()
-    assert source.hashed(1, 2) != source.hashed(2, 1)
+    assert source.hash_numbers(1, 2) != source.hash_numbers(2, 1)
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,13 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.tiers import in_full, quick
 
 import slidewise as sw
-from slidewise.columns.with_columns import names, ordering
+from slidewise.columns.with_columns import list_names, list_order
 from slidewise.spark.executor import task as module
 from slidewise.spark.executor.chunk import Chunk
-from slidewise.spark.executor.task import Task, Worker
+from slidewise.spark.executor.task import Task, TaskRun
 
 RNG = np.random.default_rng(4)
 COUNT = 1200
@@ -137,10 +138,10 @@ def results(expressions, partition_by="k", order_by="ts", table=TABLE, batch=33)
     columns = {str(k): over for k, over in enumerate(expressions)}
     expected = sw.with_columns(table, partition_by=partition_by, order_by=order_by, **columns)
     expected = expected.select(list(columns)).combine_chunks()
-    keys, order = tuple(names(partition_by, "")), tuple(ordering(order_by))
+    keys, order = tuple(list_names(partition_by, "")), tuple(list_order(order_by))
     task = Task(table.schema, keys, order, tuple(expressions), tuple(expected.schema.types))
     batches = (tuple(b.columns) for b in table.combine_chunks().to_batches(max_chunksize=batch))
-    found = list(Worker(task).run(batches))
+    found = list(TaskRun(task).run(batches))
     rows = pa.chunked_array(found, pa.struct(expected.schema))
     return pa.Table.from_struct_array(rows), expected
 
@@ -156,15 +157,17 @@ def assert_same(found: pa.Table, expected: pa.Table, expressions) -> None:
             assert ours.to_pylist() == theirs.to_pylist(), over
 
 
-@pytest.mark.parametrize("chunk", [1, 150])
-@pytest.mark.parametrize("window", [*MOVING, *RUNNING, *WHOLE], ids=repr)
+@pytest.mark.parametrize("chunk", quick([1, 150], 150))
+@pytest.mark.parametrize(
+    "window", quick([*MOVING, *RUNNING, *WHOLE], MOVING[3], MOVING[7], MOVING[11], RUNNING[0]), ids=repr
+)
 def test_chunks_change_no_result(monkeypatch, window, chunk):
     monkeypatch.setattr(module, "CHUNK_ROWS", chunk)
     expressions = [aggregation.over(window) for aggregation in AGGREGATIONS]
     assert_same(*results(expressions), expressions=expressions)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, *in_full(*range(1, 6))])
 def test_many_windows_at_once(monkeypatch, seed):
     rng = np.random.default_rng(seed)
     monkeypatch.setattr(module, "CHUNK_ROWS", int(rng.choice([1, 20, 200])))
@@ -196,7 +199,7 @@ def test_keys_of_any_type_are_told_apart(monkeypatch):
         task = Task(table.schema, ("k",), (), (sw.count().over(sw.rows(9)),), (pa.int64(),))
         found = [
             row["0"]
-            for part in Worker(task).run((tuple(b.columns)) for b in table.to_batches(2))
+            for part in TaskRun(task).run((tuple(b.columns)) for b in table.to_batches(2))
             for row in part.to_pylist()
         ]
         assert found == [1, 2, 1, 2, 1, 1, 2], name
@@ -229,7 +232,7 @@ def test_a_worker_keeps_the_window_and_not_the_key(monkeypatch, window, most):
         for aggregation in (sw.max("x"), sw.sum("x"), sw.count(), sw.max_by("s", "x"), sw.last("s"), Spread("x", "x"))
     )
     kinds = tuple(pa.float64() if k != 2 else pa.int64() for k in range(3)), (pa.string(), pa.string(), pa.float64())
-    worker = Worker(Task(table.schema, (), (*ordering("ts"),), expressions, (*kinds[0], *kinds[1])))
+    worker = TaskRun(Task(table.schema, (), (*list_order("ts"),), expressions, (*kinds[0], *kinds[1])))
     come = 0
     longest = behind = 0
 
@@ -258,9 +261,9 @@ def test_a_worker_keeps_the_window_and_not_the_key(monkeypatch, window, most):
 
 def test_nothing_comes_of_no_rows():
     task = Task(TABLE.schema, ("k",), (), (sw.count().over(sw.rows(3)),), (pa.int64(),))
-    assert list(Worker(task).run(iter(()))) == []
+    assert list(TaskRun(task).run(iter(()))) == []
     empty = tuple(pa.array([], kind) for kind in TABLE.schema.types)
-    assert list(Worker(task).run(iter([empty]))) == []
+    assert list(TaskRun(task).run(iter([empty]))) == []
 
 
 def test_types_are_those_that_were_declared():
@@ -269,5 +272,5 @@ def test_types_are_those_that_were_declared():
     expressions = (sw.max("s").over(sw.rows(2)), sw.max("t").over(sw.rows(2)))
     task = Task(reads, (), (), expressions, (pa.string(), pa.timestamp("us", "UTC")))
     batch = (pa.array(["a", "b"], pa.large_string()), pa.array([1, 2], pa.timestamp("us", "Asia/Tokyo")))
-    (out,) = Worker(task).run(iter([batch]))
+    (out,) = TaskRun(task).run(iter([batch]))
     assert out.type == pa.struct([("0", pa.string()), ("1", pa.timestamp("us", "UTC"))])

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import slidewise as sw
-from slidewise.columns.arranged import ArrangedFrame, View
+from slidewise.columns.arranged import ArrangedFrame, RowView
 
 TABLE = pa.table(
     {"k": [1, 1, 2, 2, 2], "t": [3, 1, 5, 4, 9], "x": [1.0, None, 3.0, 4.0, 5.0], "s": ["a", "b", None, "a", "c"],
@@ -42,17 +42,17 @@ def left(*kinds):
 def test_with_columns(window, no_collector):
     for aggregate in AGGREGATES:
         sw.with_columns(TABLE, partition_by="k", order_by="t", r=aggregate.over(window))
-        assert not left(ArrangedFrame, View), aggregate
+        assert not left(ArrangedFrame, RowView), aggregate
 
 
 def test_aggregate(no_collector):
     for window in (sw.time(4, every=2), sw.rows(2, every=2), sw.rows(3, every=sw.punctuation("flag"))):
         columns = {f"r{k}": aggregate for k, aggregate in enumerate(AGGREGATES)}
         sw.aggregate(TABLE, partition_by="k", order_by="t", window=window, **columns)
-        assert not left(ArrangedFrame, View), window
+        assert not left(ArrangedFrame, RowView), window
 
 
 def test_errors(no_collector):
     with pytest.raises(OverflowError):
         sw.with_columns({"x": np.array([2**62, 2**62])}, r=sw.sum("x").over(sw.rows(2)))
-    assert not left(ArrangedFrame, View)
+    assert not left(ArrangedFrame, RowView)
