@@ -46,7 +46,7 @@ services:
 	if [ -z "$$missing" ]; then exit 0; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
 	  echo "installing $$missing, for the tests of sinks and of the live page (once)"; \
-	  { apt-get update && apt-get install -y --no-install-recommends $$missing; } > /dev/null || \
+	  { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $$missing; } > /dev/null || \
 	    echo "apt-get could not install $$missing: the tests that need it are left out"; \
 	else echo "missing here: $$missing. The tests that need it are left out"; fi
 
