@@ -15,7 +15,7 @@ from slidewise.pipeline.definition import Definition, read_definition
 from slidewise.pipeline.features import Expression, build_features, build_slide
 from slidewise.pipeline.mistakes import InvalidPipeline, Mistake
 from slidewise.pipeline.own_code import run_file
-from slidewise.pipeline.prepare import add_conditions, leave_out_untimed, run_steps
+from slidewise.pipeline.prepare import add_conditions, count_rows, leave_out_untimed, run_steps
 from slidewise.pipeline.variables import Secrets, Variables
 from slidewise.pipeline.yaml_file import YamlFile, read_yaml
 from slidewise.spark.plan import column
@@ -162,11 +162,17 @@ class Pipeline:
             rows = leave_out_untimed(rows, self.time, untimed)
         return self.finish(self.compute(rows, self.features, {}))
 
-    def stream(self, df: Any) -> Any:
-        """Compute the features of a stream: a streaming DataFrame goes in, and another comes out."""
+    def stream(self, df: Any, prepared: str | None = None) -> Any:
+        """Compute the features of a stream: a streaming DataFrame goes in, and another comes out.
+
+        `prepared` names an observation of Spark's that counts the rows after `prepare`.
+        """
         if not is_spark(df) or not df.isStreaming:
             raise InvalidInput(f"stream() takes a streaming DataFrame, got {type(df).__name__}. Use batch() for others")
-        return self.finish(self.compute(self.prepare(df), self.features, self.stream_options()))
+        rows = self.prepare(df)
+        if prepared is not None:
+            rows = count_rows(rows, prepared)
+        return self.finish(self.compute(rows, self.features, self.stream_options()))
 
     def explain(self, df: Any) -> Any:
         """Explain what is computed for a batch or a stream: a table."""

@@ -67,6 +67,13 @@ def leave_out_untimed(rows: Any, time: str, observation: Any = None) -> Any:
     return rows.where(~missing)
 
 
+def count_rows(rows: Any, observation: str) -> Any:
+    """Count rows on their way, as one of the metrics of a query, by the name `rows`."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return rows.observe(observation, F.count(F.lit(1)).alias("rows"))
+
+
 def describe_spark_error(error: Exception) -> str:
     """Say in one line what Spark refuses."""
     condition = error.getCondition() if hasattr(error, "getCondition") else None

@@ -20,7 +20,7 @@ from slidewise.pipeline.check import check_pipeline
 from slidewise.pipeline.checkpoint_lock import CheckpointLock
 from slidewise.pipeline.pipeline import Pipeline
 from slidewise.pipeline.prepare import describe_spark_error
-from slidewise.pipeline.run_log import Batch, FeatureText, KeyValues, Row, RunLog, folder_of
+from slidewise.pipeline.run_log import Batch, FeatureText, KeyValues, LogReader, Row, RunLog, folder_of
 from slidewise.pipeline.sinks.hadoop_folder import HadoopFolder
 from slidewise.pipeline.source import UNPARSED, count_unparsed, read_source, resolve
 from slidewise.pipeline.target import open_target
@@ -36,6 +36,7 @@ PATIENCE = 30.0
 #: rows of a micro-batch that the log looks at, and keys that it keeps
 NEWEST_ROWS, NEWEST_KEYS = 500, 50
 UNPARSED_ROWS = f"slidewise_{UNPARSED}"
+PREPARED_ROWS = "slidewise_prepared"
 
 
 class StreamRun:
@@ -61,6 +62,8 @@ class StreamRun:
         self._upgrade = upgrade
         self._stopping = threading.Event()
         self._written: dict[int, int] = {}
+        #: rows that have come, and have not been given yet; None where that is not known
+        self._waiting: int | None = None
 
     def stop(self) -> None:
         """End the run: the micro-batch at work may come to its end first. From any thread, or a signal's handler."""
@@ -98,7 +101,8 @@ class StreamRun:
         df = count_unparsed(rows, UNPARSED_ROWS)
         self._require_upgrade(df)
         remember_definition(spark, pipeline)
-        out = pipeline.stream(df)
+        out = pipeline.stream(df, PREPARED_ROWS)
+        self._waiting = self._read_waiting()
         self.log.append(self._describe_start(df))
         run = pipeline.definition.run
         writer = out.writeStream.queryName(pipeline.name).option("checkpointLocation", self.checkpoint)
@@ -177,9 +181,11 @@ class StreamRun:
         dropped = dropped_rows([progress])
         unparsed = progress["observedMetrics"].get(UNPARSED_ROWS)
         backlog, unit = _find_backlog(progress)
+        written = self._written.pop(progress["batchId"], 0)
+        self._count_waiting(progress, written, dropped)
         record: Batch = {
             "kind": "batch", "batch": progress["batchId"], "rows_in": progress["numInputRows"],
-            "rows_out": self._written.pop(progress["batchId"], 0),
+            "rows_out": written,
             "seconds": (progress["durationMs"] or {}).get("triggerExecution", 0) / 1000,
             "trigger": _seconds(run.trigger) if run.trigger is not None and not self._once else None,
             "in_rate": progress["inputRowsPerSecond"] if progress["inputRowsPerSecond"] else None,
@@ -187,11 +193,29 @@ class StreamRun:
             "state_rows": sum(each["numRowsTotal"] for each in states),
             "state_bytes": sum(each["memoryUsedBytes"] for each in states),
             **dropped,  # type: ignore[typeddict-item]
-            "unparsed": 0 if unparsed is None else unparsed[UNPARSED], "backlog": backlog, "waiting": None,
+            "unparsed": 0 if unparsed is None else unparsed[UNPARSED], "backlog": backlog,
+            "waiting": self._waiting,
         }  # fmt: skip
         if unit is not None:
             record["backlog_unit"] = unit
         return record
+
+    def _read_waiting(self) -> int | None:
+        """Read how many rows wait in the state; after a run that was killed, its log may lack a micro-batch."""
+        if self.pipeline.window is not None or self.pipeline.definition.time is None:
+            return None
+        if self.pipeline.definition.time.late == "revise" or self.pipeline.definition.run.emit == "changes":
+            return None  # rows are given again, or never
+        records = LogReader(self.log.folder).read()
+        if not records:
+            return None if HadoopFolder(self._spark, self.checkpoint).exists("offsets") else 0
+        batches = [record for record in records if record["kind"] == "batch"]
+        return batches[-1]["waiting"] if batches and records[-1]["kind"] == "end" else None
+
+    def _count_waiting(self, progress: Any, written: int, dropped: dict[str, int]) -> None:
+        came = progress["observedMetrics"].get(PREPARED_ROWS)
+        if self._waiting is not None:
+            self._waiting += (0 if came is None else came["rows"]) - written - sum(dropped.values())
 
     def _log_values(self, rows: Any, batch: int) -> None:
         """Log the newest results of some keys. What goes wrong here does not stop the stream."""
