@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from PIL import Image
-from support.run_logs import PlayedRun
+from support.run_logs import AFTERNOON, PlayedRun
 
 from slidewise.live import words
 from slidewise.live.serve import LivePage
@@ -43,7 +43,7 @@ def look(browser, folder):
         opened.append(context)
         return tab
 
-    with LivePage(folder, port=0, poll=0.05) as served:
+    with LivePage(folder, port=0, poll=0.05, now=lambda: AFTERNOON) as served:
         yield look_at
         for context in opened:
             context.close()
@@ -138,7 +138,7 @@ def test_a_stream_that_failed_and_comes_back(look, folder):
 
 PLAY = """
 import sys, time
-from support.run_logs import PlayedRun
+from support.run_logs import AFTERNOON, PlayedRun
 PlayedRun(sys.argv[1]).start(run="killed").batches(20)
 print("played", flush=True)
 time.sleep(600)
@@ -161,7 +161,7 @@ def test_a_stream_that_is_killed_and_comes_back(look, folder):
 
 def test_a_server_that_goes_away_is_told(browser, folder):
     PlayedRun(folder).start().batches(15)
-    served = LivePage(folder, port=0, poll=0.05)
+    served = LivePage(folder, port=0, poll=0.05, now=lambda: AFTERNOON)
     tab = browser.new_page()
     tab.goto(served.address)
     wait_for_text(tab, "#connection", "live")
@@ -368,7 +368,7 @@ def test_screenshots_for_the_docs(look, folder, tmp_path):
         tab.wait_for_timeout(300)
         path = pictures / f"live-{name}.png"
         picture = Image.open(io.BytesIO(tab.screenshot())).convert("RGB")
-        picture.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
+        picture.quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=3, dither=Image.Dither.NONE).save(path, optimize=True)
         assert path.stat().st_size < 200_000
 
     take("light", look(color_scheme="light", now=run.now, device_scale_factor=2))

@@ -2,6 +2,7 @@
 
 import json
 import math
+import threading
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -86,6 +87,26 @@ def test_a_reader_that_slept_goes_on_with_the_oldest_that_is_left(folder):
     rest = numbers(reader.read())
     assert rest == list(range(rest[0], 200))
     assert rest[0] > 1
+
+
+def test_a_reader_misses_nothing_while_files_are_rotated(folder):
+    log, reader = RunLog(folder, file_bytes=1500, files=400), LogReader(folder)
+    writer = threading.Thread(target=lambda: [log.append(batch(number, why="x" * 80)) for number in range(500)])
+    writer.start()
+    records = []
+    while writer.is_alive():
+        records += reader.read()
+    writer.join()
+    records += reader.read()
+    assert numbers(records) == list(range(500))
+
+
+def test_a_file_that_someone_deleted_stops_no_reader(folder):
+    log = RunLog(folder, file_bytes=1000, files=6)
+    for number in range(60):
+        log.append(batch(number, why="x" * 80))
+    (folder / "log.2.jsonl").unlink()
+    assert numbers(read(folder))[-1] == 59
 
 
 def test_the_log_is_bounded(folder):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from support.run_logs import PlayedRun
+from support.run_logs import AFTERNOON, PlayedRun
 
 import slidewise.live
 from slidewise.errors import InvalidInput
@@ -20,7 +20,7 @@ from slidewise.pipeline.run_log import MOST_KEYS, MOST_PINS, RunLog
 
 @pytest.fixture
 def client(folder):
-    with LivePage(folder, port=0) as page, httpx.Client(base_url=page.address) as client:
+    with LivePage(folder, port=0, now=lambda: AFTERNOON) as page, httpx.Client(base_url=page.address) as client:
         yield client
 
 
@@ -263,7 +263,7 @@ def events_of(page):
 
 def test_events_follow_the_log(folder):
     run = PlayedRun(folder).start().batches(20)
-    with LivePage(folder, port=0, poll=0.05) as page, events_of(page) as events:
+    with LivePage(folder, port=0, poll=0.05, now=lambda: AFTERNOON) as page, events_of(page) as events:
         kind, state = next(events)
         assert (kind, len(state["batches"]["at"])) == ("state", 20)
         kind, verdict = next(events)
@@ -279,7 +279,7 @@ def test_events_follow_the_log(folder):
 
 
 def test_closing_ends_pages_that_are_open(folder):
-    page = LivePage(folder, port=0, poll=0.05)
+    page = LivePage(folder, port=0, poll=0.05, now=lambda: AFTERNOON)
     with events_of(page) as events:
         next(events)
         began = time.monotonic()

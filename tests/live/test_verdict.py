@@ -35,6 +35,15 @@ def test_starting(played):
     assert verdict_of(played.start()).text == "The run began at 14:05:00, and no micro-batch is done yet."
 
 
+def test_a_first_micro_batch_may_take_its_time(played):
+    assert verdict_of(played.start(), later=600).kind == "starting"
+
+
+def test_a_batch_runs_until_it_is_done(played):
+    assert verdict_of(played.start(mode="batch"), later=600).word == "Running"
+    assert verdict_of(played.batch().end("finished")).word == "Finished"
+
+
 def test_keeping_up(played):
     verdict = verdict_of(played.start().batches(40))
     assert (verdict.kind, verdict.level) == ("keeping up", "good")
@@ -114,8 +123,13 @@ def test_a_source_with_nothing_new(played):
     assert verdict.text == "All rows are done; the source has had nothing new since 14:11:40."
 
 
-def test_a_quiet_stream_whose_process_is_there_is_no_news(played):
-    assert verdict_of(played.start().batches(40), later=3600).kind == "keeping up"
+def test_no_news_of_a_stream_whose_process_is_there(played):
+    played.start().batches(40)
+    assert verdict_of(played, later=20).kind == "keeping up"
+    verdict = verdict_of(played, later=3600)
+    assert (verdict.kind, verdict.level) == ("silent", "warn")
+    assert verdict.text == "No micro-batch is done since 14:11:40: the source has nothing new, or one takes long."
+    assert verdict.reasons == (f"The process {os.getpid()} is there.", "It usually writes every 10 s.")
 
 
 def test_no_news_of_a_stream_on_another_machine(played):

@@ -49,7 +49,7 @@ EXPLAIN = {
     ],
 }
 OPERATORS = ["ada", "grace", "edsger", "barbara", "donald", "leslie"]
-#: a time of the afternoon, for logs that are looked at
+#: when a played run begins; a page whose clock stands there takes all of it for news
 AFTERNOON = datetime(2026, 3, 12, 14, 5, tzinfo=UTC).timestamp()
 
 

@@ -6,7 +6,8 @@ import contextlib
 import ipaddress
 import socket
 import threading
-from collections.abc import Collection
+import time
+from collections.abc import Callable, Collection
 from pathlib import Path
 from types import TracebackType
 
@@ -37,12 +38,13 @@ class LivePage:
         port: int | None = None,
         hosts: Collection[str] = (),
         poll: float = POLL,
+        now: Callable[[], float] = time.time,
     ) -> None:
         self._socket = _bind(host, port)
         #: where to look
         self.address = _address_of(self._socket)
         self._closing = threading.Event()
-        app = create_app(Watched(folder), (host, *hosts), poll, self._closing)
+        app = create_app(Watched(folder, now), (host, *hosts), poll, self._closing)
         config = uvicorn.Config(
             app,
             lifespan="off",

@@ -14,7 +14,7 @@ from slidewise.pipeline.run_log import Batch, End, Start
 
 #: micro-batches that tell what is going on now, and those that tell where it goes
 RECENT, TREND = 12, 5
-#: a stream that is watched from elsewhere is silent after so many of its usual pauses, and not before so many seconds
+#: a stream is silent after so many of its usual pauses, and not before so many seconds
 _PAUSES, _PATIENCE = 3, 30.0
 
 Kind = Literal[
@@ -76,7 +76,7 @@ def judge(situation: Situation) -> Verdict:
     if silent is not None:
         return silent
     if not situation.batches:
-        return Verdict("starting", "Starting", f"The run began at {_heard(situation)}, and no micro-batch is done yet.")
+        return _judge_beginning(situation, start)
     pace = _Pace.of(situation.batches[-RECENT:], start)
     return (
         _judge_backlog(pace)
@@ -101,7 +101,14 @@ def is_alive(start: Start) -> bool | None:
     return True
 
 
-# ---- over, or out of sight
+# ---- beginning, over, or out of sight
+def _judge_beginning(situation: Situation, start: Start) -> Verdict:
+    began = f"The run began at {_heard(situation)}"
+    if start["mode"] in ("batch", "backfill"):
+        return Verdict("starting", "Running", f"{began}; it tells more when it is done.")
+    return Verdict("starting", "Starting", f"{began}, and no micro-batch is done yet.")
+
+
 def _judge_end(situation: Situation, end: End) -> Verdict:
     at = _heard(situation)
     done = f"{_many(len(situation.batches), 'micro-batch', 'micro-batches')} seen"
@@ -119,14 +126,18 @@ def _judge_gone(situation: Situation, start: Start) -> Verdict:
 
 
 def _judge_silence(situation: Situation, start: Start) -> Verdict | None:
-    if situation.heard is None or situation.alive:
+    first = not situation.batches and situation.alive  # Spark starts, kernels are compiled: that may take its time
+    if situation.heard is None or first:
         return None
     recent = situation.batches[-RECENT:]
     pause = max([start["trigger"] or 0.0, *(batch["seconds"] for batch in recent)])
     quiet = situation.now - situation.heard
     if quiet <= max(_PATIENCE, _PAUSES * pause):
         return None
-    reason = f"It usually writes every {span(pause)}." if pause else "It runs on another machine."
+    reason = f"It usually writes every {span(pause)}." if pause else "It has not written since it began."
+    if situation.alive:
+        text = f"No micro-batch is done since {_heard(situation)}: the source has nothing new, or one takes long."
+        return Verdict("silent", "No news", text, (f"The process {start['pid']} is there.", reason))
     return Verdict(
         "silent", "No news", f"No news since {_heard(situation)}: the process cannot be seen from here.", (reason,)
     )

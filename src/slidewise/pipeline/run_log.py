@@ -25,6 +25,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, NotRequired, TypedDict, cast
 
@@ -40,6 +41,8 @@ LONGEST_LIST = 20
 MOST_PINS = 50
 #: the largest integer up to which a browser's numbers are exact
 _EXACT = 2**53
+#: how often a listing of the files is tried that a rotation disturbs; a file that someone deleted disturbs all of them
+_LOOKS = 4
 #: characters of a text that is no value: a definition, an error
 _LONGEST_DEFINITION = 200_000
 
@@ -284,6 +287,8 @@ class LogReader:
         if seen is None or seen == self._seen:
             return []
         heads = self._heads()
+        if not heads:
+            return []
         known = [head for head, _ in heads]
         first = known.index(self._head) if self._head in known else 0
         records: list[Record] = []
@@ -306,17 +311,19 @@ class LogReader:
         return status.st_ino, status.st_size, status.st_mtime_ns
 
     def _heads(self) -> list[tuple[bytes, Path]]:
-        """List the first line of each file, the oldest first; one that is rotated meanwhile counts once."""
-        found: dict[bytes, Path] = {}
-        for path in sorted(self.folder.glob("log*.jsonl"), key=_age, reverse=True):
-            with contextlib.suppress(OSError), path.open("rb") as file:
-                head = file.readline()
-                if head.endswith(b"\n"):
-                    found[head] = path
-        # A file that was renamed to a name already listed is missing; whatever is after the gap can wait.
-        numbers = [_number_of(head) for head in found]
-        whole = next((k for k in range(1, len(numbers)) if numbers[k] != numbers[k - 1] + 1), len(numbers))
-        return list(found.items())[:whole]
+        """List the first line of each file, the oldest first."""
+        for _ in range(_LOOKS):
+            found: dict[bytes, Path] = {}
+            for path in sorted(self.folder.glob("log*.jsonl"), key=_age, reverse=True):
+                with contextlib.suppress(OSError), path.open("rb") as file:
+                    head = file.readline()
+                    if head.endswith(b"\n"):
+                        found[head] = path  # one that is rotated meanwhile counts once
+            numbers = [_number_of(head) for head in found]
+            if all(later == earlier + 1 for earlier, later in pairwise(numbers)):
+                break  # else one was renamed to a name that had been read: look again
+        # Between two names, the newest is at none: the next call has it.
+        return list(found.items()) if self.folder / NEWEST in found.values() else []
 
 
 class Pins:

@@ -9,6 +9,8 @@ const HEIGHT = 124;
 // Steps of an axis of durations, in seconds: those of a clock.
 const STEPS = [0.001, 0.01, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 21600, 43200, 86400, 604800];
 
+export const TIMES = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1200, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800];
+
 const lag = (columns, name) => columns.at.map((at, k) => (isNumber(columns[name][k]) ? at - columns[name][k] : null));
 
 // A line: its label, colour, values, and how a value is written. `filled` is the main one, `dashed` one to compare with.
@@ -168,7 +170,7 @@ class Chart {
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC"),
       scales: { x: { range: () => this.all.limits() }, y: zeroBased, bytes: zeroBased },
       axes: [
-        { ...axis, grid: { show: false }, size: 22, space: 64, values: (_, splits, __, ___, step) => writeTimes(splits, step) },
+        { ...axis, grid: { show: false }, size: 22, space: 64, incrs: TIMES, values: (_, splits, __, ___, step) => writeTimes(splits, step) },
         y("y", 3, this.spec.lines[0]),
         ...(right ? [y("bytes", 1, this.spec.lines.find((line) => line.scale))] : []),
       ],

@@ -1,7 +1,7 @@
 // A key opened: its signal, the results of its rows, and the windows of one row shaded; and why rows still wait.
 
 import uPlot from "./uplot/uPlot.esm.js";
-import { writeTimes } from "./charts.js";
+import { TIMES, writeTimes } from "./charts.js";
 import { $, colour, element, featureColour, say } from "./dom.js";
 import { clock, decimalsOf, isNumber, keyText, own, plural, secondsOf, span, value } from "./format.js";
 
@@ -115,7 +115,7 @@ export class Signal {
         y: { range: (_, low, high) => (low === null ? [0, 1] : k ? widen(low, high, 0.2, 0.3) : widen(low, high, 0.1, 0.38)) },
       },
       axes: [
-        { ...axis, show: last, grid: { show: false }, size: 22, space: 70, values: (_, splits, __, ___, step) => writeTimes(splits, step) },
+        { ...axis, show: last, grid: { show: false }, size: 22, space: 70, incrs: TIMES, values: (_, splits, __, ___, step) => writeTimes(splits, step) },
         { ...axis, size: 52, space: k ? 24 : 36, values: (_, splits) => splits.map((split) => value(split, splits.every(Number.isInteger) ? 0 : Math.max(1, decimals))) },
       ],
       series: [{}, ...lines.map((line) => this.series(line, k))],

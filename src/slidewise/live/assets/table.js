@@ -46,6 +46,9 @@ export class Table {
         this.lines.delete(name);
       }
     }
+    const features = this.store.start?.features ?? [];
+    const results = (feature) => names.flatMap((name) => lastResults(this.store.keys.get(name).rows, feature.name));
+    this.decimals = features.map((feature) => decimalsOf(results(feature)));
     names.forEach((name, place) => {
       if (!this.lines.has(name)) this.lines.set(name, this.build(name));
       const { row } = this.lines.get(name);
@@ -98,7 +101,7 @@ export class Table {
     const newest = secondsOf(rows.at(-1)?.time);
     say(when, newest === null ? "–" : clock(newest, this.store.now()));
     say(wait, pending.length ? `${pending.length} waiting` : "");
-    for (const cell of cells) cell.update(rows);
+    cells.forEach((cell, place) => cell.update(rows, this.decimals[place]));
   }
 
   // ---- keyboard
@@ -135,9 +138,9 @@ class Cell {
     this.root = element("td", { role: "gridcell", "data-label": feature.name }, this.spark, this.number);
   }
 
-  update(rows) {
-    const results = rows.slice(-LAST).map((row) => own(row.results, this.name));
-    const text = value(results.at(-1), decimalsOf(results));
+  update(rows, decimals) {
+    const results = lastResults(rows, this.name);
+    const text = value(results.at(-1), decimals);
     if (this.number.textContent !== text) {
       if (this.number.textContent) flash(this.root);
       this.number.textContent = text;
@@ -145,13 +148,15 @@ class Cell {
     const points = sparkPoints(results);
     this.spark.classList.toggle("none", points.length < 2);
     if (points.length < 2) return;
-    const text2 = points.map((point) => point.join(",")).join(" ");
-    this.line.setAttribute("points", text2);
-    this.area.setAttribute("points", `${points[0][0]},${HEIGHT} ${text2} ${points.at(-1)[0]},${HEIGHT}`);
+    const drawn = points.map((point) => point.join(",")).join(" ");
+    this.line.setAttribute("points", drawn);
+    this.area.setAttribute("points", `${points[0][0]},${HEIGHT} ${drawn} ${points.at(-1)[0]},${HEIGHT}`);
     this.dot.setAttribute("cx", points.at(-1)[0]);
     this.dot.setAttribute("cy", points.at(-1)[1]);
   }
 }
+
+const lastResults = (rows, name) => rows.slice(-LAST).map((row) => own(row.results, name));
 
 function sparkPoints(results) {
   const numbers = results.filter(isNumber);
