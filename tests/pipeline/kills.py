@@ -33,19 +33,17 @@ def write_files(folder, files, each):
     return rows
 
 
-def run_with_kills(folder, sink, kills, days=(), longest=1.5):
-    """Run a job, killed so many times while it writes, and then to its end."""
+def run_with_kills(folder, sink, kills, days=()):
+    """Run a job, killed so many times in one of the first changes that it makes, and then to its end."""
     (folder / "job.json").write_text(json.dumps({"sink": sink, "days": list(days)}))
     chance = random.Random(11)
     done = 0
     while done < kills:
         job = start(folder)
-        while not (folder / "started").exists():
-            assert job.poll() in (None, 0), (folder / "log").read_text()
-            if job.poll() == 0:
-                break
-            time.sleep(0.02)
-        time.sleep(chance.uniform(0, longest))
+        changes = chance.randint(1, 3)
+        while begun(folder) < changes and job.poll() is None:
+            time.sleep(0.01)
+        time.sleep(chance.choice([0, 0.1, 0.5, 1.5]) * chance.random())
         if job.poll() is not None:
             assert job.returncode == 0, (folder / "log").read_text()
             break
@@ -57,8 +55,13 @@ def run_with_kills(folder, sink, kills, days=(), longest=1.5):
     print(f"done after {done} kills")
 
 
+def begun(folder):
+    """Count the batches or days that this run of the job has begun."""
+    return (folder / "begun").stat().st_size if (folder / "begun").exists() else 0
+
+
 def start(folder):
-    (folder / "started").unlink(missing_ok=True)
+    (folder / "begun").unlink(missing_ok=True)
     command = [sys.executable, str(Path(__file__).with_name("sink_job.py")), str(folder)]
     with (folder / "log").open("ab") as log:
         return subprocess.Popen(

@@ -31,15 +31,15 @@ def run(folder: Path) -> None:
     spark.sparkContext.setLogLevel("ERROR")
     sink = open_sink(spark, time_column="at", **job["sink"])
     if job["days"]:
-        (folder / "started").touch()
         rows = spark.read.schema(SCHEMA).parquet(str(folder / "in"))
         for day in job["days"]:
+            tell(folder)
             sink.replace(rows.where(f"date(at) = date'{day}'"), date.fromisoformat(day))
         return
 
     def write(rows, batch):
         query = spark.sparkContext.getLocalProperty("sql.streaming.queryId")
-        (folder / "started").touch()
+        tell(folder)
         sink.write(rows, batch, query)
 
     stream = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
@@ -50,6 +50,12 @@ def run(folder: Path) -> None:
         .start()
     )
     query.awaitTermination()
+
+
+def tell(folder: Path) -> None:
+    """Say that a batch or a day begins: a sign for each."""
+    with (folder / "begun").open("a") as file:
+        file.write(".")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -14,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from support.spark import find_port
 
 PASSWORD = "not-in-any-message"
 USER, DATABASE = "ana", "shop"
@@ -77,9 +78,7 @@ def run_server() -> Iterator[Server]:
             cwd=folder,
             **as_user,
         )
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = find_port()
         # A kill -9 of a test's process is no crash of the server: what it need not survive need not be synced.
         settings = [f"port={port}", "listen_addresses=127.0.0.1", f"unix_socket_directories={folder}", "fsync=off"]
         with (folder / "log").open("wb") as log:
