@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Mapping
 from typing import Any
@@ -47,6 +48,7 @@ def add_conditions(df: Any, conditions: Mapping[str, str]) -> Any:
         if name in df.columns:
             raise SqlMistake(f"there is a column {name!r}, so that no condition can be written so", name)
         try:
+            F.expr(text)  # by itself first: an error within our parentheses would be about these
             df = df.withColumn(name, F.expr(f"({text})"))
             kind = df.schema[name].dataType.simpleString()
         except Exception as error:
@@ -61,6 +63,8 @@ def describe_spark_error(error: Exception) -> str:
     condition = error.getCondition() if hasattr(error, "getCondition") else None
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     first = lines[0] if lines else type(error).__name__
+    if first.startswith("An error occurred while calling") and len(lines) > 1:  # of Java, whose class comes next
+        first = re.sub(r"^: (\w+\.)+\w+: (\[[\w.]+\] )?", "", lines[1])
     if condition and first.startswith(f"[{condition}"):
         first = first.split("] ", 1)[-1]
     return first.split(" SQLSTATE:")[0].rstrip(";").strip()
