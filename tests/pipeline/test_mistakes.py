@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from slidewise.cli.screen import Screen
+from slidewise.cli.session import open_session
 from slidewise.pipeline import InvalidPipeline, load
+from slidewise.pipeline.check import check_pipeline
+from slidewise.pipeline.examples import Examples
 from slidewise.pipeline.features import list_names
 from slidewise.pipeline.yaml_file import MOST_BYTES
 from slidewise.registry.algorithms import ALGORITHMS, COLUMN_KERNELS
@@ -693,6 +697,260 @@ MISTAKES = {
     ),
 }
 
+#: the same, of what Spark knows: columns, types, SQL
+ON_SPARK = {
+    "no source": (
+        RIGHT.replace(RIGHT.splitlines()[1] + "\n", ""),
+        ["p.yaml:1:1: 'source' is missing: where rows come from"],
+    ),
+    "feature of a missing column": (
+        feature("{sum: amont, over: 1h}"),
+        ["p.yaml:6:3: features.spent: there is no column 'amont'. Did you mean 'amount'?"],
+    ),
+    "sum of a text": (
+        feature("{sum: merchant, over: 1h}"),
+        [
+            (
+                "p.yaml:6:3: features.spent: sum: the column 'merchant' is of string, and sum takes numbers or "
+                "durations. Max, min, mode, percentile_disc, count_distinct, first and last take it, string_agg "
+                "too"
+            )
+        ],
+    ),
+    "missing key": (
+        having("keys: [card]", "keys: [crd]"),
+        ["p.yaml:3:8: keys[0]: there is no column 'crd'. Did you mean 'card'?"],
+    ),
+    "missing time": (
+        having("column: at", "column: att"),
+        ["p.yaml:4:16: time.column: there is no column 'att'. Did you mean 'at'?"],
+    ),
+    "time a text": (
+        having("column: at", "column: merchant"),
+        [
+            (
+                "p.yaml:4:16: time.column: the time of events is a timestamp, and 'merchant' is string. Cast it "
+                "in prepare:, as in SELECT *, CAST(... AS timestamp) AS merchant FROM source"
+            )
+        ],
+    ),
+    "time a date": (
+        having("at timestamp", "at date"),
+        [
+            (
+                "p.yaml:4:16: time.column: the time of events is a timestamp, and 'at' is date. Cast it in "
+                "prepare:, as in SELECT *, CAST(... AS timestamp) AS at FROM source"
+            )
+        ],
+    ),
+    "missing then": (
+        having("column: at", "column: at, then: [sqe]"),
+        ["p.yaml:4:27: time.then[0]: there is no column 'sqe'. There are: card, at, amount, merchant"],
+    ),
+    "several": (
+        having("keys: [card]", "keys: [crd]").replace("sum: amount", "sum: amont") + "prepare: SELECT * FROM source\n",
+        [
+            "p.yaml:3:8: keys[0]: there is no column 'crd'. Did you mean 'card'?",
+            "p.yaml:6:3: features.spent: there is no column 'amont'. Did you mean 'amount'?",
+        ],
+    ),
+    "two features": (
+        having("features:\n", "features:\n  top: {max: amout, over: 1d}\n").replace("sum: amount", "sum: amont"),
+        [
+            "p.yaml:6:3: features.top: there is no column 'amout'. Did you mean 'amount'?",
+            "p.yaml:7:3: features.spent: there is no column 'amont'. Did you mean 'amount'?",
+        ],
+    ),
+    "where a missing column": (
+        feature("{sum: amount, over: 1h, where: amont > 10}"),
+        [
+            (
+                "p.yaml:6:41: features.spent.where: A column, variable, or function parameter with name `amont` "
+                "cannot be resolved. Did you mean one of the following? [`amount`, `at`, `card`, `merchant`]."
+            )
+        ],
+    ),
+    "where no condition": (
+        feature("{sum: amount, over: 1h, where: amount + 1}"),
+        ["p.yaml:6:41: features.spent.where: a condition is true or false, and 'amount + 1' is double"],
+    ),
+    "where no SQL": (
+        feature("{sum: amount, over: 1h, where: amount >}"),
+        ["p.yaml:6:41: features.spent.where: Syntax error at or near end of input."],
+    ),
+    "where an identifier that is missing": (
+        feature("{sum: amount, over: 1h, where: good}"),
+        ["p.yaml:6:3: features.spent: there is no column 'good'. There are: card, at, amount, merchant"],
+    ),
+    "prepare no SQL": (
+        more("prepare: SELEC * FROM source\n"),
+        ["p.yaml:8:10: prepare: Syntax error at or near 'SELEC'."],
+    ),
+    "prepare a missing column": (
+        more("prepare: SELECT amont FROM source\n"),
+        [
+            (
+                "p.yaml:8:10: prepare: A column, variable, or function parameter with name `amont` cannot be "
+                "resolved. Did you mean one of the following? [`amount`, `at`, `card`, `merchant`]."
+            )
+        ],
+    ),
+    "prepare a missing table": (
+        more("prepare: SELECT * FROM sorce\n"),
+        [
+            (
+                "p.yaml:8:10: prepare: The table or view `sorce` cannot be found. Verify the spelling and "
+                "correctness of the schema and catalog."
+            )
+        ],
+    ),
+    "prepare second step": (
+        more("prepare:\n  good: SELECT * FROM source WHERE amount > 0\n  better: SELECT * FROM god\n"),
+        [
+            (
+                "p.yaml:10:11: prepare.better: The table or view `god` cannot be found. Verify the spelling and "
+                "correctness of the schema and catalog."
+            )
+        ],
+    ),
+    "prepare drops the key": (
+        more("prepare: SELECT at, amount FROM source\n"),
+        ["p.yaml:3:8: keys[0]: there is no column 'card'. There are: at, amount"],
+    ),
+    "schema no types": (
+        having("card string,", "card strin,"),
+        ['p.yaml:2:47: source.schema: Unsupported data type "STRIN".'],
+    ),
+    "schema no schema": (
+        having("card string,", "card,"),
+        ["p.yaml:2:47: source.schema: Syntax error at or near ','."],
+    ),
+    "no such format": (
+        RIGHT.replace(
+            'format: parquet, path: data, schema: "card string, at timestamp, amount double, merchant string"',
+            "format: parket, path: data",
+        ),
+        [
+            (
+                "p.yaml:2:1: source: Failed to find the data source: parket. Make sure the provider name is "
+                "correct and the package is properly registered and compatible with your Spark version."
+            )
+        ],
+    ),
+    "no such path": (
+        RIGHT.replace(', schema: "card string, at timestamp, amount double, merchant string"', ""),
+        ["p.yaml:2:1: source: Path does not exist: file:FOLDER/data."],
+    ),
+    "given column": (
+        more("tests:\n- {given: [{crd: a}], expect: []}\n"),
+        ["p.yaml:9:18: tests[0].given[0].crd: there is no column 'crd'. Did you mean 'card'?"],
+    ),
+    "expected column": (
+        more("tests:\n- {given: [], expect: [{spend: 1}]}\n"),
+        ["p.yaml:9:32: tests[0].expect[0].spend: there is no column 'spend'. Did you mean 'spent'?"],
+    ),
+    "sink key": (
+        RIGHT.replace("{format: parquet, path: out}", "{table: t, url: u, mode: upsert, keys: [crd]}"),
+        ["p.yaml:7:47: sink.keys[0]: there is no column 'crd'. Did you mean 'card'?"],
+    ),
+    "range by two columns": (
+        having("column: at", "column: at, then: [merchant]"),
+        [
+            (
+                "p.yaml:6:30: features.spent.over: a window by time is measured along the time alone: leave out "
+                "time.then, or count rows"
+            )
+        ],
+    ),
+    "delta of a text": (
+        feature("{sum: amount, over: {delta: [merchant, 3]}}"),
+        [
+            (
+                "p.yaml:6:3: features.spent: the column 'merchant' is of string, and distances need numbers or "
+                'times. It is text, which has no distances: parse it first, as in pd.to_datetime(df["merchant"]) '
+                'in pandas, pl.col("merchant").str.to_datetime() in polars, to_timestamp("merchant") in Spark, '
+                "or into numbers"
+            )
+        ],
+    ),
+    "punctuation of a number": (
+        feature("{sum: amount, over: {punctuation: amount}}"),
+        ["p.yaml:6:3: features.spent: punctuation: the column 'amount' must be boolean, and is of double"],
+    ),
+    "time window without time": (
+        RIGHT.replace("time: {column: at, max_delay: 10m}\n", ""),
+        ["p.yaml:5:30: features.spent.over: a window by time needs time:, as in time: {column: at}"],
+    ),
+}
+
+#: the same for a stream
+ON_STREAMS = {
+    "no delay": (
+        having(", max_delay: 10m", ""),
+        ["p.yaml:4:1: time: a stream needs max_delay:, how late rows may come, as in max_delay: 10m"],
+    ),
+    "no time": (
+        having("time: {column: at, max_delay: 10m}\n", "").replace("1h", "3 rows"),
+        ["p.yaml:1:1: a stream needs time:, as in time: {column: at, max_delay: 10m}"],
+    ),
+    "unbounded": (
+        feature("{sum: amount, over: {rows_between: [-unbounded, 0]}}"),
+        [
+            (
+                "p.yaml:6:3: features.spent: spent: the frame rows_between(-UNBOUNDED, 0) begins with its key, "
+                'and so the state would grow without end. Give it a length, as in sw.time("30d"), or compute it '
+                "in a batch"
+            )
+        ],
+    ),
+    "unbounded ahead": (
+        feature("{sum: amount, over: {rows_between: [0, unbounded]}}"),
+        [
+            (
+                "p.yaml:6:3: features.spent: spent: the frame rows_between(0, UNBOUNDED) ends with its key, and "
+                "a stream does not end"
+            )
+        ],
+    ),
+    "ahead and keep": (
+        having("max_delay: 10m", "max_delay: 10m, late: revise, keep: 1h")
+        .replace("{sum: amount, over: 1h}", "{sum: amount, over: {punctuation: flag}}")
+        .replace("merchant string", "flag boolean"),
+        [
+            (
+                'p.yaml:6:3: features.spent: spent: late="revise" needs results that stay apart when a row comes '
+                'between, and those of punctuation("flag") do not: a late row moves every punctuation after it. '
+                'Use late="drop"'
+            )
+        ],
+    ),
+}
+
+#: a value of an example, and its mistake
+VALUES = {
+    "card: 5": ("p.yaml:10:12: tests[0].given[0].card: expects a value of the type string, got 5. Put it in quotes"),
+    "amount: x": "p.yaml:10:14: tests[0].given[0].amount: expects a value of the type double, got 'x'",
+    "at: soon": (
+        "p.yaml:10:10: tests[0].given[0].at: expects a value of the type timestamp, got 'soon'. Write it "
+        "as 2026-01-01T00:00:00"
+    ),
+    "at: 5": (
+        "p.yaml:10:10: tests[0].given[0].at: expects a value of the type timestamp, got 5. Write it as "
+        "2026-01-01T00:00:00"
+    ),
+    "n: 1.5": "p.yaml:10:9: tests[0].given[0].n: expects a value of the type int, got 1.5",
+    "n: 3000000000": "p.yaml:10:9: tests[0].given[0].n: expects a value of the type int, got 3000000000",
+    "flag: 1": "p.yaml:10:12: tests[0].given[0].flag: expects a value of the type boolean, got 1",
+    "day: 2026-01-01T00:00:00": (
+        "p.yaml:10:11: tests[0].given[0].day: expects a value of the type date, got 2026-01-01 00:00:00"
+    ),
+    "cost: much": "p.yaml:10:12: tests[0].given[0].cost: expects a value of the type decimal(9,2), got 'much'",
+    "tags: a": "p.yaml:10:12: tests[0].given[0].tags: expects a value of the type array<string>, got 'a'",
+    "cost: 12345678901.5": (
+        "p.yaml:10:12: tests[0].given[0].cost: expects a value of the type decimal(9,2), got 12345678901.5"
+    ),
+}
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -752,3 +1010,29 @@ def test_secrets_are_in_no_message(folder, monkeypatch):
     with pytest.raises(InvalidPipeline) as error:
         load(FILE)
     assert str(error.value).startswith("p.yaml:6:30: features.spent.over: '***' is not a duration.")
+
+
+@pytest.fixture(scope="module")
+def session():
+    with open_session(Screen(), master="local[1]") as session:
+        yield session
+
+
+def test_what_spark_knows_is_checked(folder, session):
+    """One test for all: a session takes longer to start than these do together."""
+    told, expected = {}, {}
+    for streaming, table in ((False, ON_SPARK), (True, ON_STREAMS)):
+        for name, (text, messages) in table.items():
+            Path(FILE).write_text(text)
+            with pytest.raises(InvalidPipeline) as error:
+                check_pipeline(session, load(FILE), streaming=streaming)
+            told[name] = str(error.value).replace(str(folder), "FOLDER").splitlines()
+            expected[name] = messages
+    for value, message in VALUES.items():
+        kinds = "n int, flag boolean, day date, cost decimal(9,2), tags array<string>"
+        rows = f"tests:\n- given:\n  - {{{value}}}\n  expect: []\n"
+        Path(FILE).write_text(having("merchant string", kinds) + rows)
+        with pytest.raises(InvalidPipeline) as error:
+            Examples(session, load(FILE))
+        told[value], expected[value] = str(error.value).splitlines(), [message]
+    assert told == expected

@@ -48,14 +48,22 @@ def add_conditions(df: Any, conditions: Mapping[str, str]) -> Any:
         if name in df.columns:
             raise SqlMistake(f"there is a column {name!r}, so that no condition can be written so", name)
         try:
-            F.expr(text)  # by itself first: an error within our parentheses would be about these
             df = df.withColumn(name, F.expr(f"({text})"))
             kind = df.schema[name].dataType.simpleString()
         except Exception as error:
-            raise SqlMistake(describe_spark_error(error), name) from error
+            raise SqlMistake(_describe_condition(df, text, error), name) from error
         if kind != "boolean":
             raise SqlMistake(f"a condition is true or false, and {text!r} is {kind}", name)
     return df
+
+
+def _describe_condition(df: Any, text: str, error: Exception) -> str:
+    """Say what Spark refuses of a condition by itself: an error within our parentheses may be about these."""
+    try:
+        df.selectExpr(text).schema  # noqa: B018
+    except Exception as other:
+        return describe_spark_error(other)
+    return describe_spark_error(error)
 
 
 def describe_spark_error(error: Exception) -> str:
