@@ -41,6 +41,7 @@ class Commands(TyperGroup):
 
 
 app = typer.Typer(
+    name="slidewise",
     cls=Commands,
     no_args_is_help=True,
     rich_markup_mode="rich",

@@ -62,16 +62,19 @@ def write_project(folder: Path) -> list[str]:
         )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InvalidInput(f"new: {folder} is there already, and nothing is overwritten. Take another name")
+    templates = files("slidewise.cli").joinpath("project")
     contents = {
-        target.replace("{name}", folder.name): files("slidewise.cli").joinpath("project", template).read_text("utf-8")
-        for target, template in TEMPLATES.items()
+        target.replace("{name}", folder.name): templates.joinpath(name)
+        .read_text("utf-8")
+        .replace("{name}", folder.name)
+        for target, name in TEMPLATES.items()
     }
     contents["slidewise.schema.json"] = json_text.dumps(build_json_schema(), indent=2) + "\n"
     payments = folder / "data" / "payments" / "payments.parquet"
     try:
         payments.parent.mkdir(parents=True)
         for target, text in contents.items():
-            (folder / target).write_text(text.replace("{name}", folder.name), "utf-8")
+            (folder / target).write_text(text, "utf-8")
         _write_payments(payments)
     except OSError as error:
         raise InvalidInput(f"new: {folder} cannot be written: {error.strerror or error}") from error

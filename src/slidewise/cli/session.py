@@ -27,8 +27,8 @@ LOCAL = {
 }
 #: Lines that every start of Spark, and of a worker of its streams, writes, and that tell nothing.
 CHATTER = re.compile(
-    rb"\s*$|(Starting )?Streaming TransformWithState|WARNING: Using incubator modules|Using Spark's default log4j|"
-    rb"Setting default log level|"
+    rb"\s*$|(Starting )?Streaming TransformWithState|"
+    rb"WARNING: Using incubator modules|Using Spark's default log4j|Setting default log level|"
     rb"To adjust logging level|.*WARN NativeCodeLoader|.*WARN Utils: (Your hostname|Set SPARK_LOCAL_IP)"
 )
 

@@ -26,7 +26,9 @@ def check_pipeline(spark: Any, pipeline: Pipeline, *, streaming: bool = False) -
     try:
         schema = read_schema(spark, pipeline.definition.source, pipeline.folder)
     except SlidewiseError as error:
-        raise pipeline.refuse([Mistake(str(error).removeprefix("source: "), ("source",))]) from None
+        message = str(error).removeprefix("source: ")
+        path = ("source", "schema") if message.startswith("schema: ") else ("source",)
+        raise pipeline.refuse([Mistake(message.removeprefix("schema: "), path)]) from None
     with open_empty(spark, schema, streaming) as empty:
         return _Check(pipeline, streaming).run(empty)
 
@@ -59,9 +61,16 @@ class _Check:
             self._require_column(rows, key, ("keys", i))
         if definition.time is not None:
             self._check_time(rows)
+        if self._streaming:
+            self._check_watermark()
         wrong = {mistake.path[:2] for mistake in self._mistakes}
-        for name in pipeline.features if not {path[0] for path in wrong if path} & {"keys", "time"} else ():
-            if pipeline.feature_paths[name][:2] not in wrong:
+        ordered = not {path[0] if path else "time" for path in wrong} & {"keys", "time"}
+        for name in pipeline.features:
+            if pipeline.feature_paths[name][:2] in wrong:
+                continue
+            if not ordered:  # nothing can be computed, but its columns may be wrong, too
+                self._check_columns(rows, name)
+            elif self._check_order(name):
                 self._check_feature(rows, name)
         if self._mistakes:
             raise pipeline.refuse(self._mistakes)
@@ -111,6 +120,36 @@ class _Check:
                 )
         for i, name in enumerate(time.then):
             self._require_column(rows, name, ("time", "then", i))
+
+    def _check_watermark(self) -> None:
+        """Require what makes results of a stream final."""
+        definition = self._pipeline.definition
+        if definition.run.emit == "arrival":
+            return
+        if definition.time is None:
+            self._note("a stream needs time:, as in time: {column: at, max_delay: 10m}", ())
+        elif definition.time.max_delay is None:
+            self._note("a stream needs max_delay:, how late rows may come, as in max_delay: 10m", ("time",))
+
+    def _check_columns(self, rows: Any, name: str) -> None:
+        """Require the columns that a feature names."""
+        each = self._pipeline.features[name]
+        aggregation, window = (each.aggregation, each.window) if isinstance(each, Over) else (each, None)
+        for column in (*aggregation.columns, *(window.columns if window is not None else ())):
+            self._require_column(rows, column, self._pipeline.feature_paths[name][:2])
+
+    def _check_order(self, name: str) -> bool:
+        """Require the order that a feature's window is measured along: the time, and nothing else."""
+        each, time = self._pipeline.features[name], self._pipeline.definition.time
+        window = each.window if isinstance(each, Over) else self._pipeline.window
+        if window is None or window.reach is None or window.reach.unit != "range" or len(self._pipeline.order) == 1:
+            return True
+        path = self._pipeline.feature_paths[name] if isinstance(each, Over) else ("window",)
+        if time is None:
+            self._note("a window by time needs time:, as in time: {column: at}", path)
+        else:
+            self._note("a window by time is measured along the time alone: leave out time.then, or count rows", path)
+        return False
 
     def _check_feature(self, rows: Any, name: str) -> None:
         pipeline = self._pipeline

@@ -64,9 +64,9 @@ class TimeColumn(Part):
     keep: str | None = Field(default=None, description="With late: revise, for how long.")
     forget_after: str | None = Field(default=None, description="Forget keys without rows for this long.")
 
-    @field_validator("max_delay", "max_ahead", "keep", "forget_after")
+    @field_validator("max_delay", "max_ahead", "keep", "forget_after", mode="before")
     @classmethod
-    def _check_durations(cls, given: str | None) -> str | None:
+    def _check_durations(cls, given: Any) -> Any:
         return given if given is None else check_duration(given)
 
     @field_validator("then", mode="before")
@@ -76,8 +76,10 @@ class TimeColumn(Part):
 
     @model_validator(mode="after")
     def _check_keep(self) -> TimeColumn:
-        if (self.keep is not None) != (self.late == "revise"):
-            raise ValueError("late: revise and keep: (for how long, as in keep: 10m) go together")
+        if self.late == "revise" and self.keep is None:
+            raise ValueError("late: revise needs keep:, for how long, as in keep: 10m")
+        if self.late != "revise" and self.keep is not None:
+            raise ValueError("keep: says for how long late rows revise results. Add late: revise, or leave it out")
         return self
 
 
@@ -144,9 +146,9 @@ class RunSettings(Part):
     )
     conf: dict[str, Option] = Field(default_factory=dict, description="Settings of the Spark session.")
 
-    @field_validator("trigger")
+    @field_validator("trigger", mode="before")
     @classmethod
-    def _check_trigger(cls, given: str | None) -> str | None:
+    def _check_trigger(cls, given: Any) -> Any:
         return given if given is None else check_duration(given)
 
 
@@ -219,14 +221,16 @@ class Definition(Part):
         )
 
 
-def check_duration(given: str) -> str:
+def check_duration(given: Any) -> str:
     """Refuse what is no positive length of time."""
+    if not isinstance(given, str):
+        raise ValueError(f"expects a length of time with its unit, such as 30s or 10m, got {_show(given)}")
     try:
         found = length(given, "a length of time")
     except InvalidInput as error:
         raise ValueError(str(error)) from None
     if not isinstance(found, Duration) or found.nanoseconds < 0:
-        raise ValueError(f"a length of time such as 30s or 10m, got {given!r}")
+        raise ValueError(f"expects a positive, fixed length of time such as 30s or 10m, got {given!r}")
     return given
 
 
@@ -251,9 +255,20 @@ def _merge_alternatives(mistakes: list[Mistake]) -> list[Mistake]:
         else:
             kind = mistake.message.removeprefix(_EXPECTS).split(", got ")[0]
             expected, given = before.message.split(", got ", 1)
-            message = before.message if kind in expected else f"{expected} or {kind}, got {given}"
+            message = before.message if kind in expected else f"{_join(expected, kind)}, got {given}"
             merged[mistake.path] = Mistake(message, mistake.path)
-    return [*merged.values(), *others]
+    deepest = [
+        mistake
+        for mistake in merged.values()
+        if not any(other != mistake.path and other[: len(mistake.path)] == mistake.path for other in merged)
+    ]
+    return [*deepest, *others]
+
+
+def _join(expected: str, kind: str) -> str:
+    if expected.endswith(" a whole number") and kind == "a number":
+        return expected.removesuffix("a whole number") + kind
+    return f"{expected} or {kind}"
 
 
 # ---- pydantic's errors in words of the file
@@ -265,6 +280,7 @@ _KINDS = {
     "float_parsing": "a number",
     "mapping_type": "a mapping", "model_attributes_type": "a mapping",
 }  # fmt: skip
+_LIMITS = {"greater_than_equal": "a number from {} on", "less_than_equal": "a number up to {}"}
 
 
 def _describe(error: ErrorDetails) -> Mistake:
@@ -272,13 +288,15 @@ def _describe(error: ErrorDetails) -> Mistake:
     path = _strip_unions(error["loc"])
     if kind == "extra_forbidden":
         near = suggest(path[-1], _known_keys(path[:-1]))
-        return Mistake(f"there is no key {str(path[-1])!r}. {near}", path)
+        return Mistake(f"there is no key {str(path[-1])!r}. {near}", path, of_key=True)
     if kind == "missing":
         return Mistake(f"{str(path[-1])!r} is missing: {_lower_first(_description(path))}", path[:-1])
     if kind == "value_error":
         return Mistake(str(context["error"]), path)
     if kind == "literal_error":
-        return Mistake(f"one of {context['expected']}, got {_show(given)}", path)
+        return Mistake(f"{_EXPECTS}{context['expected']}, got {_show(given)}", path)
+    if kind in _LIMITS:
+        return Mistake(f"{_EXPECTS}{_LIMITS[kind].format(*context.values())}, got {_show(given)}", path)
     if kind in _KINDS:
         return Mistake(f"{_EXPECTS}{_KINDS[kind]}, got {_show(given)}", path)
     return Mistake(f"{_lower_first(error['msg'])}, got {_show(given)}", path)
@@ -321,7 +339,8 @@ def _known_keys(path: Path) -> list[str]:
 def _description(path: Path) -> str:
     model = _model_at(path[:-1])
     field = None if model is None else model.model_fields.get(str(path[-1]))
-    return (field.description if field is not None else None) or "it is needed"
+    text = (field.description if field is not None else None) or "it is needed"
+    return text if text.endswith("...") else text.rstrip(".")
 
 
 def _lower_first(text: str) -> str:

@@ -21,7 +21,7 @@ TOLERANCE = 1e-9
 
 # ---- values
 def convert_value(value: Any, kind: pa.DataType, zone: ZoneInfo) -> Any:
-    """Convert a value of a file to what a column of this type has; times without a zone are in `zone`.
+    """Convert a value of a file to what a column of this type has, or refuse it; times without a zone are in `zone`.
 
     >>> convert_value(5, pa.float64(), ZoneInfo("UTC")), convert_value("1.50", pa.decimal128(9, 2), ZoneInfo("UTC"))
     (5.0, Decimal('1.50'))
@@ -52,7 +52,7 @@ def _convert(value: Any, kind: pa.DataType, zone: ZoneInfo) -> Any:
         return value
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         if not isinstance(value, str):
-            raise InvalidInput(f"expects a text, got {_show(value)}. Put it in quotes")
+            raise InvalidInput(f"got {_show(value)}. Put it in quotes")
         return value
     if pa.types.is_binary(kind) and isinstance(value, str):
         return value.encode()
@@ -84,12 +84,8 @@ def _convert_time(value: Any, kind: pa.DataType, zone: ZoneInfo) -> datetime:
 
 
 def _refuse(value: Any, kind: pa.DataType) -> InvalidInput:
-    hint = ", as in 2026-01-01T00:00:00" if pa.types.is_timestamp(kind) else ""
-    return InvalidInput(f"expects a value of the type {_describe_kind(kind)}{hint}, got {_show(value)}")
-
-
-def _describe_kind(kind: pa.DataType) -> str:
-    return "timestamp" if pa.types.is_timestamp(kind) else str(kind)
+    hint = ". Write it as 2026-01-01T00:00:00" if pa.types.is_timestamp(kind) else ""
+    return InvalidInput(f"got {_show(value)}{hint}")
 
 
 def _show(value: Any) -> str:

@@ -197,7 +197,8 @@ class Examples:
                     try:
                         values[name] = convert_value(value, kinds[name], zone)
                     except InvalidInput as error:
-                        mistakes.append(Mistake(str(error), ("tests", i, part, j, name)))
+                        message = f"expects a value of the type {schema[name].dataType.simpleString()}, {error}"
+                        mistakes.append(Mistake(message, ("tests", i, part, j, name)))
                 rows.append(values)
             converted.append(rows)
         return converted

@@ -17,6 +17,7 @@ from slidewise.errors import InvalidInput, SlidewiseError
 from slidewise.pipeline.definition import Slide
 from slidewise.pipeline.mistakes import Mistake, Path
 from slidewise.pipeline.own_code import load_class
+from slidewise.registry import algorithm, require_legal
 from slidewise.registry.aggregations import AGGREGATIONS
 from slidewise.suggest import suggest
 from slidewise.windows.definitions import WindowDefinition
@@ -26,6 +27,8 @@ from slidewise.windows.reach import UNBOUNDED
 RESERVED = ("over", "where", "use", "of", "algorithm")
 #: windows that a mapping may name, and the parameters that go in a list
 WINDOWS = ("rows", "time", "rows_between", "range_between", "groups_between", "delta", "punctuation")
+#: parameters of windows that `window:` has, and features have not
+_SLIDES = ("every", "offset")
 _ROWS = re.compile(r"(\d[\d_]*)\s*rows?", re.IGNORECASE)
 
 Expression = Over | Aggregation
@@ -106,7 +109,9 @@ def _build_named(given: Mapping[str, Any]) -> WindowDefinition:
     make = getattr(windows, kind)
     positional = given[kind] if isinstance(given[kind], list) else [given[kind]]
     keywords = {key: _bound(value) for key, value in given.items() if key != kind}
-    _require_signature(make, kind, positional, keywords, hidden=("every", "offset"))
+    for key in keywords:
+        _require_parameter(make, kind, key, len(positional), _SLIDES)
+    _require_signature(make, kind, positional, keywords, _SLIDES)
     return make(*map(_bound, positional), **keywords)
 
 
@@ -119,21 +124,38 @@ def _bound(value: Any) -> Any:
     return value
 
 
+def _list_parameters(make: Any, hidden: tuple[str, ...]) -> list[str]:
+    parameters = inspect.signature(make).parameters.items()
+    return [n for n, p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL) and n not in hidden]
+
+
+def _require_parameter(make: Any, name: str, key: str, positional: int, hidden: tuple[str, ...]) -> None:
+    """Refuse a parameter that a function does not have, or that is given already."""
+    known = _list_parameters(make, hidden)
+    if key not in known:
+        takes = known[positional:]
+        near = suggest(key, takes) if takes else "It takes none"
+        raise InvalidInput(f"{name} has no parameter {key!r}. {near}")
+
+
 def _require_signature(
-    make: Any, name: str, positional: list[Any], keywords: Mapping[str, Any], hidden: tuple[str, ...] = ()
+    make: Any, name: str, positional: list[Any], keywords: Mapping[str, Any], hidden: tuple[str, ...]
 ) -> None:
     """Refuse arguments that a function does not take, in words of the file."""
-    signature = inspect.signature(make)
-    known = [n for n, p in signature.parameters.items() if p.kind is not p.VAR_KEYWORD and n not in hidden]
-    for key in keywords:
-        if key not in known:
-            takes = [n for n in known if n != "where"]
-            near = suggest(key, takes) if takes else "It takes none"
-            raise InvalidInput(f"{name} has no parameter {key!r}. {near}")
+    known = _list_parameters(make, hidden)
     try:
-        signature.bind(*positional, **keywords)
+        inspect.signature(make).bind(*positional, **keywords)
     except TypeError as error:
-        raise InvalidInput(f"{name}: {error}. It takes {', '.join(known)}") from None
+        takes, given = ", ".join(known), ", ".join(map(str, positional))
+        if "too many positional" in str(error):
+            raise InvalidInput(f"{name} takes {takes}, got {len(positional)} values: {given}") from None
+        raise InvalidInput(f"{name} takes {takes}: {str(error).replace('a required argument: ', '')}") from None
+
+
+def _require_algorithm(name: Any, aggregation: Aggregation) -> None:
+    """Refuse an algorithm that is not there, or that cannot compute the aggregation."""
+    if name != "auto":
+        require_legal(algorithm(name), aggregation)
 
 
 class _Refused(Exception):
@@ -155,16 +177,20 @@ class _Builder:
             self._add_object(given)
             return
         if not isinstance(given, Mapping):
-            self._refuse(f"a feature is written {{sum: amount, over: 1h}}, got {given!r}")
+            shown = "nothing" if given is None else repr(given)
+            self._refuse(f"a feature is written {{sum: amount, over: 1h}}, got {shown}")
         aggregation = self._build_aggregation(given)
-        algorithm = given.get("algorithm", "auto")
+        chosen = given.get("algorithm", "auto")
         if self._slide is not None:
             if "over" in given:
-                self._refuse("window: says over which window all features are. Leave out over:", "over")
+                self._refuse_key("window: says over which window all features are. Leave out over:", "over")
+            if "algorithm" in given:
+                self._refuse_key("with window:, the algorithm is chosen for all features. Leave it out", "algorithm")
             self._add(self._name, aggregation, ())
             return
         if "over" not in given:
             self._refuse("say over which window, as in over: 1h, or over: 100 rows")
+        self._try(("algorithm",), _require_algorithm, chosen, aggregation)
         several = isinstance(given["over"], list)
         if several and not given["over"]:
             self._refuse("the list of windows is empty", "over")
@@ -172,7 +198,7 @@ class _Builder:
             path: Path = ("over", i) if several else ("over",)
             name, spelling = self._name_window(each, path) if several else (self._name, each)
             window = self._try(path, build_window, spelling)
-            self._add(name, self._try(path, aggregation.over, window, algorithm=algorithm), path)
+            self._add(name, self._try(path, aggregation.over, window, algorithm=chosen), path)
 
     def _add_object(self, given: Expression) -> None:
         if isinstance(given, Over) == (self._slide is not None):
@@ -188,14 +214,15 @@ class _Builder:
             own = self._try(("use",), load_class, given["use"], self._folder)
             return self._call(own, str(given["use"]), given.get("of"), keywords | {n: given[n] for n in names}, ("of",))
         if "of" in given:
-            self._refuse("of: names the columns of a class of your own, and there is no use:", "of")
+            self._refuse_key("of: names the columns of a class of your own, and there is no use:", "of")
         known = [name for name in names if name in set(list_names())]
         if not known:
             if not names:
                 self._refuse("say what to compute, as in {sum: amount, over: 1h}")
-            self._refuse(f"there is no aggregation {names[0]!r}. {suggest(names[0], list_names())}", names[0])
+            self._refuse_key(f"there is no aggregation {names[0]!r}. {suggest(names[0], list_names())}", names[0])
         if len(known) > 1:
-            self._refuse(f"{' and '.join(map(repr, known))} are two aggregations: make two features of them", known[1])
+            several = " and ".join(map(repr, known))
+            self._refuse_key(f"{several} are {len(known)} aggregations: make a feature of each", known[1])
         name = known[0]
         parameters = {n: given[n] for n in names if n != name}
         return self._call(getattr(aggregations, name), name, given[name], keywords | parameters, (name,))
@@ -207,9 +234,13 @@ class _Builder:
             of = None
         positional = [] if of is None else of if isinstance(of, list) else [of]
         if name != "count" and (not positional or not isinstance(positional[0], str)):
-            self._refuse(f"{name} takes the name of a column, got {of!r}", *path)
+            if of is None and path == ("of",):
+                self._refuse(f"say of which columns {name} is, as in of: [price, size]")
+            self._refuse(f"{name} takes the name of a column, got {'nothing' if of is None else repr(of)}", *path)
         own = {key: value for key, value in keywords.items() if key != "where"}
-        self._try(path, _require_signature, make, name, positional, own)
+        for key in own:
+            self._try_key(key, _require_parameter, make, name, key, len(positional), ("where",))
+        self._try(path, _require_signature, make, name, positional, own, ("where",))
         return self._try(path, make, *positional, **keywords)
 
     def _condition(self, given: Mapping[str, Any]) -> str | None:
@@ -246,6 +277,16 @@ class _Builder:
             return self._refuse(str(error), *path)
         except TypeError as error:
             return self._refuse(f"{type(error).__name__}: {error}", *path)
+
+    def _try_key(self, key: str, call: Callable[..., Any], *args: Any) -> None:
+        try:
+            call(*args)
+        except SlidewiseError as error:
+            self._refuse_key(str(error), key)
+
+    def _refuse_key(self, message: str, key: str) -> Any:
+        self._features.mistakes.append(Mistake(message, ("features", self._name, key), of_key=True))
+        raise _Refused
 
     def _refuse(self, message: str, *path: str | int) -> Any:
         self._features.mistakes.append(Mistake(message, ("features", self._name, *path)))

@@ -46,7 +46,7 @@ def build_json_schema() -> dict[str, Any]:
     """Build the schema of a file, from its definition and the registry of aggregations."""
     whole = Definition.model_json_schema(by_alias=True, ref_template="#/$defs/{model}")
     parts = whole.pop("$defs")
-    schema = {"$schema": DIALECT, "title": "A slidewise pipeline", **whole}
+    schema = {"$schema": DIALECT, **whole, "title": "A slidewise pipeline"}
     for model, key in _ONE_OR_SEVERAL:
         properties = (schema if model == "Definition" else parts[model])["properties"]
         properties[key] = _allow(properties[key], {"type": "string"})

@@ -30,6 +30,8 @@ class Mistake:
     message: str
     path: Path = ()
     place: Place | None = None
+    #: whether the key itself is wrong, and not its value
+    of_key: bool = False
 
     def __str__(self) -> str:
         where = f"{self.place}: " if self.place is not None else ""

@@ -27,7 +27,8 @@ def load_class(reference: Any, folder: Path) -> type[Aggregation]:
         near = suggest(class_name, classes) if classes else "It has no aggregation at all"
         raise InvalidInput(f"{name} has no {class_name!r}. {near}")
     if not _is_own(found):
-        raise InvalidInput(f"{reference} is no aggregation: it is {found!r}. Derive a class from sw.Aggregation")
+        kind = "class" if isinstance(found, type) else type(found).__name__
+        raise InvalidInput(f"{reference} is a {kind} and no aggregation. Derive a class from sw.Aggregation")
     return found
 
 
@@ -63,11 +64,8 @@ def run_file(file: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[module_name]
-        line = next(
-            (f.lineno for f in reversed(traceback.extract_tb(error.__traceback__)) if f.filename == str(file)), 0
-        )
-        line = error.lineno or line if isinstance(error, SyntaxError) else line
-        raise InvalidInput(f"{file.name}, line {line}, fails: {type(error).__name__}: {error}") from error
+        said = error.msg if isinstance(error, SyntaxError) else error
+        raise InvalidInput(f"{file.name}{_find_line(error, file)} fails: {type(error).__name__}: {said}") from error
     _ship_by_value(module)
     return module
 

@@ -111,7 +111,8 @@ class Pipeline:
             Mistake(
                 self.secrets.mask(mistake.message),
                 mistake.path,
-                mistake.place or (self.file.find_place(mistake.path) if self.file is not None else None),
+                mistake.place
+                or (self.file.find_place(mistake.path, of_key=mistake.of_key) if self.file is not None else None),
             )
             for mistake in mistakes
         )

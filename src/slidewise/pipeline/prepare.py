@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Mapping
 from typing import Any
@@ -51,7 +52,7 @@ def add_conditions(df: Any, conditions: Mapping[str, str]) -> Any:
             df = df.withColumn(name, F.expr(f"({text})"))
             kind = df.schema[name].dataType.simpleString()
         except Exception as error:
-            raise SqlMistake(describe_spark_error(error), name) from error
+            raise SqlMistake(_describe_condition(df, text, error), name) from error
         if kind != "boolean":
             raise SqlMistake(f"a condition is true or false, and {text!r} is {kind}", name)
     return df
@@ -74,11 +75,22 @@ def count_rows(rows: Any, observation: str) -> Any:
     return rows.observe(observation, F.count(F.lit(1)).alias("rows"))
 
 
+def _describe_condition(df: Any, text: str, error: Exception) -> str:
+    """Say what Spark refuses of a condition by itself: an error within our parentheses may be about these."""
+    try:
+        df.selectExpr(text).schema  # noqa: B018
+    except Exception as other:
+        return describe_spark_error(other)
+    return describe_spark_error(error)
+
+
 def describe_spark_error(error: Exception) -> str:
     """Say in one line what Spark refuses."""
     condition = error.getCondition() if hasattr(error, "getCondition") else None
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     first = lines[0] if lines else type(error).__name__
+    if first.startswith("An error occurred while calling") and len(lines) > 1:  # of Java, whose class comes next
+        first = re.sub(r"^: (\w+\.)+\w+: (\[[\w.]+\] )?", "", lines[1])
     if condition and first.startswith(f"[{condition}"):
         first = first.split("] ", 1)[-1]
     return first.split(" SQLSTATE:")[0].rstrip(";").strip()

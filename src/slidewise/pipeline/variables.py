@@ -80,7 +80,8 @@ class Variables:
             return self._refuse(f"there is no variable {name!r}. {near}", path, name)
         value = self.given[name]
         if isinstance(value, dict | list) or value is None:
-            return self._refuse(f"the variable {name!r} is a text or a number, got {value!r}", path, name)
+            shown = "nothing" if value is None else repr(value)
+            return self._refuse(f"the variable {name!r} is a text or a number, got {shown}", path, name)
         if isinstance(value, bool):
             value = str(value).lower()
         return self._fill_text(str(value), path, (*on_the_way, name))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from pathlib import Path as FilePath
 from typing import Any
@@ -28,11 +28,11 @@ class YamlFile:
     #: as ruamel.yaml has it, with places
     tree: Any
 
-    def find_place(self, path: Path) -> Place:
-        """Find where a value stands; of one that is missing, where it would be."""
+    def find_place(self, path: Path, *, of_key: bool = False) -> Place:
+        """Find where a value stands, or its key; of one that is missing, where it would be."""
         node, line, column = self.tree, 0, 0
         for i, part in enumerate(path):
-            found = _position(node, part, is_last=i == len(path) - 1)
+            found = _position(node, part, of_value=i == len(path) - 1 and not of_key)
             if found is None:
                 break
             (line, column), node = found, node[part]
@@ -69,6 +69,7 @@ def parse_yaml(text: str, name: str = "<text>") -> YamlFile:
     from ruamel.yaml import YAML
     from ruamel.yaml.constructor import DuplicateKeyError
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
+    from ruamel.yaml.reader import ReaderError
 
     try:
         tree = YAML(typ="rt").load(text)
@@ -77,8 +78,15 @@ def parse_yaml(text: str, name: str = "<text>") -> YamlFile:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise InvalidPipeline([Mistake(_describe_syntax(error, text), (), _place(name, mark))]) from None
+    except ReaderError as error:
+        before = text[: error.position]
+        place = Place(name, before.count("\n") + 1, len(before) - before.rfind("\n"))
+        message = f"not YAML: the character U+{ord(text[error.position]):04X} may not stand in it"
+        raise InvalidPipeline([Mistake(message, (), place)]) from None
     except (YAMLError, ValueError) as error:
         raise InvalidPipeline([Mistake(f"not YAML: {error}", (), Place(name, 1, 1))]) from None
+    except RecursionError:
+        raise InvalidPipeline([Mistake("values stand within values too deeply", (), Place(name, 1, 1))]) from None
     if tree is None:
         raise InvalidPipeline([Mistake(f"{name} is empty. `slidewise new` writes one to begin with")])
     if not isinstance(tree, dict):
@@ -86,7 +94,8 @@ def parse_yaml(text: str, name: str = "<text>") -> YamlFile:
             [Mistake(f"a pipeline is a mapping of keys such as name, source and features, got {_kind(tree)}",
                      (), Place(name, 1, 1))]
         )  # fmt: skip
-    return YamlFile(name, text, _to_plain(tree, [MOST_VALUES], name), tree)
+    file = YamlFile(name, text, {}, tree)
+    return replace(file, values=_to_plain(tree, file, [MOST_VALUES], ()))
 
 
 def replace_rows(text: str, path: Path, rows: Sequence[Mapping[str, Any]]) -> str:
@@ -146,15 +155,15 @@ def _write_flow(row: Mapping[str, Any]) -> str:
     return out.getvalue().strip()
 
 
-def _to_plain(node: Any, left: list[int], name: str) -> Any:
+def _to_plain(node: Any, file: YamlFile, left: list[int], path: Path) -> Any:
     """Convert ruamel's values to plain ones: keys are texts, and times are datetimes."""
     left[0] -= 1
     if left[0] < 0:
-        raise InvalidPipeline([Mistake(f"{name} has more than {MOST_VALUES:,} values, aliases resolved")])
+        raise InvalidPipeline([Mistake(f"{file.path} has more than {MOST_VALUES:,} values, aliases resolved")])
     if isinstance(node, dict):
-        return {str(key): _to_plain(value, left, name) for key, value in node.items()}
+        return {str(key): _to_plain(value, file, left, (*path, key)) for key, value in node.items()}
     if isinstance(node, list):
-        return [_to_plain(value, left, name) for value in node]
+        return [_to_plain(value, file, left, (*path, i)) for i, value in enumerate(node)]
     if isinstance(node, bool) or node is None:
         return node
     if isinstance(node, datetime):
@@ -165,26 +174,27 @@ def _to_plain(node: Any, left: list[int], name: str) -> Any:
     for plain in (int, float, str):
         if isinstance(node, plain):
             return plain(node)
-    tag = getattr(node, "tag", None)
-    raise InvalidPipeline([Mistake(f"{name} has a value with the tag {tag}: a pipeline has plain values only")])
+    tag = getattr(getattr(node, "tag", None), "value", None) or ("!!binary" if isinstance(node, bytes) else "!!set")
+    message = f"expects a plain value, got one with the tag {tag.replace('tag:yaml.org,2002:', '!!')}"
+    raise InvalidPipeline([Mistake(message, path, file.find_place(path))])
 
 
-def _position(node: Any, part: str | int, *, is_last: bool) -> tuple[int, int] | None:
-    """Find the line and column of an item: of its key on the way, of its value at the end."""
+def _position(node: Any, part: str | int, *, of_value: bool) -> tuple[int, int] | None:
+    """Find the line and column of an item: of a value that stands beside its key, and else of the key."""
     marks = getattr(node, "lc", None)
     if marks is None or marks.data is None:
         return None
     if isinstance(node, dict):
-        if part not in node:
+        if part not in marks.data:  # it is missing, or comes from an alias that is merged into the mapping
             return None
-        return tuple(marks.value(part) if is_last and _is_scalar(node[part]) else marks.key(part))
+        return tuple(marks.value(part) if of_value and _is_scalar(node[part]) else marks.key(part))
     if isinstance(part, int) and part < len(node):
         return tuple(marks.item(part))
     return None
 
 
 def _is_scalar(value: Any) -> bool:
-    return not isinstance(value, dict | list)
+    return value is not None and not isinstance(value, dict | list)
 
 
 def _place(name: str, mark: Any) -> Place:
