@@ -56,7 +56,8 @@ demo: $(DEMO) java  ## features of 200,000 events on a local Spark: a table, a p
 tour: $(READY)  ## a tour of the core in the terminal
 	@$(PY) -m examples.tour
 
-# Side by side, and two processes with a Spark each: the tests of Spark wait for Spark most of the time.
+# Side by side. The tests of Spark are many enough for two processes with a Spark each in test-all only.
+SPARKS := 1
 PARTS  := @$(MAKE) --no-print-directory --jobs=3 test-core test-spark test-processes
 PYTEST := $(PY) -m pytest --durations=10
 FULL   := --hypothesis-profile=full -m
@@ -65,7 +66,7 @@ test: $(READY) java  ## the quick tier: every capability, in five minutes
 	$(PARTS)
 
 test-all: $(READY) java services  ## all tests: every combination, and more random cases
-	$(PARTS) TIER="$(FULL) 'not soak'"
+	$(PARTS) SPARKS=2 TIER="$(FULL) 'not soak'"
 
 # The examples of src last: by then their kernels have been compiled for tests.
 test-core: $(READY)
@@ -77,7 +78,7 @@ PIPELINES := tests/pipeline tests/cli
 PROCESSES := tests/spark/test_cluster.py tests/spark/streams/test_crash.py
 
 test-spark: $(READY) java
-	@$(PYTEST) $(TIER) -n 2 --dist loadfile tests/spark $(addprefix --ignore=,$(PROCESSES))
+	@$(PYTEST) $(TIER) -n $(SPARKS) --dist loadfile tests/spark $(addprefix --ignore=,$(PROCESSES))
 
 test-processes: $(READY) java
 	@$(PYTEST) $(TIER) $(PROCESSES) $(PIPELINES)

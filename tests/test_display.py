@@ -54,6 +54,7 @@ print(sw.list_algorithms()._repr_html_()[:7])
     assert html == "<table>\n"
 
 
+@pytest.mark.full
 def test_without_rich_the_command_line_runs():
     result = run_without_rich("""
 from slidewise.fuzz.__main__ import main

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.tiers import in_full
 
 import slidewise as sw
 from slidewise.aggregations.base import Aggregation
@@ -87,9 +86,9 @@ def check(alone, together, columns, data):
         assert np.allclose(a, b, rtol=1e-12, atol=0 if a.dtype.kind == "i" else 1e-13 * size, equal_nan=True), name
 
 
-@pytest.mark.covering(1)
-@pytest.mark.parametrize("kind", ["floats", *in_full("integers", "NaN", "constant")])
-@pytest.mark.parametrize("rows", [3000, *in_full(1, 2)])
+@pytest.mark.full
+@pytest.mark.parametrize("kind", VALUES)
+@pytest.mark.parametrize("rows", [1, 2, 3000])
 def test_trailing_rows(monkeypatch, kind, rows):
     data = {"x": VALUES[kind](rows)}
     columns = columns_of(WINDOWS)
@@ -157,6 +156,7 @@ def test_what_cannot_be_compiled_runs_alone(monkeypatch):
     assert np.array_equal(out["m"], np.arange(20.0))
 
 
+@pytest.mark.full
 def test_drift(monkeypatch):
     """Huge values among small ones leave no trace once they have left."""
     monkeypatch.setattr(fused, "MANY", 0)

@@ -50,6 +50,7 @@ def expressions(columns=("x", "i")):
     return {f"{n} {c} {k}": getattr(sw, n)(c).over(w) for n in NAMES for c in columns for k, w in enumerate(WINDOWS)}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("column", ["x", pytest.param("i", marks=pytest.mark.soak)])
 def test_sharing_changes_no_result(column):
     given = expressions((column,))

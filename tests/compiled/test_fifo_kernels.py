@@ -170,6 +170,7 @@ def test_integers_stay_integers(name):
     assert run(name, Total(), (x,), start, end) == [2**53 + 1, 2**53 + 2, 2**53 + 2, 1, 3 - 2**53]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("dtype", [*(pytest.param(name, marks=pytest.mark.soak) for name in ("f4", "i8")), "u1"])
 def test_types_read_only_and_strided_input(dtype):
     n = 200
@@ -221,6 +222,7 @@ def test_two_classes_of_one_name_do_not_mix():
             assert run("daba_lite", op, (x,), start, end) == expected(op, (x,), start, end)
 
 
+@pytest.mark.full
 def test_a_changed_global_is_seen():
     body = "def lift(x): return x * FACTOR\ndef combine(a, b): return a + b"
     mine, namespace = user_class(body)

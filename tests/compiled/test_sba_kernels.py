@@ -14,7 +14,7 @@ from slidewise.algorithms import _sba_blocks, sba
 from slidewise.templates import compile as compiling
 
 RANGES_AND_SLIDES = [(n, s) for n in (1, 2, 3, 7, 10, 12, 40, 200) for s in (1, 2, 3, 4, 7) if s <= n]
-AGGREGATIONS = [Ends(), Deviation(), *in_full(Total(), Highest())]
+AGGREGATIONS = [Ends(), *in_full(Total(), Highest(), Deviation())]
 
 
 def column(op, rows, seed=0):

@@ -63,6 +63,7 @@ def test_rows_come_at_the_rate(events):
     assert 0.9 < len(at) / ((at.max() - at.min()) / 1e6) / events.rows_per_second <= 1.001
 
 
+@pytest.mark.full
 def test_memory_stays_the_same_however_many_rows_are_read():
     def peak(rows):
         tracemalloc.start()  # sees NumPy; Arrow's own pool is asked beside it

@@ -185,9 +185,10 @@ BEYOND = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("order", "aggregations", "windows"),
-    [pytest.param(*BEYOND[0], id="rows", marks=pytest.mark.full), pytest.param(*BEYOND[1], id="order")],
+    [pytest.param(*BEYOND[0], id="rows"), pytest.param(*BEYOND[1], id="order")],
 )
 def test_what_spark_does_not_have_is_as_for_columns(session, order, aggregations, windows):
     over_connect = "connect" in type(session).__module__

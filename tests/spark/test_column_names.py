@@ -35,7 +35,7 @@ def test_new_columns_of_our_own_names(heeding, engine):
     assert out.equals(sw.with_columns(df.toArrow(), order_by="t", **made))
 
 
-@pytest.mark.parametrize("hot_keys", [False, True])
+@pytest.mark.parametrize("hot_keys", [True, *in_full(False)])
 def test_old_columns_of_our_own_names(heeding, hot_keys):
     """Read, as keys and order, and only passed on."""
     df = rows(heeding).selectExpr("t", "k", "v", *(f"v + {k} AS `{name}`" for k, name in enumerate(OURS)))
@@ -48,7 +48,7 @@ def test_old_columns_of_our_own_names(heeding, hot_keys):
     assert out.equals(sw.with_columns(df.toArrow(), **call, **made))
 
 
-@pytest.mark.covering(1)
+@pytest.mark.full
 @pytest.mark.parametrize("keys", [None, "v"])
 @pytest.mark.parametrize("window", [sw.rows(3), RUNNING])
 def test_several_columns_of_one_name_that_nobody_reads(session, keys, window):

@@ -442,6 +442,7 @@ MEANINGLESS = (
 )
 
 
+@pytest.mark.full
 def test_a_frame_means_nothing_to_ranks_and_neighbours(spark, rows):
     """PostgreSQL and DuckDB ignore it; Spark refuses it. Alone, beside our windows, by name, and refined."""
     window = "PARTITION BY k ORDER BY u"
@@ -531,6 +532,7 @@ def test_over_connect(connect):
     ]  # fmt: skip
 
 
+@pytest.mark.full
 def test_the_page(spark, rows):
     """The examples of the page, and what they show."""
     page = (Path(__file__).parents[2] / "docs" / "spark-sql.md").read_text(encoding="utf-8")

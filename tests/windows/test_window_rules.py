@@ -186,6 +186,7 @@ def test_emit_changes_compares_with_null_and_nan_equal_to_themselves():
 
 
 # ---- slices
+@pytest.mark.full
 def test_a_million_rows_with_a_slide_of_a_thousand_hold_a_thousand_partials():
     w = sw.Window(sw.max(), sw.rows(1_000_000, every=1000))
     held = set()

@@ -20,7 +20,7 @@ from slidewise.pipeline.prepare import leave_out_untimed
 from slidewise.pipeline.sinks import PassThroughSink
 from slidewise.pipeline.source import count_unparsed, read_source
 from slidewise.pipeline.stream_run import find_log_folder
-from slidewise.pipeline.target import open_target, replace_days
+from slidewise.pipeline.target import open_target
 from slidewise.spark.executor.halo import HaloSize, measure_halo
 from slidewise.spark.plan import column
 from slidewise.windows.definitions import TimeWindow, WindowDefinition
@@ -93,7 +93,7 @@ def _fill(
             journal.note(day)
             tell("replacing", len(journal.done), total[0])
 
-        replace_days(sink, results, time, days, done)
+        sink.replace_days(results, days, done)
     finally:
         results.unpersist()
 

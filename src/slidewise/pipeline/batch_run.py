@@ -12,7 +12,7 @@ from slidewise.pipeline.mistakes import InvalidPipeline
 from slidewise.pipeline.pipeline import Pipeline
 from slidewise.pipeline.sinks import PassThroughSink, Sink
 from slidewise.pipeline.source import UNPARSED, count_unparsed, read_source
-from slidewise.pipeline.target import find_days, open_target, replace_days
+from slidewise.pipeline.target import find_days, open_target
 from slidewise.spark.plan import column
 
 #: what is told of a run: what is being done, days done, and days in all
@@ -100,7 +100,7 @@ def _write(pipeline: Pipeline, sink: Sink, rows: Any, tell: Tell) -> tuple[int, 
         done += 1
         tell(f"{pipeline.name}: writing", done, len(days))
 
-    replace_days(sink, rows, time, days, count)
+    sink.replace_days(rows, days, count)
     return written, len(days)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable
 from typing import Any
 
 from slidewise.errors import InvalidInput
@@ -40,15 +39,3 @@ def find_days(rows: Any, time: str) -> list[dt.date]:
     """Find the days (UTC) of which there are rows."""
     day = day_of(time, rows.schema[time].dataType)
     return sorted(row[0] for row in rows.select(day).distinct().collect() if row[0] is not None)
-
-
-def replace_days(
-    sink: Sink, rows: Any, time: str, days: Iterable[dt.date], done: Callable[[dt.date], None] = lambda day: None
-) -> None:
-    """Replace whole days of a sink, one by one; `done` is called after each."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    of_day = day_of(time, rows.schema[time].dataType)
-    for day in days:
-        sink.replace(rows.where(of_day == F.lit(day)), day)
-        done(day)

@@ -39,7 +39,7 @@ from slidewise.pipeline.sinks.hadoop_folder import JAVA_ERRORS, HadoopFolder, re
 from slidewise.suggest import suggest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -138,9 +138,36 @@ class FileSink:
 
     def replace(self, rows: DataFrame, day: dt.date) -> None:
         """Replace the files of a day by these rows."""
+        self.replace_days(rows, [day])
+
+    def replace_days(
+        self, rows: DataFrame, days: Sequence[dt.date], done: Callable[[dt.date], None] = lambda day: None
+    ) -> None:
+        """Replace the files of days: Spark writes the rows all at once, and each day is then swapped by itself."""
         self._open(rows.schema)
         self._finish_all()
-        folder = f"{self.partition}={day.isoformat()}"
+        folders = {day: f"{self.partition}={day.isoformat()}" for day in days}
+        old = {day: self._list_own_files(folder) for day, folder in folders.items()}
+        self._clear(REPLACE, STAGED)
+        random = uuid.uuid4().hex
+        staged = f"{REPLACE}/{STAGED}{random}"
+        self._stage(rows, staged)
+        others = [name for name in self._staged_days(staged) if name not in folders.values()]
+        if others:
+            self._folder.delete(staged)
+            expected = str(days[0]) if len(days) == 1 else f"{min(days)} to {max(days)}"
+            raise InvalidInput(f"replace: rows of {expected} are expected, and some are in {', '.join(others)}")
+        moves = self._plan_moves(staged, f"backfill-{random[:12]}")
+        for day, folder in folders.items():
+            mine = [(source, to) for source, to in moves if to.startswith(f"{folder}/")]
+            removes = [f"{folder}/{name}" for name in old[day]]
+            self._decide(f"{REPLACE}/{PENDING}{day.isoformat()}.json", Change(f"{staged}/{folder}", mine, removes))
+            self._finish(REPLACE)
+            done(day)
+        self._folder.delete(staged)
+
+    def _list_own_files(self, folder: str) -> list[str]:
+        """List the files of a day, all of which must be ours."""
         seen = [name for name in self._folder.names(folder) if not name.startswith((".", "_"))]  # as readers do
         old = [name for name in seen if name.startswith(OUR_FILES)]
         foreign = [name for name in seen if name not in old]
@@ -149,19 +176,7 @@ class FileSink:
                 f"{self._folder.join(folder)} is not replaced, since slidewise did not write {foreign[0]!r} in it "
                 f"({len(foreign)} of {len(seen)} files): move such files elsewhere"
             )
-        self._clear(REPLACE, f"{STAGED}{day.isoformat()}")
-        random = uuid.uuid4().hex
-        staged = f"{REPLACE}/{STAGED}{day.isoformat()}-{random}"
-        self._stage(rows, staged)
-        others = [name for name in self._staged_days(staged) if name != folder]
-        if others:
-            self._folder.delete(staged)
-            raise InvalidInput(f"replace: rows of {day.isoformat()} are expected, and some are in {', '.join(others)}")
-        moves = self._plan_moves(staged, f"backfill-{random[:12]}")
-        self._decide(
-            f"{REPLACE}/{PENDING}{day.isoformat()}.json", Change(staged, moves, [f"{folder}/{name}" for name in old])
-        )
-        self._finish(REPLACE)
+        return old
 
     def days(self) -> list[dt.date]:
         """List the days of which there are files."""

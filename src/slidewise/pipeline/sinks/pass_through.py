@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from slidewise.errors import Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
@@ -43,6 +43,13 @@ class PassThroughSink:
             f"a sink of format {self.format!r} cannot replace {day.isoformat()}: backfill needs files "
             f"(parquet, csv, json, orc) or a table of PostgreSQL"
         )
+
+    def replace_days(
+        self, rows: DataFrame, days: Sequence[dt.date], done: Callable[[dt.date], None] = lambda day: None
+    ) -> None:
+        """Refuse, as for one day."""
+        for day in days:
+            self.replace(rows, day)
 
     def append(self, rows: DataFrame) -> None:
         """Append the rows of a whole batch."""

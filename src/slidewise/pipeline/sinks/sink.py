@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 from slidewise.errors import SlidewiseError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
@@ -31,6 +33,11 @@ class Sink(Protocol):
 
     def replace(self, rows: DataFrame, day: dt.date) -> None:
         """Replace all rows of a day (UTC) by these, which are all of that day. To do it again changes nothing."""
+
+    def replace_days(
+        self, rows: DataFrame, days: Sequence[dt.date], done: Callable[[dt.date], None] = lambda day: None
+    ) -> None:
+        """Replace days by these rows, which are all of them, one day after the other; call `done` after each."""
 
     def days(self) -> list[dt.date]:
         """List the days (UTC) that rows are there of, and which `replace` would replace."""

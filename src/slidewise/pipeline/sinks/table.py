@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -116,6 +116,15 @@ class TableSink:
             if self.mode == "append":
                 self._delete(connection, rows.schema, day)
             self._store(connection, rows.schema, lines)
+
+    def replace_days(
+        self, rows: DataFrame, days: Sequence[dt.date], done: Callable[[dt.date], None] = lambda day: None
+    ) -> None:
+        """Replace days, each in a transaction of its own."""
+        of_day = day_of(self.time, rows.schema[self.time].dataType)
+        for day in days:
+            self.replace(rows.where(of_day == sf.lit(day)), day)
+            done(day)
 
     def days(self) -> list[dt.date]:
         """List the days of rows that were appended; in mode upsert there are none to replace."""
