@@ -193,6 +193,7 @@ def test_doctor_says_what_to_do(slidewise, monkeypatch):
     assert found["Java"]["todo"].startswith("Install Java 17 or newer")
 
 
+@pytest.mark.full
 def test_warm_up(slidewise):
     said = slidewise("warm-up", "max", "--type", "float64", "--over", "9 rows").stdout
     assert "kernels compiled" in said

@@ -25,6 +25,7 @@ def keep_tests(text: str) -> None:
     Path("cards.yaml").write_text(before[: before.index("tests:")] + text)
 
 
+@pytest.mark.full
 def test_the_new_project_passes(slidewise, project):
     said = slidewise("test", "cards.yaml").stdout
     assert said.splitlines() == [

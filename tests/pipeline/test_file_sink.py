@@ -54,7 +54,8 @@ def kill_at(monkeypatch, step):
     return left
 
 
-@pytest.mark.parametrize("format", [*FORMATS[:1], *(pytest.param(f, marks=pytest.mark.full) for f in FORMATS[1:])])
+@pytest.mark.full
+@pytest.mark.parametrize("format", FORMATS)
 def test_a_stream_and_a_backfill_share_one_folder_of_plain_files(spark, tmp_path, format):
     rows = make_rows(spark, "2024-01-01T00:00", "2024-01-01T23:59:59.999999", "2024-01-02T00:00", "1969-12-31T23:00")
     rows.write.parquet(str(tmp_path / "in"))

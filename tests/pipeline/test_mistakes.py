@@ -188,7 +188,7 @@ MISTAKES = {
     ),
     "unknown key in sink": (
         having("path: out", "file: out"),
-        [("p.yaml:7:25: sink.file: there is no key 'file'. There are: format, path, table, url, mode, keys, options")],
+        [("p.yaml:7:25: sink.file: there is no key 'file'. There are: format, path, partition, table, url, mode, keys, options")],
     ),
     "unknown key in run": (
         more("run: {chekpoint: c}\n"),
