@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pyarrow.csv
@@ -197,6 +199,19 @@ def test_warm_up(slidewise):
     said = slidewise("warm-up", "max", "--type", "float64", "--over", "9 rows").stdout
     assert "kernels compiled" in said
     assert "sw.list_aggregations() has the names" in slidewise("warm-up", "maxx", code=2).stderr
+
+
+def test_ctrl_c_ends_with_130_and_leaves_nothing(tmp_path):
+    out = tmp_path / "endless.json"
+    command = [sys.executable, "-m", "slidewise", "data", "machines", "--rows", str(10**12), "--out", str(out)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not out.exists() or not out.stat().st_size:
+        assert process.poll() is None
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stdout, stderr) == (130, "", "interrupted\n")
+    assert not out.exists()
 
 
 # ---- the session, without one
