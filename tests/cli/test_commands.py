@@ -45,6 +45,19 @@ def test_python_m_slidewise():
     assert out.stdout == f"slidewise {sw.__version__}\n"
 
 
+def test_without_its_packages_the_command_says_which_extra_has_them():
+    code = "import sys; sys.modules['rich'] = None; from slidewise.cli import main; main()"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert out.returncode == 1
+    assert out.stderr == "slidewise: the command needs rich: install its extra, pip install 'slidewise[cli]'\n"
+
+
+def test_completion():
+    command = [sys.executable, "-m", "slidewise", "--show-completion", "bash"]
+    out = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "_SLIDEWISE_COMPLETE=complete_bash" in out.stdout, (out.stdout, out.stderr)
+
+
 def test_wrong_usage(slidewise):
     assert "No such command" in slidewise("chek", code=2).stderr
     assert "Missing argument" in slidewise("check", code=2).stderr
@@ -89,6 +102,20 @@ def test_new_takes_an_empty_folder_and_refuses_odd_names(slidewise, tmp_path):
 # ---- check, without Spark
 def test_check_a_right_file(slidewise, project):
     assert slidewise("check", "cards.yaml", "--no-spark").stdout == "✓ cards.yaml: 6 features, the file alone\n"
+
+
+def test_a_python_file_is_an_equal_citizen(slidewise, project):
+    Path("cards.py").write_text(
+        """\
+import slidewise as sw
+
+pipeline = sw.Pipeline(
+    name="cards", keys="card", time="at", features={"spent": sw.sum("amount").over(sw.time("1h"))},
+    source={"format": "parquet", "path": "data/payments"},
+)
+"""
+    )
+    assert slidewise("check", "cards.py", "--no-spark").stdout == "✓ cards.py: 1 feature, the file alone\n"
 
 
 def test_check_tells_all_mistakes_of_all_files(slidewise, project):

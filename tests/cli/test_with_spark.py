@@ -64,6 +64,15 @@ def test_check_columns(slidewise, project):
     )
 
 
+def test_what_spark_says_has_no_secrets(slidewise, project, monkeypatch):
+    monkeypatch.setenv("LAKE", "hunter22")
+    text = Path("cards.yaml").read_text()
+    schema = next(line for line in text.splitlines() if "schema: card" in line)
+    Path("cards.yaml").write_text(text.replace("path: ${lake}/payments", "path: ${env:LAKE}").replace(schema, ""))
+    said = slidewise("check", "cards.yaml", code=2).stderr
+    assert said == f"cards.yaml:5:1: source: Path does not exist: file:{project}/***.\n"
+
+
 @pytest.mark.full
 def test_explain(slidewise, project):
     found = json.loads(slidewise("explain", "cards.yaml", "--json", "--plan").stdout)

@@ -27,9 +27,9 @@ LOCAL = {
 }
 #: Lines that every start of Spark, and of a worker of its streams, writes, and that tell nothing.
 CHATTER = re.compile(
-    rb"\s*$|(Starting )?Streaming TransformWithState|"
-    rb"WARNING: Using incubator modules|Using Spark's default log4j|Setting default log level|"
-    rb"To adjust logging level|.*WARN NativeCodeLoader|.*WARN Utils: (Your hostname|Set SPARK_LOCAL_IP)"
+    r"\s*$|(Starting )?Streaming TransformWithState|"
+    r"WARNING: Using incubator modules|Using Spark's default log4j|Setting default log level|"
+    r"To adjust logging level|.*WARN NativeCodeLoader|.*WARN Utils: (Your hostname|Set SPARK_LOCAL_IP)"
 )
 
 
@@ -152,7 +152,7 @@ def _start(screen: Screen, builder: Any) -> Any:
     """Start Spark; what it writes meanwhile goes to standard error, without what every start writes."""
     if screen.err.is_terminal:
         screen.err.print("starting Spark ...", end="\r", style="dim")
-    with _divert_output():
+    with _divert_output(screen):
         session = builder.getOrCreate()
     if screen.err.is_terminal:
         screen.err.print(" " * len("starting Spark ..."), end="\r")
@@ -169,13 +169,13 @@ def silence_queries() -> None:
 
 
 @contextmanager
-def _divert_output() -> Iterator[None]:
-    """Give a process that starts inside a pipe to standard error, as its output and its errors."""
+def _divert_output(screen: Screen) -> Iterator[None]:
+    """Give a process that starts inside a pipe to standard error, as its output and its errors. Secrets are masked."""
     sys.stdout.flush()
     sys.stderr.flush()
     read, write = os.pipe()
     out, err = os.dup(1), os.dup(2)
-    threading.Thread(target=_forward, args=(read, err), daemon=True).start()
+    threading.Thread(target=_forward, args=(screen, read, err), daemon=True).start()
     os.dup2(write, 1)
     os.dup2(write, 2)
     os.close(write)
@@ -187,8 +187,8 @@ def _divert_output() -> Iterator[None]:
         os.close(out)
 
 
-def _forward(source: int, target: int) -> None:
-    with os.fdopen(source, "rb") as lines:
+def _forward(screen: Screen, source: int, target: int) -> None:
+    with os.fdopen(source, "r", encoding="utf-8", errors="replace") as lines:
         for line in lines:
             if not CHATTER.match(line):
-                os.write(target, line)
+                os.write(target, screen.mask(line).encode())

@@ -48,6 +48,11 @@ DAY = 86_400 * MICROSECONDS
 REVISION = "revision"
 
 
+#: notes of runs that failed
+FAILED_PARITY = "differs from the batch"
+FAILED_EXPECT = "differs from expect"
+
+
 @dataclass(frozen=True)
 class Run:
     """One way in which an example was run."""
@@ -79,13 +84,7 @@ class Outcome:
     @property
     def agrees(self) -> bool:
         """Whether all runs gave the same, whatever was expected: what came out can be accepted."""
-        return all(run.note != FAILED_PARITY and not run.note.startswith(RAISED) for run in self.runs)
-
-
-#: notes of runs that failed
-FAILED_PARITY = "differs from the batch"
-FAILED_EXPECT = "differs from expect"
-RAISED = "fails: "
+        return all(run.status != "failed" or run.note == FAILED_EXPECT for run in self.runs)
 
 
 def list_examples(pipeline: Pipeline) -> list[tuple[int, str, Example]]:
@@ -341,4 +340,4 @@ def _last_revisions(rows: list[Row], pipeline: Pipeline) -> list[Row]:
 
 def _describe_failure(error: Exception) -> str:
     ours = isinstance(error, SlidewiseError)
-    return RAISED + (str(error) if ours else f"{type(error).__name__}: {describe_spark_error(error)}")
+    return "fails: " + (str(error) if ours else f"{type(error).__name__}: {describe_spark_error(error)}")
