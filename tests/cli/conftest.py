@@ -36,8 +36,7 @@ def session() -> Iterator[Any]:
     from slidewise.cli.screen import Screen
     from slidewise.cli.session import open_session
 
-    conf = {"spark.sql.shuffle.partitions": "2", "spark.sql.session.timeZone": "UTC"}
-    with open_session(Screen(), master="local[2]", conf=conf) as session:
+    with open_session(Screen(), master="local[2]", conf={"spark.sql.shuffle.partitions": "2"}) as session:
         yield session
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pyarrow.csv
@@ -41,6 +43,19 @@ def test_version(slidewise):
 def test_python_m_slidewise():
     out = subprocess.run([sys.executable, "-m", "slidewise", "--version"], capture_output=True, text=True, check=True)
     assert out.stdout == f"slidewise {sw.__version__}\n"
+
+
+def test_without_its_packages_the_command_says_which_extra_has_them():
+    code = "import sys; sys.modules['rich'] = None; from slidewise.cli import main; main()"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert out.returncode == 1
+    assert out.stderr == "slidewise: the command needs rich: install its extra, pip install 'slidewise[cli]'\n"
+
+
+def test_completion():
+    command = [sys.executable, "-m", "slidewise", "--show-completion", "bash"]
+    out = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "_SLIDEWISE_COMPLETE=complete_bash" in out.stdout, (out.stdout, out.stderr)
 
 
 def test_wrong_usage(slidewise):
@@ -87,6 +102,20 @@ def test_new_takes_an_empty_folder_and_refuses_odd_names(slidewise, tmp_path):
 # ---- check, without Spark
 def test_check_a_right_file(slidewise, project):
     assert slidewise("check", "cards.yaml", "--no-spark").stdout == "✓ cards.yaml: 6 features, the file alone\n"
+
+
+def test_a_python_file_is_an_equal_citizen(slidewise, project):
+    Path("cards.py").write_text(
+        """\
+import slidewise as sw
+
+pipeline = sw.Pipeline(
+    name="cards", keys="card", time="at", features={"spent": sw.sum("amount").over(sw.time("1h"))},
+    source={"format": "parquet", "path": "data/payments"},
+)
+"""
+    )
+    assert slidewise("check", "cards.py", "--no-spark").stdout == "✓ cards.py: 1 feature, the file alone\n"
 
 
 def test_check_tells_all_mistakes_of_all_files(slidewise, project):
@@ -198,6 +227,19 @@ def test_warm_up(slidewise):
     said = slidewise("warm-up", "max", "--type", "float64", "--over", "9 rows").stdout
     assert "kernels compiled" in said
     assert "sw.list_aggregations() has the names" in slidewise("warm-up", "maxx", code=2).stderr
+
+
+def test_ctrl_c_ends_with_130_and_leaves_nothing(tmp_path):
+    out = tmp_path / "endless.json"
+    command = [sys.executable, "-m", "slidewise", "data", "machines", "--rows", str(10**12), "--out", str(out)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not out.exists() or not out.stat().st_size:
+        assert process.poll() is None
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stdout, stderr) == (130, "", "interrupted\n")
+    assert not out.exists()
 
 
 # ---- the session, without one

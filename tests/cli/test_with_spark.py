@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
+import pyspark
 import pytest
+
+import slidewise as sw
 
 
 @pytest.fixture(autouse=True)
@@ -57,6 +63,15 @@ def test_check_columns(slidewise, project):
     assert slidewise("check", "cards.yaml", code=2).stderr == (
         "cards.yaml:16:3: features.spent: there is no column 'amont'. Did you mean 'amount'?\n"
     )
+
+
+def test_what_spark_says_has_no_secrets(slidewise, project, monkeypatch):
+    monkeypatch.setenv("LAKE", "hunter22")
+    text = Path("cards.yaml").read_text()
+    schema = next(line for line in text.splitlines() if "schema: card" in line)
+    Path("cards.yaml").write_text(text.replace("path: ${lake}/payments", "path: ${env:LAKE}").replace(schema, ""))
+    said = slidewise("check", "cards.yaml", code=2).stderr
+    assert said == f"cards.yaml:5:1: source: Path does not exist: file:{project}/***.\n"
 
 
 @pytest.mark.full
@@ -208,3 +223,17 @@ tests:
 def test_doctor_with_spark(slidewise):
     found = {each["what"]: each for each in json.loads(slidewise("doctor", "--spark", "--json").stdout)}
     assert found["Spark"]["status"] == "ok", found["Spark"]
+
+
+@pytest.mark.full
+def test_spark_submit(project):
+    """The master and the settings are those of spark-submit."""
+    submit = str(Path(pyspark.__file__).parent / "bin" / "spark-submit")
+    script = str(Path(sw.__file__).parent / "__main__.py")
+    options = ["--master", "local[1]", "--conf", "spark.ui.enabled=false", "--conf", "spark.sql.ansi.enabled=false"]
+    environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(Path(sw.__file__).parent.parent)}
+    command = [submit, *options, script, "doctor", "--spark", "--json"]
+    out = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert out.returncode == 0, out.stderr
+    found = {each["what"]: each for each in json.loads(out.stdout)}
+    assert found["Spark"]["found"].endswith(" on local[1]")

@@ -10,6 +10,7 @@ from slidewise.cli.screen import Screen
 from slidewise.cli.session import open_session
 from slidewise.pipeline import InvalidPipeline, load
 from slidewise.pipeline.check import check_pipeline
+from slidewise.pipeline.definition import Sink
 from slidewise.pipeline.examples import Examples
 from slidewise.pipeline.features import list_names
 from slidewise.pipeline.yaml_file import MOST_BYTES
@@ -188,7 +189,7 @@ MISTAKES = {
     ),
     "unknown key in sink": (
         having("path: out", "file: out"),
-        [("p.yaml:7:25: sink.file: there is no key 'file'. There are: format, path, partition, table, url, mode, keys, options")],
+        ["p.yaml:7:25: sink.file: there is no key 'file'. There are: " + ", ".join(Sink.model_fields)],
     ),
     "unknown key in run": (
         more("run: {chekpoint: c}\n"),

@@ -10,7 +10,8 @@ def main() -> None:
     try:
         from slidewise.cli.app import app
     except ModuleNotFoundError as error:
-        if (error.name or "").startswith("slidewise"):
+        package = (error.name or "").partition(".")[0]
+        if package == "slidewise":
             raise
-        sys.exit(f"slidewise: the command needs {error.name}: install its extra, pip install 'slidewise[cli]'")
+        sys.exit(f"slidewise: the command needs {package}: install its extra, pip install 'slidewise[cli]'")
     app(prog_name="slidewise")

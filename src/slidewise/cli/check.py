@@ -56,10 +56,11 @@ def check(
         with open_session(screen, pipelines, master=master, conf=read_pairs(conf, "--conf")) as session:
             for each in good:
                 each.check(session)
-    for each in checks:
-        each.show(screen)
     if json:
         screen.give([each.as_dict() for each in checks])
+    else:
+        for each in checks:
+            each.show(screen)
     if not all(each.is_right for each in checks):
         raise typer.Exit(WRONG)
 

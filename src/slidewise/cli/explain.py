@@ -52,9 +52,10 @@ def explain(
             given[way] = {"refused": describe_failure(found)}
             continue
         screen.say((f"{pipeline.name}, as a {way}", "bold"))
-        screen.show(Table("", found.table.columns, found.table.rows))
+        table, common = _take_out_common(found.table)
+        screen.show(table)
         screen.say("")
-        for label, text in found.facts.items():
+        for label, text in {**common, **found.facts}.items():
             screen.say((f"{label}: ", "bold"), text)
         if plan:
             screen.say(found.plan)
@@ -62,6 +63,15 @@ def explain(
         given[way] = {"columns": list(found.table), **found.facts, **({"plan": found.plan} if plan else {})}
     if json:
         screen.give(given)
+
+
+def _take_out_common(table: Table) -> tuple[Table, dict[str, str]]:
+    """Take out the columns that say the same of all features: a line each says it, too."""
+    values = {name: {row[i] for row in table.rows} for i, name in enumerate(table.columns)}
+    same = [name for name, found in values.items() if len(found) == 1 and len(table.rows) > 1]
+    kept = [i for i, name in enumerate(table.columns) if name not in same]
+    rows = tuple(tuple(row[i] for i in kept) for row in table.rows)
+    return Table("", tuple(table.columns[i] for i in kept), rows), {name: min(values[name]) for name in same}
 
 
 def _try_explain(session: Any, pipeline: Any, streaming: bool) -> Any:

@@ -46,25 +46,28 @@ class Screen:
         return text
 
     def say(self, *parts: str | tuple[str, str]) -> None:
-        """Say a line: texts, and texts with a style. It goes beside standard output where that is for a machine."""
+        """Say a line: texts, and texts with a style. Nothing is said where standard output is for a machine."""
+        if self.json:
+            return
         line = Text()
         for part in parts:
             text, style = (part, "") if isinstance(part, str) else part
             line.append(self.mask(text), style)
-        (self.err if self.json else self.out).print(line, soft_wrap=True)
+        self.out.print(line, soft_wrap=True)
 
     def warn(self, text: str, style: str = "yellow") -> None:
         """Say a line on standard error."""
         self.err.print(Text(self.mask(text), style), soft_wrap=True)
 
     def show(self, table: Table) -> None:
-        """Show a table: in colours in a terminal, and as plain text elsewhere."""
+        """Show a table: in colours in a terminal, as plain text elsewhere, and not at all to a machine."""
+        if self.json:
+            return
         masked = self._mask_table(table)
-        console = self.err if self.json else self.out
-        if console.is_terminal:
-            console.print(masked)
+        if self.out.is_terminal:
+            self.out.print(masked)
         else:
-            console.print(Text(as_text(masked)), soft_wrap=True)
+            self.out.print(Text(as_text(masked)), soft_wrap=True)
 
     def give(self, value: Any) -> None:
         """Give a value to a machine, as JSON on standard output."""

@@ -27,9 +27,9 @@ LOCAL = {
 }
 #: Lines that every start of Spark, and of a worker of its streams, writes, and that tell nothing.
 CHATTER = re.compile(
-    rb"\s*$|(Starting )?Streaming TransformWithState|"
-    rb"WARNING: Using incubator modules|Using Spark's default log4j|Setting default log level|"
-    rb"To adjust logging level|.*WARN NativeCodeLoader|.*WARN Utils: (Your hostname|Set SPARK_LOCAL_IP)"
+    r"\s*$|(Starting )?Streaming TransformWithState|"
+    r"WARNING: Using incubator modules|Using Spark's default log4j|Setting default log level|"
+    r"To adjust logging level|.*WARN NativeCodeLoader|.*WARN Utils: (Your hostname|Set SPARK_LOCAL_IP)"
 )
 
 
@@ -50,27 +50,58 @@ def open_session(
     require_packages(protobuf=True)
     from pyspark.sql import SparkSession
 
-    found = SparkSession.getActiveSession()
-    submitted = _read_submitted(found)
-    master = None if "spark.master" in submitted else master or _find_configured_master() or "local[*]"
-    local = (master or submitted.get("spark.master", "")).startswith("local")
     pipelines = list(pipelines)
-    settings = {**SETTINGS, **(defaults or {})}
-    if local:
-        settings |= {**LOCAL, PARTITIONS: str(count_cores(master or submitted["spark.master"]))}
-    settings |= _read_run(pipelines)
-    settings |= {name: value for name, value in submitted.items() if name in settings}
     builder = configure(SparkSession.builder.appName(pipelines[0].name if pipelines else "slidewise"))
-    if master is not None and "SPARK_REMOTE" not in os.environ:
-        builder = builder.master(master)
-    for name, value in {**settings, **(conf or {})}.items():
+    found = SparkSession.getActiveSession()
+    if found is None and "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit's JVM runs this, and has its settings
+        with _stop_at_end(_start(screen, SparkSession.builder)) as submitted:
+            yield _set_up(_choose_settings(pipelines, defaults, submitted) | dict(conf or {}))
+    elif found is not None:
+        yield _set_up(_choose_settings(pipelines, defaults, found) | dict(conf or {}))
+    else:
+        settings = _choose_settings(pipelines, defaults, None)
+        if "SPARK_REMOTE" not in os.environ:
+            master = master or _find_configured_master() or "local[*]"
+            builder = builder.master(master)
+            if master.startswith("local"):
+                require_java()
+                settings = {**LOCAL, PARTITIONS: str(count_cores(master))} | settings
+        builder = _apply(builder, settings | dict(conf or {}))
+        with _stop_at_end(_start(screen, builder)) as session:
+            yield session
+
+
+def _choose_settings(pipelines: list[Pipeline], defaults: Mapping[str, str] | None, session: Any) -> dict[str, str]:
+    """Choose what to set; of a session that is there, only what it was not told."""
+    settings = {**SETTINGS, **(defaults or {}), **_read_run(pipelines)}
+    if session is None:
+        return settings
+    told = _read_told(session)
+    if told.get("spark.master", "").startswith("local"):
+        settings = {PARTITIONS: str(count_cores(told["spark.master"]))} | settings
+    return {name: value for name, value in settings.items() if name not in told}
+
+
+def _read_told(session: Any) -> dict[str, str]:
+    """Read what a session was told when it started; of Spark Connect, its server knows."""
+    return {} if "connect" in type(session).__module__ else dict(session.sparkContext.getConf().getAll())
+
+
+def _set_up(settings: Mapping[str, str]) -> Any:
+    """Set what can be set in the session that is there."""
+    from pyspark.sql import SparkSession
+
+    return _apply(SparkSession.builder, settings).getOrCreate()
+
+
+def _apply(builder: Any, settings: Mapping[str, str]) -> Any:
+    for name, value in settings.items():
         builder = builder.config(name, value)
-    if found is not None:
-        yield builder.getOrCreate()
-        return
-    if local:
-        require_java()
-    session = _start(screen, builder)
+    return builder
+
+
+@contextmanager
+def _stop_at_end(session: Any) -> Iterator[Any]:
     try:
         yield session
     finally:
@@ -101,17 +132,6 @@ def count_cores(master: str) -> int:
     return int(number) if number is not None and number.isdigit() else 1
 
 
-def _read_submitted(found: Any) -> dict[str, str]:
-    """Read the settings that are there already: of a session, or of spark-submit, whose JVM runs this."""
-    if found is not None:
-        return dict(found.sparkContext.getConf().getAll())
-    if "PYSPARK_GATEWAY_PORT" not in os.environ:
-        return {}
-    from pyspark import SparkConf
-
-    return dict(SparkConf().getAll())
-
-
 def _find_configured_master() -> str | None:
     """Find a master in what every Spark of this machine is told: its defaults, and PYSPARK_SUBMIT_ARGS."""
     words = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
@@ -132,7 +152,7 @@ def _start(screen: Screen, builder: Any) -> Any:
     """Start Spark; what it writes meanwhile goes to standard error, without what every start writes."""
     if screen.err.is_terminal:
         screen.err.print("starting Spark ...", end="\r", style="dim")
-    with _divert_output():
+    with _divert_output(screen):
         session = builder.getOrCreate()
     if screen.err.is_terminal:
         screen.err.print(" " * len("starting Spark ..."), end="\r")
@@ -149,13 +169,13 @@ def silence_queries() -> None:
 
 
 @contextmanager
-def _divert_output() -> Iterator[None]:
-    """Give a process that starts inside a pipe to standard error, as its output and its errors."""
+def _divert_output(screen: Screen) -> Iterator[None]:
+    """Give a process that starts inside a pipe to standard error, as its output and its errors. Secrets are masked."""
     sys.stdout.flush()
     sys.stderr.flush()
     read, write = os.pipe()
     out, err = os.dup(1), os.dup(2)
-    threading.Thread(target=_forward, args=(read, err), daemon=True).start()
+    threading.Thread(target=_forward, args=(screen, read, err), daemon=True).start()
     os.dup2(write, 1)
     os.dup2(write, 2)
     os.close(write)
@@ -167,8 +187,8 @@ def _divert_output() -> Iterator[None]:
         os.close(out)
 
 
-def _forward(source: int, target: int) -> None:
-    with os.fdopen(source, "rb") as lines:
+def _forward(screen: Screen, source: int, target: int) -> None:
+    with os.fdopen(source, "r", encoding="utf-8", errors="replace") as lines:
         for line in lines:
             if not CHATTER.match(line):
-                os.write(target, line)
+                os.write(target, screen.mask(line).encode())

@@ -110,10 +110,9 @@ def are_equal(a: Any, b: Any) -> bool:
 
 
 def _are_close(a: Any, b: Any) -> bool:
-    try:
-        a, b = float(a), float(b)
-    except (TypeError, ValueError):
+    if not all(isinstance(each, int | float | Decimal) for each in (a, b)):
         return False
+    a, b = float(a), float(b)
     return a == b or (math.isnan(a) and math.isnan(b)) or math.isclose(a, b, rel_tol=TOLERANCE)
 
 

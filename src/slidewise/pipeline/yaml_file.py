@@ -145,8 +145,15 @@ def _find_end(node: Any) -> int:
 
 def _write_flow(row: Mapping[str, Any]) -> str:
     from ruamel.yaml import YAML
+    from ruamel.yaml.representer import SafeRepresenter
 
+    class Representer(SafeRepresenter):
+        """Writes times as ISO 8601 has them."""
+
+    tag = "tag:yaml.org,2002:timestamp"
+    Representer.add_representer(datetime, lambda self, time: self.represent_scalar(tag, time.isoformat()))
     yaml: Any = YAML(typ="safe", pure=True)
+    yaml.Representer = Representer
     yaml.default_flow_style = True
     yaml.width = 1 << 20
     yaml.sort_base_mapping_type_on_output = False
