@@ -19,6 +19,8 @@ SCHEMA = pa.schema(
     ]
 )  # fmt: skip
 FIRST = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+#: payments that come after all others are numbered from here
+LATER = 1_000_000
 
 FILE = """
 name: cards
@@ -110,22 +112,30 @@ def make_payments(rows: int, days: int, seed: int = 1) -> list[dict[str, Any]]:
 
 
 def write_payments(folder: Path, rows: Sequence[dict[str, Any]], files: int) -> None:
-    """Write payments in the order in which they come, and last one that brings the watermark past all others."""
+    """Write payments in the order in which they come, and then some of each card that let all others go.
+
+    They bring the watermark past the others, and are the rows that frames ahead of the others wait for.
+    """
     import os
 
     size = -(-len(rows) // files)
     pieces = [list(rows[first : first + size]) for first in range(0, len(rows), size)]
-    last = {**rows[-1], "card": "last", "at": max(row["at"] for row in rows) + dt.timedelta(days=1), "amount": 1.0}
-    for number, piece in enumerate([*pieces, [last]]):
+    end = max(row["at"] for row in rows) + dt.timedelta(days=1)
+    last = [
+        {**rows[-1], "card": card, "at": end + dt.timedelta(minutes=i), "id": LATER + i, "amount": 20.0}
+        for card in sorted({row["card"] for row in rows})
+        for i in range(3)
+    ]
+    for number, piece in enumerate([*pieces, last]):
         file = folder / f"{number:03}.parquet"
         pq.write_table(pa.Table.from_pylist(piece, SCHEMA), file)
         os.utime(file, (number, number))  # Spark takes files by their times
 
 
 def read_results(folder: Path) -> list[dict[str, Any]]:
-    """Read what a sink has, in order, without the payment that is last."""
+    """Read what a sink has, in order, without the payments that come after all others."""
     import pyarrow.dataset as ds
 
     table = ds.dataset(folder, format="parquet", exclude_invalid_files=False).to_table()
-    rows = [row for row in table.to_pylist() if row["card"] != "last"]
+    rows = [row for row in table.to_pylist() if row.get("id", 0) < LATER]
     return sorted(rows, key=lambda row: (row["card"], str(row.get("at", row.get("window_end"))), row.get("id", 0)))

@@ -8,7 +8,7 @@ from typing import Any
 
 import projects
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import HealthCheck, Phase, given
 from hypothesis import strategies as st
 from support.tiers import examples
 
@@ -73,7 +73,7 @@ def draw_features(draw: st.DrawFn) -> str:
 
 
 @pytest.mark.full
-@examples(8, suppress_health_check=list(HealthCheck))
+@examples(6, suppress_health_check=list(HealthCheck), phases=[Phase.generate])  # shrinking would take minutes
 @given(features=draw_features(), step=st.sampled_from([None, 1, 2]))
 def test_the_three_runs_of_pipelines_that_are_drawn_agree(spark: Any, features: str, step: int | None) -> None:
     import tempfile
@@ -81,7 +81,7 @@ def test_the_three_runs_of_pipelines_that_are_drawn_agree(spark: Any, features: 
     with tempfile.TemporaryDirectory() as folder:
         project = projects.write_project(Path(folder) / "p", features, rows=90, files=2, days=3)
         found = run_all(spark, project, step)
-        until = dt.datetime(2026, 1, 4, tzinfo=dt.UTC)  # windows after it are not closed yet on the stream
+        until = dt.datetime(2026, 1, 4)  # in UTC, as Spark writes it; windows after it are not closed yet on the stream
         settled = {way: [row for row in rows if row.get("window_end", until) <= until] for way, rows in found.items()}
         assert settled["batch"]
         assert settled["stream"] == settled["batch"]
