@@ -23,7 +23,7 @@ class Climb(sw.Aggregation):
 
     @staticmethod
     def combine(a: Partial, b: Partial) -> Partial:
-        """Make one partial of two, of which b is the later: the climb is within one, or from a's lowest to b's highest."""
+        """Make one partial of two, of which b is the later: a climb is within one, or from one into the other."""
         return min(a[0], b[0]), max(a[1], b[1]), max(a[2], b[2], b[1] - a[0])
 
     @staticmethod
