@@ -231,6 +231,17 @@ def test_kernels_of_all_features_are_compiled_here(made):
     assert lines[0] == "compiling kernels (once): 0 of 16 features" and len(lines) == len(features.FEATURES) == 16
 
 
+def test_the_live_page_is_offered_by_a_command_that_is_there(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    shown = show.watch(Path("demo-output/stream/_checkpoint")).plain
+    assert shown.startswith("\nThe live page of the stream: ")
+    command = shown.removeprefix("\nThe live page of the stream: ").split()
+    assert command[1:] == ["watch", "demo-output/stream/_checkpoint"]
+    assert Path(command[0]).resolve() == Path(sys.executable).with_name("slidewise").resolve()
+    (tmp_path / "slidewise").touch(0o755)
+    assert show.watch(Path("x")).plain.endswith(": slidewise watch x")
+
+
 def test_the_long_one_is_asked_for():
     assert demo.parser().parse_args([]).rows == 200_000
     assert demo.parser().parse_args(["--rows", "2M"]).rows == 2_000_000

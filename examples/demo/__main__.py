@@ -73,9 +73,7 @@ def run(options: argparse.Namespace, folder: Path) -> None:
         image = picture.draw(folder / "features", machine, folder / "machine.png")
     CONSOLE.print(show.kept({"features": folder / "features", "a picture": image, "Spark's log": folder / "spark.log"}))
     if not options.no_stream:
-        CONSOLE.print(
-            "\nThe live page of the stream: ", Text(f"slidewise watch {stream.checkpoint(folder)}", "bold cyan")
-        )
+        CONSOLE.print(show.watch(stream.checkpoint(folder)), soft_wrap=True)
 
 
 def step(title: str) -> None:
