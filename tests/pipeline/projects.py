@@ -122,9 +122,9 @@ def write_payments(folder: Path, rows: Sequence[dict[str, Any]], files: int) -> 
     pieces = [list(rows[first : first + size]) for first in range(0, len(rows), size)]
     end = max(row["at"] for row in rows) + dt.timedelta(days=1)
     last = [
-        {**rows[-1], "card": card, "at": end + dt.timedelta(minutes=i), "id": LATER + i, "amount": 20.0}
+        {**rows[-1], "card": card, "at": end + dt.timedelta(hours=i), "id": LATER + i, "amount": 20.0}
         for card in sorted({row["card"] for row in rows})
-        for i in range(3)
+        for i in range(4)
     ]
     for number, piece in enumerate([*pieces, last]):
         file = folder / f"{number:03}.parquet"
