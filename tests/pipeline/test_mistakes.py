@@ -569,13 +569,13 @@ MISTAKES = {
     ),
     "window bad every": (
         slide("{over: 1h, every: soon}"),
-        [("p.yaml:8:1: window: 'soon'" + NO_DURATION)],
+        [("p.yaml:8:27: window.every: 'soon'" + NO_DURATION)],
     ),
     "window every zero": (
         slide("{over: 1h, every: 0s}"),
         [
             (
-                'p.yaml:8:1: window: time: the size must be positive, got "0s". The window always reaches back '
+                'p.yaml:8:27: window.every: time: the size must be positive, got "0s". The window always reaches back '
                 "from the row"
             )
         ],

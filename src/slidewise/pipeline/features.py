@@ -82,15 +82,29 @@ def build_window(given: Any) -> WindowDefinition:
 
 
 def build_slide(slide: Slide) -> WindowDefinition:
-    """Build the window of `window:`."""
-    size = build_window(slide.over)
-    every = build_window(slide.every) if not isinstance(slide.every, int) else windows.rows(slide.every)
+    """Build the window of `window:`; a SlideMistake tells which of its keys is wrong."""
+    size, every = (_build_part(slide, part) for part in ("over", "every"))
     given = _arguments(size) | {"every": every} | ({} if slide.offset is None else {"offset": slide.offset})
     makers: dict[str, Callable[..., WindowDefinition]] = {
         "count": windows.rows, "time": windows.time, "delta": windows.delta, "punctuation": windows.punctuation,
         "rows": windows.rows_between, "range": windows.range_between, "groups": windows.groups_between,
     }  # fmt: skip
     return makers[size.size_kind](**given)
+
+
+class SlideMistake(InvalidInput):
+    """A size or a slide that is no window."""
+
+    def __init__(self, message: str, part: str) -> None:
+        super().__init__(message)
+        self.part = part
+
+
+def _build_part(slide: Slide, part: str) -> WindowDefinition:
+    try:
+        return build_window(getattr(slide, part))
+    except InvalidInput as error:
+        raise SlideMistake(str(error), part) from None
 
 
 def _arguments(size: WindowDefinition) -> dict[str, Any]:

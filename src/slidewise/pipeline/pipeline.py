@@ -12,7 +12,7 @@ from slidewise.aggregations.base import Aggregation
 from slidewise.errors import InvalidInput
 from slidewise.frontdoor import explain, is_spark
 from slidewise.pipeline.definition import Definition, read_definition
-from slidewise.pipeline.features import Expression, build_features, build_slide
+from slidewise.pipeline.features import Expression, SlideMistake, build_features, build_slide
 from slidewise.pipeline.mistakes import InvalidPipeline, Mistake
 from slidewise.pipeline.own_code import run_file
 from slidewise.pipeline.prepare import add_conditions, count_rows, leave_out_untimed, run_steps
@@ -91,6 +91,8 @@ class Pipeline:
         if slide is not None:
             try:
                 self.window = slide.over if _has_slide(slide.over) else build_slide(slide)
+            except SlideMistake as error:
+                mistakes.append(Mistake(str(error), ("window", error.part)))
             except InvalidInput as error:
                 mistakes.append(Mistake(str(error), ("window",)))
         given = filled.get("features")
