@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready-dev
 DEMO   := $(or $(wildcard $(READY)),$(VENV)/.ready-demo)
 
 # test-core, test-spark and test-processes are parts of test and of test-all.
-.PHONY: test-core test-spark test-processes help java demo tour test test-all soak lint format bench constraints clean
+.PHONY: test-core test-spark test-processes help java services demo tour test test-all soak lint format bench constraints clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -37,6 +37,19 @@ java:
 	  echo "Spark needs Java 17 or newer, and $${found:+only Java }$${found:-none} was found: install it (Debian: apt-get install openjdk-17-jre-headless), and set JAVA_HOME"; exit 1; \
 	fi
 
+# A browser, and PostgreSQL with its driver: tests that need one of them are left out, and say so, where it is missing.
+SERVICES := $(if $(shell command -v chromium),,chromium) \
+            $(if $(wildcard /usr/lib/postgresql/*/bin/initdb),,postgresql) \
+            $(if $(wildcard /usr/share/java/postgresql.jar),,libpostgresql-jdbc-java)
+services:
+	@missing="$(strip $(SERVICES))"; \
+	if [ -z "$$missing" ]; then exit 0; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	  echo "installing $$missing, for the tests of sinks and of the live page (once)"; \
+	  { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $$missing; } > /dev/null || \
+	    echo "apt-get could not install $$missing: the tests that need it are left out"; \
+	else echo "missing here: $$missing. The tests that need it are left out"; fi
+
 demo: $(DEMO) java  ## features of 200,000 events on a local Spark: a table, a picture, and the same as a stream (ROWS=2M: the long one)
 	@$(PY) -m examples.demo $(if $(ROWS),--rows $(ROWS))
 
@@ -52,22 +65,23 @@ FULL   := --hypothesis-profile=full -m
 test: $(READY) java  ## the quick tier: every capability, in five minutes
 	$(PARTS)
 
-test-all: $(READY) java  ## all tests: every combination, and more random cases
+test-all: $(READY) java services  ## all tests: every combination, and more random cases
 	$(PARTS) SPARKS=2 TIER="$(FULL) 'not soak'"
 
 # The examples of src last: by then their kernels have been compiled for tests.
 test-core: $(READY)
-	@$(PYTEST) $(TIER) -n 2 --dist worksteal tests src --ignore=tests/spark
+	@$(PYTEST) $(TIER) -n 2 --dist worksteal tests src --ignore=tests/spark $(addprefix --ignore=,$(PIPELINES))
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) $(TIER) -n 2 tests/compiled
 
-# Those that start a Spark of their own.
+# Those that start a Spark of their own, and those whose session has other settings.
+PIPELINES := tests/pipeline tests/cli
 PROCESSES := tests/spark/test_cluster.py tests/spark/streams/test_crash.py
 
 test-spark: $(READY) java
 	@$(PYTEST) $(TIER) -n $(SPARKS) --dist loadfile tests/spark $(addprefix --ignore=,$(PROCESSES))
 
 test-processes: $(READY) java
-	@$(PYTEST) $(TIER) $(PROCESSES)
+	@$(PYTEST) $(TIER) $(PROCESSES) $(PIPELINES)
 
 soak: $(READY) java  ## what takes minutes: a stream that is killed 20 times, and long ones
 	@$(PY) -m pytest $(FULL) soak -rP tests

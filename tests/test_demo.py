@@ -3,7 +3,6 @@
 import argparse
 import datetime as dt
 import io
-import json
 import math
 import os
 import signal
@@ -22,6 +21,8 @@ import slidewise as sw
 from examples.demo import __main__ as demo
 from examples.demo import events, features, picture, progress, race, show, stream
 from examples.demo.compare import compare
+from slidewise import data
+from slidewise.pipeline.run_log import LogReader, RunLog
 
 ROOT = Path(__file__).parent.parent
 QUIET = Console(file=io.StringIO())
@@ -37,7 +38,8 @@ def made(tmp_path_factory):
     number = pc.if_else(pc.is_nan(readings["temperature"]), None, readings["temperature"])
     readings = readings.set_column(at, "temperature", number)
     (folder / "features").mkdir()
-    pq.write_table(features.computed(readings, features.FEATURES), folder / "features" / "part-0.parquet")
+    computed = features.load(folder).compute(readings, features.FEATURES, {})
+    pq.write_table(computed, folder / "features" / "part-0.parquet")
     return plant, folder
 
 
@@ -127,45 +129,62 @@ def test_events_are_cut_in_the_order_of_their_arrival(made, tmp_path):
     assert pc.max(parts[-1]["ts"]).as_py() - pc.max(whole["ts"]).as_py() == dt.timedelta(hours=1)
 
 
-def said(batch, **changes):
-    newest = {"machine": "press-001", **dict.fromkeys(show.SHOWN, 7), "ts": "12:00:03", "state_5m": "warn"}
-    progress = {"batch": batch, "read": 5_000, "out": 4_000, "watermark": "2024-03-01T04:05:06.789Z", "late": 0}
-    return progress | {"pieces": 70, "bytes": 2_000_000, "seconds": 0.1, "machines": [newest]} | changes
+def told(batch, **changes):
+    """A micro-batch, as the run log has it."""
+    rows = {"rows_in": 5_000, "rows_out": 4_000, "watermark": "2024-03-01T04:05:06.789Z", "late": 0}
+    return (
+        {"kind": "batch", "batch": batch, "state_rows": 70, "state_bytes": 2_000_000, "seconds": 0.1} | rows | changes
+    )
+
+
+def given(batch, *machines, **changes):
+    """The newest rows of a micro-batch, as the run log has them."""
+    results = dict.fromkeys(features.FEATURES, 7) | {"state_5m": "warn"} | changes
+    row = {"time": "2024-03-01T13:00:03+01:00", "inputs": {"temperature": 70.5}, "results": results}
+    return {"kind": "values", "batch": batch, "keys": [{"key": [name], "rows": [row]} for name in machines]}
 
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_last_micro_batches_are_shown(width):
-    board = stream.Board(width)
-    board.reports = {batch: said(batch, late=batch) for batch in range(20)}
+    board = stream.Board(["press-001", "lathe-002"], width)
+    for batch in range(20):
+        board.take(given(batch, "press-001", "pump-006", peak_5m=batch))
+        board.take(told(batch, late=batch))
     out = io.StringIO()
     Console(file=out, width=width).print(board)
     shown = out.getvalue()
     assert "20 micro-batches: 100,000 rows in, 80,000 out, 190 late" in shown
     lines = [line.split() for line in shown.splitlines()]
     assert [line[0] for line in lines if "04:05:06" in line] == [str(batch) for batch in range(12, 20)]
-    assert lines.count(next(line for line in lines if line[:2] == ["press-001", "12:00:03"])) == 1
+    assert [line[:4] for line in lines if "press-001" in line] == [["press-001", "12:00:03", "70.5", "19.0"]]
+    assert "pump-006" not in shown
     assert "…" not in shown and len(lines) < 24
 
 
 def test_a_process_is_followed_and_killed(tmp_path):
-    reports = "\n".join(json.dumps(said(batch)) for batch in range(3))
-    endless = f"import time; print({reports!r}, flush=True); time.sleep(600)"
-    board = stream.Board(80)
-    with stream.job([sys.executable, "-c", endless], tmp_path / "log") as process:
-        assert stream.follow(process, board, kill_after=2) == []
+    log, reader = RunLog(tmp_path / "run"), LogReader(tmp_path / "run")
+    board = stream.Board(["press-001"], 80)
+    for batch in range(3):
+        log.append(given(batch, "press-001"))
+        log.append(told(batch))
+    with stream.job([sys.executable, "-c", "import time; time.sleep(600)"], tmp_path / "log") as process:
+        stream.follow(process, reader, board, kill_after=2)
     assert process.returncode == -signal.SIGKILL
     assert list(board.reports) == [0, 1, 2] and board.at_work == "streaming"
 
-    last = json.dumps({"files": ["file:///a%20folder/b.parquet"]})
-    with stream.job([sys.executable, "-c", f"print({last!r})"], tmp_path / "log") as process:
-        assert stream.follow(process, board) == ["/a folder/b.parquet"]
-    assert board.at_work is None
+    log.append(told(2, rows_out=4_001))  # done again
+    log.append(told(3))
+    with stream.job([sys.executable, "-c", "pass"], tmp_path / "log") as process:
+        stream.follow(process, reader, board)
+    assert {batch: report["rows_out"] for batch, report in board.reports.items()} == {
+        0: 4_000, 1: 4_000, 2: 4_001, 3: 4_000,
+    }  # fmt: skip
 
     with (
         pytest.raises(sw.SlidewiseError, match=r"ended with code 1: .*log says why"),
         stream.job([sys.executable, "-c", "raise SystemExit('no')"], tmp_path / "log") as process,
     ):
-        stream.follow(process, board)
+        stream.follow(process, reader, board)
     assert "no" in (tmp_path / "log").read_text()
 
 
@@ -182,9 +201,10 @@ def test_the_last_line_says_how_many_rows_differ():
 
 def test_a_log_has_a_line_for_all_that_is_done():
     lines = []
-    board = stream.Board(80, say=lines.append)
+    board = stream.Board(["press-001"], 80, say=lines.append)
     board.work("starting")
-    board.report(said(3))
+    board.take(given(3, "press-001"))
+    board.take(told(3))
     assert lines == ["starting ...", "micro-batch 3: 4,000 rows out, 0.1 s"]
 
     log = io.StringIO()
@@ -206,8 +226,20 @@ def test_a_terminal_shows_what_is_going_on():
 
 def test_kernels_of_all_features_are_compiled_here(made):
     lines = []
-    features.compile_kernels(made[0].first_rows(), lines.append)
-    assert lines[0] == "compiling kernels (once): 0 of 15 features" and len(lines) == len(features.FEATURES) == 15
+    plant, folder = made
+    features.compile_kernels(features.load(folder), plant.first_rows(), lines.append)
+    assert lines[0] == "compiling kernels (once): 0 of 16 features" and len(lines) == len(features.FEATURES) == 16
+
+
+def test_the_live_page_is_offered_by_a_command_that_is_there(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    shown = show.watch(Path("demo-output/stream/_checkpoint")).plain
+    assert shown.startswith("\nThe live page of the stream: ")
+    command = shown.removeprefix("\nThe live page of the stream: ").split()
+    assert command[1:] == ["watch", "demo-output/stream/_checkpoint"]
+    assert Path(command[0]).resolve() == Path(sys.executable).with_name("slidewise").resolve()
+    (tmp_path / "slidewise").touch(0o755)
+    assert show.watch(Path("x")).plain.endswith(": slidewise watch x")
 
 
 def test_the_long_one_is_asked_for():
@@ -215,9 +247,21 @@ def test_the_long_one_is_asked_for():
     assert demo.parser().parse_args(["--rows", "2M"]).rows == 2_000_000
 
 
-def test_every_feature_can_be_asked_of_spark():
-    assert features.ASKED.keys() == features.FEATURES.keys()
+def test_every_feature_but_our_own_can_be_asked_of_spark():
+    assert features.FEATURES.keys() - features.ASKED.keys() == {"climb_1h"}
+    assert set(features.COMMON) < features.ASKED.keys() < features.FEATURES.keys()
     assert {feature.window for feature in features.FEATURES.values()} == features.BOUNDS.keys()
+
+
+def test_the_pipeline_reads_and_writes_where_it_is_told(tmp_path):
+    definition = features.load(tmp_path).definition
+    assert definition.source.path == f"{tmp_path}/events"
+    assert definition.sink.path == f"{tmp_path}/features"
+    assert stream.checkpoint(tmp_path) == Path(features.load(tmp_path / "stream").definition.run.checkpoint)
+    declared = [column.split() for column in definition.source.columns.split(",")]
+    kinds = {"string": "string", "double": "double", "bigint": "int64", "timestamp": "timestamp[us, tz=UTC]"}
+    written = [[field.name, str(field.type)] for field in data.machines().schema]
+    assert [[name, kinds[kind]] for name, kind in declared] == written
 
 
 @pytest.mark.parametrize(("text", "rows"), [("3M", 3_000_000), ("1.5m", 1_500_000), ("200k", 200_000), ("17", 17)])

@@ -1,4 +1,4 @@
-"""The examples run, and say what recalculation says."""
+"""The examples run, and say what recalculation says. The demo is in test_demo.py."""
 
 import os
 import subprocess
@@ -9,7 +9,9 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
+import slidewise as sw  # noqa: E402
 from examples import calls  # noqa: E402
+from examples.plant.climb import Climb  # noqa: E402
 
 DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
 
@@ -64,3 +66,15 @@ def test_calls_prints_a_table():
     )
     assert result.returncode == 0, result.stderr
     assert "The longest of the last 24 hours' calls" in result.stdout
+
+
+def test_the_plants_climb_is_from_a_low_to_a_high_after_it():
+    values = [70.0, 60.0, 65.0, 63.0, 61.0, 64.5, 64.0, 50.0]
+    window = sw.swag("recalculate", Climb())
+    for end, value in enumerate(values, 1):
+        window.insert(value)
+        if end > 4:
+            window.evict()
+        held = values[max(0, end - 4) : end]
+        assert window.query() == max(b - a for i, a in enumerate(held) for b in held[i:])
+    sw.check_aggregation(Climb(), values)

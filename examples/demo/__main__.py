@@ -39,18 +39,19 @@ def run(options: argparse.Namespace, folder: Path) -> None:
     plant = events.write(folder / "events", options.rows, options.machines, options.seed, CONSOLE)
     CONSOLE.print(plant.summary())
     machine = plant.known(options.machine) if options.machine else plant.pictured
+    pipeline = features.load(folder)
 
     step("2  Features, for every event")
     spark = session.start(
         options.master,
         folder / "spark.log",
         CONSOLE,
-        meanwhile=lambda say: features.compile_kernels(plant.first_rows(), say),
+        meanwhile=lambda say: features.compile_kernels(pipeline, plant.first_rows(), say),
     )
     try:
-        readings = events.read(spark, plant.path)
+        readings = features.read(spark, pipeline)
         CONSOLE.print(features.listed(readings))
-        seconds = features.write(spark, readings, folder / "features", CONSOLE)
+        seconds = features.write(spark, pipeline, CONSOLE)
         CONSOLE.print(show.done(len(features.FEATURES), plant.rows, seconds))
 
         step(f"3  What comes out: some events of {machine}")
@@ -58,19 +59,21 @@ def run(options: argparse.Namespace, folder: Path) -> None:
 
         if not options.no_race:
             step("4  Beside Spark's own windows: what both can do")
-            CONSOLE.print(race.run(spark, readings, folder / "race", CONSOLE))
+            CONSOLE.print(race.run(spark, pipeline, readings, folder / "race", CONSOLE))
     finally:
         with status("stopping Spark", CONSOLE):
             spark.stop()
 
     if not options.no_stream:
         step("5  The same as a stream: late, out of order, killed once")
-        CONSOLE.print(stream.run(plant, folder / "features", folder / "stream", options.master, CONSOLE))
+        CONSOLE.print(stream.run(plant, folder, options.master, CONSOLE))
 
     step("6  To keep")
     with status("drawing", CONSOLE):
         image = picture.draw(folder / "features", machine, folder / "machine.png")
     CONSOLE.print(show.kept({"features": folder / "features", "a picture": image, "Spark's log": folder / "spark.log"}))
+    if not options.no_stream:
+        CONSOLE.print(show.watch(stream.checkpoint(folder)), soft_wrap=True)
 
 
 def step(title: str) -> None:
@@ -80,7 +83,7 @@ def step(title: str) -> None:
 
 def prepared(folder: Path) -> Path:
     """The output folder, without what an earlier run left in it."""
-    for made in ("events", "features", "race", "stream"):
+    for made in ("events", "features", "race", "stream", "_checkpoint", "_checkpoint_log"):
         shutil.rmtree(folder / made, ignore_errors=True)
     (folder / "spark.log").unlink(missing_ok=True)
     folder.mkdir(parents=True, exist_ok=True)

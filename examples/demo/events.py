@@ -1,4 +1,4 @@
-"""The events: generated batch by batch, written as Parquet, read by Spark."""
+"""The events: generated batch by batch, and written as Parquet."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +17,6 @@ from rich.text import Text
 import slidewise as sw
 from examples.demo.progress import bar
 from slidewise import data
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 #: files are what Spark reads in parallel
 ROWS_PER_FILE = 500_000
@@ -85,21 +81,3 @@ def write(folder: Path, rows: int, machines: int, seed: int, console: Console) -
                 counts[count["values"]] += count["counts"]
             advance(batch.num_rows)
     return Plant(folder, rows, (last - first) / 3.6e9, counts, overtaken, nulls)
-
-
-def read(spark: SparkSession, folder: Path) -> DataFrame:
-    """The events as Spark reads them."""
-    return _cleaned(spark.read.parquet(str(folder)))
-
-
-def arriving(spark: SparkSession, folder: Path) -> DataFrame:
-    """The events as a stream: one file after the other."""
-    schema = spark.read.parquet(str(folder)).schema
-    return _cleaned(spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder)))
-
-
-def _cleaned(readings: DataFrame) -> DataFrame:
-    """A NaN is a broken sensor here, and as good as no value."""
-    from pyspark.sql.functions import expr
-
-    return readings.withColumn("temperature", expr("nullif(temperature, double('NaN'))"))

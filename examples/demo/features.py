@@ -1,4 +1,4 @@
-"""The features: what is computed for every event, over its machine's last rows, minutes and hours."""
+"""The features: what the pipeline computes for every event, over its machine's last rows, minutes and hours."""
 
 from __future__ import annotations
 
@@ -18,40 +18,28 @@ from examples.demo.progress import spark_bar, stopwatch
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+FILE = Path(__file__).parents[1] / "plant" / "plant.yaml"
+
+
+def load(lake: Path) -> sw.Pipeline:
+    """The pipeline, with events and results in this folder."""
+    return sw.load(FILE, {"lake": str(lake.resolve())})
+
+
+FEATURES: dict[str, Any] = dict(sw.load(FILE).features)
 MINUTES, HOUR, LAST = sw.time("5m"), sw.time("1h"), sw.rows(1000)
 
-#: what Spark has too, bounded frames of plain aggregates
-COMMON = {
-    "peak_5m": sw.max("temperature").over(MINUTES),
-    "mean_5m": sw.avg("temperature").over(MINUTES),
-    "spread_5m": sw.stddev("temperature").over(MINUTES),
-    "events_5m": sw.count().over(MINUTES),
-    "peak_1h": sw.max("temperature").over(HOUR),
-    "low_1h": sw.min("temperature").over(HOUR),
-    "mean_1h": sw.avg("temperature").over(HOUR),
-    "power_1000": sw.avg("power").over(LAST),
-}
-#: what it refuses over a frame, or reads the whole frame for, again for every row
-BEYOND = {
-    "usual_1h": sw.median("temperature").over(HOUR),
-    "p95_1h": sw.percentile("temperature", 0.95).over(HOUR),
-    "shake_p99": sw.percentile("vibration", 0.99).over(LAST),
-    "operators_1h": sw.count_distinct("operator").over(HOUR),
-    "parts_1h": sw.count_distinct("part").over(HOUR),
-    "state_5m": sw.mode("status").over(MINUTES),
-    "hottest_1h": sw.max_by("part", "temperature").over(HOUR),
-}
-FEATURES = COMMON | BEYOND
-
-#: the same in SQL
+#: those that Spark has too, by their names: bounded frames of plain aggregates
+COMMON = ("peak_5m", "peak_1h", "mean_5m", "mean_1h", "spread_5m", "events_5m", "low_1h", "power_1000")
+#: the same in SQL, and what Spark refuses over a frame, or reads the whole frame for, again for every row
 ASKED = {
     "peak_5m": "max(temperature)",
+    "peak_1h": "max(temperature)",
     "mean_5m": "avg(temperature)",
+    "mean_1h": "avg(temperature)",
     "spread_5m": "stddev(temperature)",
     "events_5m": "count(1)",
-    "peak_1h": "max(temperature)",
     "low_1h": "min(temperature)",
-    "mean_1h": "avg(temperature)",
     "power_1000": "avg(power)",
     "usual_1h": "median(temperature)",
     "p95_1h": "percentile_cont(0.95) WITHIN GROUP (ORDER BY temperature)",
@@ -73,25 +61,31 @@ def in_sql(name: str) -> str:
     return f"{ASKED[name]} OVER (PARTITION BY machine ORDER BY ts {BOUNDS[FEATURES[name].window]}) AS {name}"
 
 
-def computed(readings: DataFrame, features: dict[str, Any], **stream: Any) -> DataFrame:
-    """The readings with features: the two lines that this demo is about. Nothing runs yet."""
-    return sw.with_columns(readings, partition_by="machine", order_by="ts", **stream, **features)
-
-
-def compile_kernels(some: pa.Table, say: Callable[[str], None]) -> None:
+def compile_kernels(pipeline: sw.Pipeline, some: pa.Table, say: Callable[[str], None]) -> None:
     """Compute the features of some events here: what is compiled for them is kept on disk for the workers of Spark.
 
     Each of these would compile the same otherwise, all at once.
     """
-    for number, name in enumerate(FEATURES):
-        say(f"compiling kernels (once): {number} of {len(FEATURES)} features")
-        computed(some, {name: FEATURES[name]})
+    for number, (name, feature) in enumerate(pipeline.features.items()):
+        say(f"compiling kernels (once): {number} of {len(pipeline.features)} features")
+        pipeline.compute(some, {name: feature}, {})
 
 
-def write(spark: SparkSession, readings: DataFrame, folder: Path, console: Console) -> float:
-    """Compute and write them all; the seconds that it took."""
+def read(spark: SparkSession, pipeline: sw.Pipeline) -> DataFrame:
+    """The events as the pipeline reads and prepares them."""
+    from slidewise.pipeline.source import read_source
+
+    source = pipeline.definition.source
+    assert source is not None
+    return pipeline.prepare(read_source(spark, source, pipeline.folder, streaming=False).df)
+
+
+def write(spark: SparkSession, pipeline: sw.Pipeline, console: Console) -> float:
+    """Run the pipeline as a batch, which computes and writes them all; the seconds that it took."""
+    from slidewise.pipeline.batch_run import run_batch
+
     with spark_bar("computing", spark, console), stopwatch() as seconds:
-        computed(readings, FEATURES).write.parquet(str(folder))
+        run_batch(spark, [pipeline])
     return seconds()
 
 
@@ -112,6 +106,8 @@ def _verdict(readings: DataFrame, name: str) -> Text:
 
     if name in COMMON:
         return Text("can too", "dim")
+    if name not in ASKED:
+        return Text("have no such aggregate: it is our own", "yellow")
     PySparkLogger.getLogger("SQLQueryContextLogger").setLevel("CRITICAL")  # a refusal is an answer here
     try:
         readings.selectExpr(in_sql(name)).schema  # noqa: B018 asks Spark to analyse it

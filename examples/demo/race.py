@@ -11,23 +11,27 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+import slidewise as sw
 from examples.demo.compare import compare
-from examples.demo.features import COMMON, computed, in_sql
+from examples.demo.features import COMMON, FEATURES, in_sql
 from examples.demo.progress import spark_bar, status, stopwatch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def run(spark: SparkSession, readings: DataFrame, folder: Path, console: Console) -> RenderableType:
+def run(
+    spark: SparkSession, pipeline: sw.Pipeline, readings: DataFrame, folder: Path, console: Console
+) -> RenderableType:
     """Write the same features twice, warm, and compare what was written."""
+    common = {name: FEATURES[name] for name in COMMON}
     contestants = {
         "Spark, segment tree on": own(readings),
-        "slidewise": computed(readings, COMMON),
+        "slidewise": pipeline.compute(readings, common, {}),
     }
     small = readings.where("machine LIKE '%-1_0'")
     with spark_bar("a few machines first, to warm up", spark, console):
-        for warm_up in (own(small), computed(small, COMMON)):
+        for warm_up in (own(small), pipeline.compute(small, common, {})):
             warm_up.write.format("noop").mode("overwrite").save()
     times = {}
     for number, (name, features) in enumerate(contestants.items()):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -71,3 +74,10 @@ def kept(paths: dict[str, Path]) -> Table:
     for what, path in paths.items():
         table.add_row(what, Text(str(path), "cyan"))
     return table
+
+
+def watch(checkpoint: Path) -> Text:
+    """The command that shows the live page of a stream, also when that is over."""
+    # Without a way to it in PATH, it is beside the Python that runs this.
+    command = "slidewise" if shutil.which("slidewise") else os.path.relpath(Path(sys.executable).with_name("slidewise"))
+    return Text.assemble("\nThe live page of the stream: ", (f"{command} watch {checkpoint}", "bold cyan"))

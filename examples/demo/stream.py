@@ -1,8 +1,7 @@
-"""The same features on a stream: events as they arrive, a kill in the middle, and the rows of the batch in the end."""
+"""The same pipeline as a stream: events as they arrive, a kill in the middle, and the rows of the batch in the end."""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -10,11 +9,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
-from datetime import datetime
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -32,39 +30,67 @@ from examples.demo.compare import Comparison, compare
 from examples.demo.events import Plant
 from examples.demo.features import FEATURES
 from examples.demo.progress import status
+from slidewise.pipeline.run_log import Batch, LogReader, Record, Values, folder_of
 
 #: each is a micro-batch
 FILES = 6
 #: how many machines, and how many of the last micro-batches are shown
 MACHINES, SHOWN = 4, 8
-#: longer than rows wait for others that are late (stream_job.MAX_DELAY)
+#: longer than rows wait for others that are late (max_delay in plant.yaml)
 LATER = 3_600_000_000
+#: seconds between two looks at the run log
+POLL = 0.1
+#: the watermark of a stream that has seen no row
+EPOCH = "1970-01-01T00:00:00Z"
 ROOT = Path(__file__).parents[2]
 
 
-def run(
-    plant: Plant, features: Path, folder: Path, master: str, console: Console, files: int = FILES
-) -> RenderableType:
-    """Stream the events, killing the query once, and compare with what the batch wrote."""
-    cut(plant.path, folder / "in", files)
+def checkpoint(folder: Path) -> Path:
+    """Where the stream keeps its state; its run log is beside it."""
+    return folder / "stream" / "_checkpoint"
+
+
+def run(plant: Plant, folder: Path, master: str, console: Console, files: int = FILES) -> RenderableType:
+    """Stream the events, killing the process once, and compare with what the batch wrote."""
+    lake = folder / "stream"
+    cut(plant.path, lake / "events", files)
+    command = [sys.executable, "-m", "examples.demo.stream_job", str(lake.resolve()), master]
     busiest = [machine for machine, _ in plant.per_machine.most_common(MACHINES)]
-    command = [sys.executable, "-m", "examples.demo.stream_job", str(folder.resolve()), master, *busiest]
-    board = Board(console.width, say=console.print if not console.is_terminal else lambda line: None)
-    with Live(board, console=console, transient=True) if console.is_terminal else nullcontext():
-        with job(command, folder / "log") as process:
-            follow(process, board, kill_after=files // 2)
+    board = Board(busiest, console.width, say=console.print if not console.is_terminal else lambda line: None)
+    log = LogReader(folder_of(checkpoint(folder)))
+    with ExitStack() as shown:
+        if console.is_terminal:
+            shown.enter_context(page(log.folder, console))
+            shown.enter_context(Live(board, console=console, transient=True))
+        with job(command, lake / "log") as process:
+            follow(process, log, board, kill_after=files // 2)
         console.print(
             Text("Killed with SIGKILL", "bold red"),
             f"in the middle of a micro-batch, after {len(board.reports)} of them. Started again from its checkpoint.",
         )
-        with job(command, folder / "log") as process:
-            written = follow(process, board)
+        with job(command, lake / "log") as process:
+            follow(process, log, board)
+    board.at_work = None
     console.print(board)
     columns = ["machine", "ts", *FEATURES]
     with status("comparing with the features of the batch", console):
-        found = compare(pq.read_table(features, columns=columns), pq.read_table(written, columns=columns), by="ts")
-        shutil.rmtree(folder)
+        batch, streamed = (pq.read_table(each / "features", columns=columns) for each in (folder, lake))
+        found = compare(batch, streamed, by="ts")
+        shutil.rmtree(lake / "local", ignore_errors=True)
     return verdict(found, plant.rows)
+
+
+@contextmanager
+def page(log: Path, console: Console) -> Iterator[None]:
+    """The live page, while the stream runs; it opens where there is a screen."""
+    from slidewise.cli.run import open_browser
+    from slidewise.cli.screen import Screen
+    from slidewise.live.serve import LivePage
+
+    with LivePage(log) as live:
+        console.print("Watch it live at", Text(live.address, "bold cyan"))
+        open_browser(Screen(), live.address)
+        yield
 
 
 def cut(events: Path, folder: Path, files: int) -> None:
@@ -86,59 +112,54 @@ def cut(events: Path, folder: Path, files: int) -> None:
 
 # ---- the process
 @contextmanager
-def job(command: list[str], log: Path) -> Iterator[subprocess.Popen[str]]:
-    """The query's process, in a group of its own, to its end; it does not outlive a body that fails."""
-    with log.open("ab") as complaints:
-        process = subprocess.Popen(
-            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=complaints, text=True, start_new_session=True
-        )
+def job(command: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """The stream's process, in a group of its own, to its end; it does not outlive a body that fails."""
+    with log.open("ab") as said:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=said, stderr=said, start_new_session=True)
     try:
         yield process
         process.wait()
     finally:
         if process.poll() is None:
             kill(process)
-        process.communicate()
+        process.wait()
     if process.returncode not in (0, -signal.SIGKILL):
         raise sw.SlidewiseError(f"the stream ended with code {process.returncode}: {log} says why")
 
 
-def kill(process: subprocess.Popen[str]) -> None:
+def kill(process: subprocess.Popen[bytes]) -> None:
     """Nothing can be put in order any more: the group is the driver's Python and its Java."""
     os.killpg(process.pid, signal.SIGKILL)
 
 
-def follow(process: subprocess.Popen[str], board: Board, kill_after: int | None = None) -> list[str]:
-    """Show what the process says until it is done, or killed after so many micro-batches; the files that it wrote."""
-    assert process.stdout is not None
-    written: list[str] = []
+def follow(process: subprocess.Popen[bytes], log: LogReader, board: Board, kill_after: int | None = None) -> None:
+    """Show what the run log says until the process is done, or killed after so many micro-batches."""
     board.work("starting Spark in a process of its own")
-    for line in process.stdout:
-        said = json.loads(line)
-        if "files" in said:
-            board.at_work = None
-            written = [unquote(urlparse(file).path) for file in said["files"]]
-            continue
-        board.report(said)
-        if kill_after is not None and len(board.reports) >= kill_after:
-            time.sleep(said["seconds"] / 2)
-            kill(process)
-            kill_after = None
-    return written
+    ended = False
+    while not ended:
+        ended = process.poll() is not None
+        for record in log.read():
+            board.take(record)
+            if record["kind"] == "batch" and kill_after is not None and len(board.reports) >= kill_after:
+                time.sleep(record["seconds"] / 2)
+                kill(process)
+                kill_after = None
+        time.sleep(POLL)
 
 
 # ---- what is shown
 class Board:
-    """The last micro-batches, and the newest features of some machines."""
+    """The last micro-batches, and the newest features of some machines: what the run log tells."""
 
-    def __init__(self, width: int, say: Callable[[str], None] = lambda line: None) -> None:
+    def __init__(self, machines: list[str], width: int, say: Callable[[str], None] = lambda line: None) -> None:
         self.width = width
         #: where no terminal shows the board as it changes, a line for every change
         self.say = say
-        #: what the process has said, by micro-batch: after a kill, one may be done again
-        self.reports: dict[int, dict[str, Any]] = {}
+        #: what the process has told, by micro-batch: after a kill, one may be done again
+        self.reports: dict[int, Batch] = {}
         #: None: all is done
         self.at_work: str | None = None
+        self._newest: dict[str, dict[str, Any] | None] = dict.fromkeys(machines)
         self._spinner = Spinner("dots")
 
     def work(self, at: str) -> None:
@@ -146,20 +167,31 @@ class Board:
         self.at_work = at
         self.say(f"{at} ...")
 
-    def report(self, said: dict[str, Any]) -> None:
-        """A micro-batch is done."""
-        self.at_work = "streaming"
-        self.reports[said["batch"]] = said
-        self.say(f"micro-batch {said['batch']}: {said['out']:,} rows out, {said['seconds']:.1f} s")
+    def take(self, record: Record) -> None:
+        """Take in what is told: a micro-batch is done, or has given rows."""
+        if record["kind"] == "values":
+            self._take_values(record)
+        elif record["kind"] == "batch":
+            self.at_work = "streaming"
+            self.reports[record["batch"]] = record
+            self.say(f"micro-batch {record['batch']}: {record['rows_out']:,} rows out, {record['seconds']:.1f} s")
+
+    def _take_values(self, values: Values) -> None:
+        for found in values["keys"]:
+            [machine], row = found["key"], found["rows"][-1]
+            if machine in self._newest and row["time"] is not None:
+                clock = datetime.fromisoformat(row["time"]).astimezone(UTC).strftime("%H:%M:%S")
+                self._newest[machine] = {"machine": machine, **row["inputs"], **row["results"], "ts": clock}
 
     def __rich__(self) -> RenderableType:
         reports = list(self.reports.values())
-        machines = {row["machine"]: row for report in reports for row in report["machines"]}
-        newest = show.listed(list(machines.values()), {"machine": "s"} | show.SHOWN | {"ts": "s"}, self.width)
+        machines = [row for row in self._newest.values() if row is not None]
+        newest = show.listed(machines, {"machine": "s"} | show.SHOWN | {"ts": "s"}, self.width)
         return Group(_batches(reports[-SHOWN:]), newest, self._status(reports)) if reports else self._status(reports)
 
-    def _status(self, reports: list[dict[str, Any]]) -> RenderableType:
-        read, out, late = (sum(report[name] for report in reports) for name in ("read", "out", "late"))
+    def _status(self, reports: list[Batch]) -> RenderableType:
+        read, out = sum(report["rows_in"] for report in reports), sum(report["rows_out"] for report in reports)
+        late = sum(report["late"] for report in reports)
         total = f"{len(reports)} micro-batches: {read:,} rows in, {out:,} out, {late:,} late"
         if self.at_work is None:
             return Text(total)
@@ -167,19 +199,19 @@ class Board:
         return self._spinner
 
 
-def _batches(reports: list[dict[str, Any]]) -> Table:
+def _batches(reports: list[Batch]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", padding=(0, 1))
-    for name in ("batch", "rows in", "rows out", "watermark", "late", "pieces", "written", "seconds"):
+    for name in ("batch", "rows in", "rows out", "watermark", "late", "pieces", "state", "seconds"):
         table.add_column(name, justify="right", no_wrap=True)
     for report in reports:
         table.add_row(
             str(report["batch"]),
-            f"{report['read']:,}",
-            f"{report['out']:,}",
-            datetime.fromisoformat(report["watermark"]).strftime("%H:%M:%S"),
+            f"{report['rows_in']:,}",
+            f"{report['rows_out']:,}",
+            datetime.fromisoformat(report["watermark"] or EPOCH).strftime("%H:%M:%S"),
             f"{report['late']:,}",
-            f"{report['pieces']:,}",
-            f"{report['bytes'] / 1e6:,.1f} MB",
+            f"{report['state_rows'] or 0:,}",
+            f"{(report['state_bytes'] or 0) / 1e6:,.1f} MB",
             f"{report['seconds']:.1f}",
         )
     return table

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from slidewise.columns.rolling import rolling
     from slidewise.columns.warm_up import warm_up
     from slidewise.columns.with_columns import asc, desc
+    from slidewise.pipeline import Pipeline, load
 
 __version__ = "0.1.0"
 
@@ -59,6 +60,7 @@ __all__ = [
     "LateRow",
     "LawBroken",
     "Over",
+    "Pipeline",
     "Result",
     "SlidewiseError",
     "StateError",
@@ -74,6 +76,7 @@ __all__ = [
     "groups_between",
     "list_aggregations",
     "list_algorithms",
+    "load",
     "punctuation",
     "range_between",
     "rolling",
@@ -87,8 +90,10 @@ __all__ = [
 
 
 _LAZY = {
+    "Pipeline": "slidewise.pipeline",
     "asc": "slidewise.columns.with_columns",
     "desc": "slidewise.columns.with_columns",
+    "load": "slidewise.pipeline",
     "rolling": "slidewise.columns.rolling",
     "warm_up": "slidewise.columns.warm_up",
 }
@@ -99,7 +104,14 @@ def __getattr__(name: str) -> Any:
     if name in _LAZY:
         from importlib import import_module
 
-        return getattr(import_module(_LAZY[name]), name)
+        try:
+            return getattr(import_module(_LAZY[name]), name)
+        except ModuleNotFoundError as error:
+            if _LAZY[name] != "slidewise.pipeline":
+                raise
+            raise ModuleNotFoundError(
+                f"sw.{name} needs {error.name}: install the extra, pip install 'slidewise[pipeline]'"
+            ) from error
     raise AttributeError(f"module 'slidewise' has no attribute {name!r}")
 
 

@@ -1,55 +1,22 @@
-"""One Spark for all tests of a process: a classic session, whose JVM also serves Spark Connect."""
+"""The sessions of the tests with Spark: classic, and Connect."""
 
 from __future__ import annotations
 
-import os
-import socket
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from support.spark import SETTINGS, run_spark
 from support.tiers import in_full
 
 pytest.importorskip("pyspark")
-
-#: What both modes have: small data, few partitions.
-SETTINGS = {
-    "spark.sql.shuffle.partitions": "2",
-    "spark.sql.session.timeZone": "Europe/Berlin",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "300",
-    "spark.sql.ansi.enabled": "true",
-}
 
 
 @pytest.fixture(scope="session")
 def _server() -> Iterator[tuple[Any, str]]:
     """The classic session, and where its JVM serves Connect."""
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    from pyspark.sql import SparkSession
-
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    builder = SparkSession.builder.master("local[2]").appName("slidewise tests")
-    for name, value in {
-        **SETTINGS,
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.memory": "2g",
-        # so short a life is not worth the JVM's second compiler
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-        # on a busy machine a worker may take longer than the 15 s that Spark waits for it
-        "spark.python.authenticate.socketTimeout": "120s",
-        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
-        "spark.connect.grpc.binding.port": str(port),
-    }.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
-    yield session, f"sc://127.0.0.1:{port}"
-    session.stop()
+    with run_spark() as found:
+        yield found
 
 
 @pytest.fixture

@@ -42,19 +42,27 @@ def require_packages(*, protobuf: bool = False) -> None:
         raise MissingRequirement("Spark's stateful Python API needs protobuf: pip install 'slidewise[spark]'")
 
 
+def find_java() -> tuple[str | None, str]:
+    """Find the Java that Spark would start, and what it says of its version; None where there is none."""
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    if java is None or not Path(java).exists():
+        return None, ""
+    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    return java, said.splitlines()[0] if said else "no version"
+
+
 def require_java() -> None:
     """Refuse to start a local Spark without Java 17 or newer; Spark's own complaint is hard to read."""
     home = os.environ.get("JAVA_HOME")
-    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     where = f"JAVA_HOME is {home}" if home else "there is no java on the PATH"
     advice = f"Install Java {OLDEST_JAVA} or newer (Debian: apt-get install openjdk-17-jre-headless), and set JAVA_HOME"
-    if java is None or not Path(java).exists():
+    java, said = find_java()
+    if java is None:
         raise MissingRequirement(f"Spark runs on Java, which was not found: {where}. {advice}")
-    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
     number = re.search(r'version "(\d+)', said)
     if number is None or int(number[1]) < OLDEST_JAVA:
-        first = said.splitlines()[0] if said else "no version"
-        raise MissingRequirement(f"Spark needs Java {OLDEST_JAVA} or newer, and {java} says: {first}. {advice}")
+        raise MissingRequirement(f"Spark needs Java {OLDEST_JAVA} or newer, and {java} says: {said}. {advice}")
 
 
 def is_stream(df: Any) -> bool:

@@ -1,0 +1,1 @@
+"""The live page: what a running pipeline does, in a browser."""

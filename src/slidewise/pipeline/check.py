@@ -1,0 +1,184 @@
+"""Check a pipeline against the columns of its source: names, types and Spark SQL, before anything runs."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from slidewise.aggregations.over import Over
+from slidewise.errors import SlidewiseError
+from slidewise.pipeline.mistakes import Mistake, Path
+from slidewise.pipeline.pipeline import Pipeline
+from slidewise.pipeline.prepare import SqlMistake, add_conditions, describe_spark_error, run_steps
+from slidewise.pipeline.source import read_schema
+from slidewise.suggest import suggest
+
+
+def check_pipeline(spark: Any, pipeline: Pipeline, *, streaming: bool = False) -> Any:
+    """Check a pipeline, all mistakes at once; the columns that it gives come back.
+
+    Nothing is read but what Spark looks at to find the columns of a source that declares none.
+    """
+    if pipeline.definition.source is None:
+        raise pipeline.refuse([Mistake("'source' is missing: where rows come from", ())])
+    try:
+        schema = read_schema(spark, pipeline.definition.source, pipeline.folder)
+    except SlidewiseError as error:
+        message = str(error).removeprefix("source: ")
+        path = ("source", "schema") if message.startswith("schema: ") else ("source",)
+        raise pipeline.refuse([Mistake(message.removeprefix("schema: "), path)]) from None
+    with open_empty(spark, schema, streaming) as empty:
+        return _Check(pipeline, streaming).run(empty)
+
+
+@contextmanager
+def open_empty(spark: Any, schema: Any, streaming: bool) -> Iterator[Any]:
+    """Open a DataFrame of no rows with these columns, as a batch or as a stream."""
+    if not streaming:
+        yield spark.createDataFrame([], schema)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield spark.readStream.schema(schema).parquet(folder)
+
+
+class _Check:
+    """Collects the mistakes of one pipeline."""
+
+    def __init__(self, pipeline: Pipeline, streaming: bool) -> None:
+        self._pipeline = pipeline
+        self._streaming = streaming
+        self._mistakes: list[Mistake] = []
+
+    def run(self, empty: Any) -> Any:
+        pipeline, definition = self._pipeline, self._pipeline.definition
+        self._check_examples("given", empty.columns)
+        rows = self._prepare(empty)
+        if rows is None:
+            raise pipeline.refuse(self._mistakes)
+        for i, key in enumerate(definition.keys):
+            self._require_column(rows, key, ("keys", i))
+        if definition.time is not None:
+            self._check_time(rows)
+        if self._streaming:
+            self._check_watermark()
+        wrong = {mistake.path[:2] for mistake in self._mistakes}
+        ordered = not {path[0] if path else "time" for path in wrong} & {"keys", "time"}
+        for name in pipeline.features:
+            if pipeline.feature_paths[name][:2] in wrong:
+                continue
+            if not ordered:  # nothing can be computed, but its columns may be wrong, too
+                self._check_columns(rows, name)
+            elif self._check_order(name):
+                self._check_feature(rows, name)
+        if self._mistakes:
+            raise pipeline.refuse(self._mistakes)
+        try:
+            out = pipeline.stream(empty) if self._streaming else pipeline.batch(empty)
+        except SlidewiseError as error:
+            raise pipeline.refuse([Mistake(str(error))]) from None
+        self._check_examples("expect", out.columns)
+        for i, key in enumerate((definition.sink and definition.sink.keys) or ()):
+            self._require_column(out, key, ("sink", "keys", i))
+        if self._mistakes:
+            raise pipeline.refuse(self._mistakes)
+        return out.schema
+
+    def _prepare(self, empty: Any) -> Any:
+        steps = self._pipeline.definition.steps
+        try:
+            rows = run_steps(empty, steps)
+        except SqlMistake as error:
+            several = isinstance(self._pipeline.definition.prepare, dict)
+            self._note(str(error), ("prepare", error.name) if several else ("prepare",))
+            return None
+        for name, text in self._pipeline.conditions.items():
+            try:
+                rows = add_conditions(rows, {name: text})
+            except SqlMistake as error:
+                self._note(str(error), self._find_condition(name))
+        return rows
+
+    def _find_condition(self, name: str) -> Path:
+        for feature, path in self._pipeline.feature_paths.items():
+            each = self._pipeline.features[feature]
+            if (each.aggregation if isinstance(each, Over) else each).where == name:
+                return (*path[:2], "where")
+        return ()
+
+    def _check_time(self, rows: Any) -> None:
+        time = self._pipeline.definition.time
+        assert time is not None
+        if self._require_column(rows, time.column, ("time", "column")):
+            kind = rows.select(f"`{time.column}`").schema[0].dataType.simpleString()
+            if kind != "timestamp":
+                self._note(
+                    f"the time of events is a timestamp, and {time.column!r} is {kind}. Cast it in prepare:, as in "
+                    f"SELECT *, CAST(... AS timestamp) AS {time.column} FROM source",
+                    ("time", "column"),
+                )
+        for i, name in enumerate(time.then):
+            self._require_column(rows, name, ("time", "then", i))
+
+    def _check_watermark(self) -> None:
+        """Require what makes results of a stream final."""
+        definition = self._pipeline.definition
+        if definition.run.emit == "arrival":
+            return
+        if definition.time is None:
+            self._note("a stream needs time:, as in time: {column: at, max_delay: 10m}", ())
+        elif definition.time.max_delay is None:
+            self._note("a stream needs max_delay:, how late rows may come, as in max_delay: 10m", ("time",))
+
+    def _check_columns(self, rows: Any, name: str) -> None:
+        """Require the columns that a feature names."""
+        each = self._pipeline.features[name]
+        aggregation, window = (each.aggregation, each.window) if isinstance(each, Over) else (each, None)
+        for column in (*aggregation.columns, *(window.columns if window is not None else ())):
+            self._require_column(rows, column, self._pipeline.feature_paths[name][:2])
+
+    def _check_order(self, name: str) -> bool:
+        """Require the order that a feature's window is measured along: the time, and nothing else."""
+        each, time = self._pipeline.features[name], self._pipeline.definition.time
+        window = each.window if isinstance(each, Over) else self._pipeline.window
+        if window is None or window.reach is None or window.reach.unit != "range" or len(self._pipeline.order) == 1:
+            return True
+        path = self._pipeline.feature_paths[name] if isinstance(each, Over) else ("window",)
+        if time is None:
+            self._note("a window by time needs time:, as in time: {column: at}", path)
+        else:
+            self._note("a window by time is measured along the time alone: leave out time.then, or count rows", path)
+        return False
+
+    def _check_feature(self, rows: Any, name: str) -> None:
+        pipeline = self._pipeline
+        options = pipeline.stream_options() if self._streaming else {}
+        try:
+            pipeline.compute(rows, {name: pipeline.features[name]}, options)
+        except SlidewiseError as error:
+            self._note(str(error), pipeline.feature_paths[name][:2])
+        except Exception as error:  # Spark's own
+            self._note(describe_spark_error(error), pipeline.feature_paths[name][:2])
+
+    def _check_examples(self, part: str, columns: list[str]) -> None:
+        for i, example in enumerate(self._pipeline.definition.tests):
+            for j, row in enumerate(getattr(example, part)):
+                for name in row:
+                    if name not in columns:
+                        self._note(
+                            f"there is no column {name!r}. {suggest(name, columns)}", ("tests", i, part, j, name)
+                        )
+
+    def _require_column(self, rows: Any, name: str, path: Path) -> bool:
+        hidden = self._pipeline.conditions
+        columns = [each for each in rows.columns if each not in hidden]
+        if name.lower() not in {each.lower() for each in columns}:
+            self._note(f"there is no column {name!r}. {suggest(name, columns)}", path)
+            return False
+        return True
+
+    def _note(self, message: str, path: Path) -> None:
+        mistake = Mistake(message, path)
+        if mistake not in self._mistakes:
+            self._mistakes.append(mistake)

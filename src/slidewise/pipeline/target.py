@@ -1,0 +1,41 @@
+"""The target of a pipeline: its sink, opened and checked, and results put there day by day."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+from slidewise.errors import InvalidInput
+from slidewise.pipeline.mistakes import Mistake
+from slidewise.pipeline.pipeline import Pipeline
+from slidewise.pipeline.sinks import Sink, open_sink
+from slidewise.pipeline.sinks.days import day_of
+from slidewise.pipeline.source import resolve
+
+
+def open_target(spark: Any, pipeline: Pipeline, schema: Any) -> Sink:
+    """Open a pipeline's sink, which must take rows of this schema."""
+    given = pipeline.definition.sink
+    if given is None:
+        raise pipeline.refuse([Mistake("'sink' is missing: where results go", ())])
+    if pipeline.output_time is None:
+        raise pipeline.refuse([Mistake("'time' is missing: results are kept by the day of their time", ())])
+    words = {
+        "format": given.format, "table": given.table, "url": given.url, "keys": given.keys or (),
+        "path": resolve(given.path, pipeline.folder) if given.path is not None else None,
+        "mode": given.mode if given.table is not None else None, "partition": given.partition,
+    }  # fmt: skip
+    try:
+        sink = open_sink(spark, time_column=pipeline.output_time, options=given.options, **words)  # type: ignore[arg-type]
+        mistakes = sink.check(schema)
+    except InvalidInput as error:
+        mistakes = [str(error)]
+    if mistakes:
+        raise pipeline.refuse(Mistake(each, ("sink",)) for each in mistakes)
+    return sink
+
+
+def find_days(rows: Any, time: str) -> list[dt.date]:
+    """Find the days (UTC) of which there are rows."""
+    day = day_of(time, rows.schema[time].dataType)
+    return sorted(row[0] for row in rows.select(day).distinct().collect() if row[0] is not None)
