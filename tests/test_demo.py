@@ -8,6 +8,8 @@ import os
 import signal
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 from collections import Counter
 from pathlib import Path
 
@@ -186,6 +188,19 @@ def test_a_process_is_followed_and_killed(tmp_path):
     ):
         stream.follow(process, reader, board)
     assert "no" in (tmp_path / "log").read_text()
+
+
+def test_the_live_page_is_served_while_the_stream_runs(tmp_path, monkeypatch):
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    RunLog(tmp_path / "run").append(told(0))
+    shown = io.StringIO()
+    with stream.page(tmp_path / "run", Console(file=shown, width=80)):
+        address = shown.getvalue().removeprefix("Watch it live at ").strip()
+        with urllib.request.urlopen(address) as page:
+            assert b"slidewise" in page.read()
+    with pytest.raises(urllib.error.URLError):
+        urllib.request.urlopen(address)
 
 
 def test_the_last_line_says_how_many_rows_differ():
