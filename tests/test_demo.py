@@ -152,6 +152,7 @@ def test_the_last_micro_batches_are_shown(width):
     for batch in range(20):
         board.take(given(batch, "press-001", "pump-006", peak_5m=batch))
         board.take(told(batch, late=batch))
+    board.take({"kind": "values", "batch": 19, "keys": [{"key": ["lathe-002"], "rows": [], "pending": []}]})
     out = io.StringIO()
     Console(file=out, width=width).print(board)
     shown = out.getvalue()
