@@ -8,6 +8,8 @@ import os
 import signal
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 from collections import Counter
 from pathlib import Path
 
@@ -150,6 +152,7 @@ def test_the_last_micro_batches_are_shown(width):
     for batch in range(20):
         board.take(given(batch, "press-001", "pump-006", peak_5m=batch))
         board.take(told(batch, late=batch))
+    board.take({"kind": "values", "batch": 19, "keys": [{"key": ["lathe-002"], "rows": [], "pending": []}]})
     out = io.StringIO()
     Console(file=out, width=width).print(board)
     shown = out.getvalue()
@@ -186,6 +189,19 @@ def test_a_process_is_followed_and_killed(tmp_path):
     ):
         stream.follow(process, reader, board)
     assert "no" in (tmp_path / "log").read_text()
+
+
+def test_the_live_page_is_served_while_the_stream_runs(tmp_path, monkeypatch):
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    RunLog(tmp_path / "run").append(told(0))
+    shown = io.StringIO()
+    with stream.page(tmp_path / "run", Console(file=shown, width=80)):
+        address = shown.getvalue().removeprefix("Watch it live at ").strip()
+        with urllib.request.urlopen(address) as page:
+            assert b"slidewise" in page.read()
+    with pytest.raises(urllib.error.URLError):
+        urllib.request.urlopen(address)
 
 
 def test_the_last_line_says_how_many_rows_differ():

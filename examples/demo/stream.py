@@ -178,9 +178,9 @@ class Board:
 
     def _take_values(self, values: Values) -> None:
         for found in values["keys"]:
-            [machine], row = found["key"], found["rows"][-1]
-            if machine in self._newest and row["time"] is not None:
-                clock = datetime.fromisoformat(row["time"]).astimezone(UTC).strftime("%H:%M:%S")
+            [machine] = found["key"]
+            for row in found["rows"][-1:] if machine in self._newest else ():  # there may be none, but rows that wait
+                clock = datetime.fromisoformat(row["time"] or EPOCH).astimezone(UTC).strftime("%H:%M:%S")
                 self._newest[machine] = {"machine": machine, **row["inputs"], **row["results"], "ts": clock}
 
     def __rich__(self) -> RenderableType:
