@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from slidewise.errors import SlidewiseError
 from slidewise.pipeline.check import check_pipeline
 from slidewise.pipeline.mistakes import InvalidPipeline
 from slidewise.pipeline.pipeline import Pipeline
-from slidewise.pipeline.sinks import PassThroughSink, Sink
+from slidewise.pipeline.sinks import Sink
 from slidewise.pipeline.source import UNPARSED, count_unparsed, read_source
-from slidewise.pipeline.target import find_days, open_target
+from slidewise.pipeline.target import open_target
 from slidewise.spark.plan import column
 
 #: what is told of a run: what is being done, days done, and days in all
@@ -32,76 +33,55 @@ class BatchResult:
 
 
 def run_batch(spark: Any, pipelines: Sequence[Pipeline], tell: Tell = lambda what, done, of: None) -> list[BatchResult]:
-    """Run pipelines as batches: the days that they give replace those in their sinks.
+    """Run pipelines as batches: what they give replaces what is in their sinks.
 
     Pipelines of one source, prepared in one way, with the same keys and times, share one pass over it.
     """
-    sinks = {id(each): _open(spark, each) for each in pipelines}
+    sinks = [open_target(spark, each, check_pipeline(spark, each)) for each in pipelines]
     results: dict[int, BatchResult] = {}
     for group in group_by_pass(pipelines):
-        _run_group(spark, group, sinks, results, tell)
-    return [results[id(each)] for each in pipelines]
+        results |= _run_group(spark, [(number, pipelines[number], sinks[number]) for number in group], tell)
+    return [results[number] for number in range(len(pipelines))]
 
 
-def group_by_pass(pipelines: Sequence[Pipeline]) -> list[list[Pipeline]]:
-    """Group the pipelines that one pass over their source can serve."""
-    groups: dict[Any, list[Pipeline]] = {}
-    for i, pipeline in enumerate(pipelines):
+def group_by_pass(pipelines: Sequence[Pipeline]) -> list[list[int]]:
+    """Group the pipelines that one pass over their source can serve: by their places."""
+    groups: dict[Any, list[int]] = {}
+    for number, pipeline in enumerate(pipelines):
         definition = pipeline.definition
-        alone = i if pipeline.window is not None else None
+        alone = number if pipeline.window is not None else None
         source = definition.source.model_dump_json() if definition.source is not None else None
         one = (source, str(pipeline.folder), repr(definition.prepare), tuple(pipeline.keys), tuple(pipeline.order))
-        groups.setdefault((one, alone), []).append(pipeline)
+        groups.setdefault((one, alone), []).append(number)
     return list(groups.values())
 
 
-def _open(spark: Any, pipeline: Pipeline) -> Sink:
-    return open_target(spark, pipeline, check_pipeline(spark, pipeline))
-
-
-def _run_group(
-    spark: Any, group: Sequence[Pipeline], sinks: dict[int, Sink], results: dict[int, BatchResult], tell: Tell
-) -> None:
+def _run_group(spark: Any, group: Sequence[tuple[int, Pipeline, Sink]], tell: Tell) -> dict[int, BatchResult]:
     from pyspark.sql import Observation
 
-    first = group[0]
+    pipelines = [pipeline for _, pipeline, _ in group]
+    first = pipelines[0]
     assert first.definition.source is not None
     read = read_source(spark, first.definition.source, first.folder, streaming=False)
     unparsed, untimed = Observation(), Observation()
     rows = count_unparsed(read, unparsed)
-    together = first if len(group) == 1 else _Together(group)
-    out = together.batch(rows, untimed).persist()
+    shared = _SharedPass(pipelines) if len(group) > 1 else None
+    out = first.batch(rows, untimed) if shared is None else shared.batch(rows, untimed).persist()
+    results = {}
     try:
-        for pipeline in group:
-            mine = out if len(group) == 1 else together.select(out, pipeline)  # type: ignore[union-attr]
-            written, days = _write(pipeline, sinks[id(pipeline)], mine, tell)
+        for number, pipeline, sink in group:
+            mine = out if shared is None else shared.select(out, pipeline)
+            tell(f"{pipeline.name}: computing", 0, 0)
+            written, days = sink.replace_all(mine, partial(tell, f"{pipeline.name}: writing"))
             left_out = untimed.get["untimed"] if pipeline.time is not None else 0
             bad = unparsed.get[UNPARSED] if read.corrupt is not None else 0
-            results[id(pipeline)] = BatchResult(pipeline.name, written, days, left_out, bad)
+            results[number] = BatchResult(pipeline.name, written, days, left_out, bad)
     except SlidewiseError as error:
         raise _mask(first, error) from error
     finally:
-        out.unpersist()
-
-
-def _write(pipeline: Pipeline, sink: Sink, rows: Any, tell: Tell) -> tuple[int, int]:
-    time = pipeline.output_time
-    assert time is not None
-    tell(f"{pipeline.name}: computing", 0, 0)
-    written = rows.count()
-    if isinstance(sink, PassThroughSink):
-        sink.append(rows)
-        return written, 0
-    days = sorted({*find_days(rows, time), *sink.days()})
-    done = 0
-
-    def count(_: Any) -> None:
-        nonlocal done
-        done += 1
-        tell(f"{pipeline.name}: writing", done, len(days))
-
-    sink.replace_days(rows, days, count)
-    return written, len(days)
+        if shared is not None:
+            out.unpersist()
+    return results
 
 
 def _mask(pipeline: Pipeline, error: SlidewiseError) -> SlidewiseError:
@@ -110,7 +90,7 @@ def _mask(pipeline: Pipeline, error: SlidewiseError) -> SlidewiseError:
     return type(error)(pipeline.secrets.mask(str(error)))
 
 
-class _Together:
+class _SharedPass:
     """Several pipelines of one pass: their features under names of their own."""
 
     def __init__(self, group: Sequence[Pipeline]) -> None:

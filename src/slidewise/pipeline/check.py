@@ -63,6 +63,14 @@ class _Check:
             self._check_time(rows)
         if self._streaming:
             self._check_watermark()
+        failed: Exception | None = None
+        if not self._mistakes:
+            try:  # all features at once: one by one takes longer, and tells which of them are wrong
+                out = pipeline.stream(empty) if self._streaming else pipeline.batch(empty)
+            except Exception as error:
+                failed = error
+            else:
+                return self._check_results(out)
         wrong = {mistake.path[:2] for mistake in self._mistakes}
         ordered = not {path[0] if path else "time" for path in wrong} & {"keys", "time"}
         for name in pipeline.features:
@@ -72,12 +80,14 @@ class _Check:
                 self._check_columns(rows, name)
             elif self._check_order(name):
                 self._check_feature(rows, name)
-        if self._mistakes:
-            raise pipeline.refuse(self._mistakes)
-        try:
-            out = pipeline.stream(empty) if self._streaming else pipeline.batch(empty)
-        except SlidewiseError as error:
-            raise pipeline.refuse([Mistake(str(error))]) from None
+        if not self._mistakes and failed is not None:
+            own = isinstance(failed, SlidewiseError)
+            self._mistakes.append(Mistake(str(failed) if own else describe_spark_error(failed)))
+        raise pipeline.refuse(self._mistakes)
+
+    def _check_results(self, out: Any) -> Any:
+        """Check what is said of the results, and give their columns."""
+        pipeline, definition = self._pipeline, self._pipeline.definition
         self._check_examples("expect", out.columns)
         for i, key in enumerate((definition.sink and definition.sink.keys) or ()):
             self._require_column(out, key, ("sink", "keys", i))

@@ -233,8 +233,10 @@ class StreamRun:
         at = pipeline.output_time
         newest = rows.orderBy(column(at).desc()).limit(NEWEST_ROWS) if at is not None else rows.limit(NEWEST_ROWS)
         by_key: dict[str, KeyValues] = {}
+        zoned = [field.name for field in rows.schema.fields if field.dataType.typeName() == "timestamp"]
         for row in newest.collect():
             values = row.asDict(recursive=True)
+            values |= {name: values[name].astimezone() for name in zoned if values[name] is not None}
             key = [values[name] for name in pipeline.keys]
             if repr(key) not in by_key and len(by_key) >= NEWEST_KEYS and key not in self.log.pins():
                 continue
@@ -247,7 +249,7 @@ class StreamRun:
         at = values.get(pipeline.output_time) if pipeline.output_time is not None else None
         named = {*pipeline.features, *pipeline.keys, pipeline.output_time, "revision"}
         row: Row = {
-            "time": at.astimezone().isoformat() if isinstance(at, datetime) else None if at is None else str(at),
+            "time": at.isoformat() if isinstance(at, datetime) else None if at is None else str(at),
             "inputs": {name: value for name, value in values.items() if name not in named},
             "results": {name: values.get(name) for name in pipeline.features},
         }

@@ -1,15 +1,13 @@
-"""The target of a pipeline: its sink, opened and checked, and results put there day by day."""
+"""The target of a pipeline: its sink, opened and checked."""
 
 from __future__ import annotations
 
-import datetime as dt
 from typing import Any
 
 from slidewise.errors import InvalidInput
 from slidewise.pipeline.mistakes import Mistake
 from slidewise.pipeline.pipeline import Pipeline
 from slidewise.pipeline.sinks import Sink, open_sink
-from slidewise.pipeline.sinks.days import day_of
 from slidewise.pipeline.source import resolve
 
 
@@ -33,9 +31,3 @@ def open_target(spark: Any, pipeline: Pipeline, schema: Any) -> Sink:
     if mistakes:
         raise pipeline.refuse(Mistake(each, ("sink",)) for each in mistakes)
     return sink
-
-
-def find_days(rows: Any, time: str) -> list[dt.date]:
-    """Find the days (UTC) of which there are rows."""
-    day = day_of(time, rows.schema[time].dataType)
-    return sorted(row[0] for row in rows.select(day).distinct().collect() if row[0] is not None)

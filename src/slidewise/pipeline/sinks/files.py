@@ -144,26 +144,42 @@ class FileSink:
         self, rows: DataFrame, days: Sequence[dt.date], done: Callable[[dt.date], None] = lambda day: None
     ) -> None:
         """Replace the files of days: Spark writes the rows all at once, and each day is then swapped by itself."""
-        self._open(rows.schema)
-        self._finish_all()
-        folders = {day: f"{self.partition}={day.isoformat()}" for day in days}
-        old = {day: self._list_own_files(folder) for day, folder in folders.items()}
-        self._clear(REPLACE, STAGED)
-        random = uuid.uuid4().hex
-        staged = f"{REPLACE}/{STAGED}{random}"
-        self._stage(rows, staged)
-        others = [name for name in self._staged_days(staged) if name not in folders.values()]
+        staged, _ = self._stage_days(rows)
+        folders = {f"{self.partition}={day.isoformat()}": day for day in days}
+        others = [name for name in self._staged_days(staged) if name not in folders]
         if others:
             self._folder.delete(staged)
             expected = str(days[0]) if len(days) == 1 else f"{min(days)} to {max(days)}"
             raise InvalidInput(f"replace: rows of {expected} are expected, and some are in {', '.join(others)}")
-        moves = self._plan_moves(staged, f"backfill-{random[:12]}")
-        for day, folder in folders.items():
+        self._swap(staged, list(folders), lambda folder: done(folders[folder]))
+
+    def replace_all(self, rows: DataFrame, done: Callable[[int, int], None] = lambda days, of: None) -> tuple[int, int]:
+        """Replace all days that are there or have rows; give the number of rows, and of days."""
+        staged, count = self._stage_days(rows)
+        there = [name for name in self._folder.names() if name.startswith(f"{self.partition}=")]
+        folders = sorted({*there, *self._staged_days(staged)})
+        self._swap(staged, folders, lambda folder: done(folders.index(folder) + 1, len(folders)))
+        return count, len(folders)
+
+    def _stage_days(self, rows: DataFrame) -> tuple[str, int]:
+        """Have Spark write rows that replace others; give where they are, and their number."""
+        self._open(rows.schema)
+        self._finish_all()
+        self._clear(REPLACE, STAGED)
+        staged = f"{REPLACE}/{STAGED}{uuid.uuid4().hex}"
+        return staged, self._stage(rows, staged)
+
+    def _swap(self, staged: str, folders: Sequence[str], done: Callable[[str], None]) -> None:
+        """Put staged files in the place of those that are there, one day after the other."""
+        old = {folder: self._list_own_files(folder) for folder in folders}
+        moves = self._plan_moves(staged, f"backfill-{uuid.uuid4().hex[:12]}")
+        for folder in folders:
             mine = [(source, to) for source, to in moves if to.startswith(f"{folder}/")]
-            removes = [f"{folder}/{name}" for name in old[day]]
-            self._decide(f"{REPLACE}/{PENDING}{day.isoformat()}.json", Change(f"{staged}/{folder}", mine, removes))
+            removes = [f"{folder}/{name}" for name in old[folder]]
+            name = folder.removeprefix(f"{self.partition}=")
+            self._decide(f"{REPLACE}/{PENDING}{name}.json", Change(f"{staged}/{folder}", mine, removes))
             self._finish(REPLACE)
-            done(day)
+            done(folder)
         self._folder.delete(staged)
 
     def _list_own_files(self, folder: str) -> list[str]:
@@ -177,13 +193,6 @@ class FileSink:
                 f"({len(foreign)} of {len(seen)} files): move such files elsewhere"
             )
         return old
-
-    def days(self) -> list[dt.date]:
-        """List the days of which there are files."""
-        self._finish_all()
-        beginning = f"{self.partition}="
-        names = [name.removeprefix(beginning) for name in self._folder.names() if name.startswith(beginning)]
-        return [dt.date.fromisoformat(name) for name in names if re.fullmatch(r"\d{4}-\d\d-\d\d", name)]
 
     def _refuse_folder(self) -> str | None:
         """Tell why this folder is not written into, if it is not."""

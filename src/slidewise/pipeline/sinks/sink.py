@@ -39,5 +39,8 @@ class Sink(Protocol):
     ) -> None:
         """Replace days by these rows, which are all of them, one day after the other; call `done` after each."""
 
-    def days(self) -> list[dt.date]:
-        """List the days (UTC) that rows are there of, and which `replace` would replace."""
+    def replace_all(self, rows: DataFrame, done: Callable[[int, int], None] = lambda days, of: None) -> tuple[int, int]:
+        """Replace all that is there by these rows, one day after the other; give the number of rows, and of days.
+
+        `done` is called with the number of days so far, and of all.
+        """

@@ -126,7 +126,19 @@ class TableSink:
             self.replace(rows.where(of_day == sf.lit(day)), day)
             done(day)
 
-    def days(self) -> list[dt.date]:
+    def replace_all(self, rows: DataFrame, done: Callable[[int, int], None] = lambda days, of: None) -> tuple[int, int]:
+        """Replace all days that are there or have rows; give the number of rows, and of days."""
+        rows = rows.persist()
+        try:
+            day = day_of(self.time, rows.schema[self.time].dataType)
+            found = rows.groupBy(day.alias("day")).count().collect()
+            days = sorted({*(row["day"] for row in found if row["day"] is not None), *self._list_days()})
+            self.replace_days(rows, days, lambda day: done(days.index(day) + 1, len(days)))
+            return sum(row["count"] for row in found), len(days)
+        finally:
+            rows.unpersist()
+
+    def _list_days(self) -> list[dt.date]:
         """List the days of rows that were appended; in mode upsert there are none to replace."""
         if self.mode == "upsert":
             return []
