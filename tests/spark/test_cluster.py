@@ -3,91 +3,22 @@
 from __future__ import annotations
 
 import os
-import signal
-import socket
 import subprocess
 import sys
-import sysconfig
-import time
-import venv
 from pathlib import Path
 
-import pyspark
 import pytest
-
-SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
-
-
-def free_port() -> int:
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return int(s.getsockname()[1])
-
-
-def without_the_package(folder: Path) -> Path:
-    """A Python with all dependencies, and without slidewise: the .pth file of its installation is not followed."""
-    venv.create(folder, with_pip=False, symlinks=True)
-    python = folder / "bin" / "python"
-    site = subprocess.run(
-        [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.strip()
-    (Path(site) / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    found = subprocess.run(
-        [python, "-c", "import numba, pyarrow, importlib.util as u; print(u.find_spec('slidewise'))"],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=folder,
-    )
-    if found.stdout.strip() != "None":
-        pytest.skip("slidewise is installed beside its dependencies: no Python without it can be made here")
-    return python
-
-
-@pytest.fixture
-def cluster(tmp_path):
-    """The address of a master with two workers on loopback; all end with the test."""
-    port = free_port()
-    env = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOG_DIR": str(tmp_path), "SPARK_NO_DAEMONIZE": "1"}
-    env.pop("PYTHONPATH", None)
-    master = f"spark://127.0.0.1:{port}"
-    scala = "org.apache.spark.deploy."
-    on_loopback = ["--host", "127.0.0.1", "--webui-port", "0"]
-    commands = [[scala + "master.Master", *on_loopback, "--port", str(port)]]
-    for k in range(2):
-        size = ["--cores", "1", "--memory", "600m", "--work-dir", str(tmp_path / f"worker{k}")]
-        commands.append([scala + "worker.Worker", master, *on_loopback, *size])
-    started = []
-    try:
-        for k, command in enumerate(commands):
-            with (tmp_path / f"log{k}").open("w") as log:
-                started.append(
-                    subprocess.Popen([SPARK_CLASS, *command], env=env, stdout=log, stderr=log, start_new_session=True)
-                )
-            while k == 0 and not _answers(port) and started[0].poll() is None:
-                time.sleep(0.2)
-        yield master
-    finally:
-        for process in started:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-
-
-def _answers(port: int) -> bool:
-    with socket.socket() as s:
-        return s.connect_ex(("127.0.0.1", port)) == 0
+from support.cluster import run_cluster, without_the_package
 
 
 @pytest.mark.full
-def test_a_cluster_without_the_package_and_a_task_that_is_killed(cluster, tmp_path):
+def test_a_cluster_without_the_package_and_a_task_that_is_killed(tmp_path):
     python = without_the_package(tmp_path / "python")
     job = Path(__file__).with_name("cluster_job.py")
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK", "SPARK_CONNECT"))}
-    ran = subprocess.run(
-        [sys.executable, job, cluster, python, tmp_path], capture_output=True, text=True, check=False,
-        env={**env, "SPARK_LOCAL_IP": "127.0.0.1"},
-    )  # fmt: skip
+    with run_cluster(tmp_path) as master:
+        ran = subprocess.run(
+            [sys.executable, job, master, python, tmp_path], capture_output=True, text=True, check=False,
+            env={**env, "SPARK_LOCAL_IP": "127.0.0.1"},
+        )  # fmt: skip
     assert ran.stdout.strip().endswith("all the same"), ran.stderr[-3000:]
