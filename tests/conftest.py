@@ -21,6 +21,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
+    gc.collect()  # what is garbage by now would stay for ever
     gc.freeze()  # tests that call the collector need not wait until it has looked through all of pytest's objects
 
 
