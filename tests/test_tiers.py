@@ -86,6 +86,11 @@ CAPABILITIES = {
     "random SQL": "/spark/.*random_sql.*test_random_queries",
     "a stream that starts again": "/spark/streams/.*across_restarts",
     "a stream that is killed": "/spark/streams/.*after_kills",
+    "a pipeline as a batch, a stream and a backfill": "/pipeline/test_runs.py.*give_the_same_rows",
+    "a table of PostgreSQL": "/pipeline/test_table_sink.py.*newest_row",
+    "a wrong file": "/pipeline/test_mistakes.py.*a_wrong_file",
+    "the command": "/cli/test_with_spark.py.*check",
+    "the live page's server": "/live/test_server.py",
     "the demo": "test_demo.py",
     "the demo on Spark": "/spark/test_demo_steps.py",
 }

@@ -319,6 +319,7 @@ def run_program(cache_dir, factor=2, **environment):
 COMPILED, LOADED = (0, 1), (1, 0)
 
 
+@pytest.mark.full
 @needs_cache
 def test_a_second_process_compiles_nothing_and_changed_code_compiles_anew(tmp_path):
     assert run_program(tmp_path) == {"max": COMPILED, "Mine": COMPILED}

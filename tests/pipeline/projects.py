@@ -38,6 +38,11 @@ sink: {{format: parquet, path: "${{lake}}/${{out}}"}}
 run: {{checkpoint: "${{lake}}/_checkpoint"}}
 """
 
+FEW_FEATURES = """
+features:
+  spent:   {sum: amount, over: [1h, 24h]}
+  usual:   {median: amount, over: 20 rows, where: amount > 10}
+"""
 FEATURES = """
 features:
   spent:   {sum: amount, over: [1h, 24h]}

@@ -1019,6 +1019,7 @@ def session():
         yield session
 
 
+@pytest.mark.full
 def test_what_spark_knows_is_checked(folder, session):
     """One test for all: a session takes longer to start than these do together."""
     told, expected = {}, {}

@@ -52,6 +52,7 @@ def upsert(postgres, **settings):
     return make_sink(postgres, mode="upsert", keys=["card"], **settings)
 
 
+@pytest.mark.full
 def test_a_stream_is_appended_once_and_a_day_is_replaced(spark, postgres, database, tmp_path):
     make_rows(spark, ("a", at(0), 0, 0), ("b", at(1), 1, 0), ("a", at(1440), 2, 0)).write.parquet(str(tmp_path / "in"))
     sink = make_sink(postgres)

@@ -112,7 +112,7 @@ def test_executors_on_the_drivers_own_machine_need_no_package(spark, connect):
 
 
 @pytest.mark.parametrize(
-    "lost", ["slidewise/columns", *in_full("slidewise/__init__.py", "slidewise/aggregations/*.py", "*")]
+    "lost", in_full("slidewise/columns", "slidewise/__init__.py", "slidewise/aggregations/*.py", "*")
 )
 def test_what_a_cleaner_of_temporary_files_took_is_there_again(function, tmp_path, lost):
     import os

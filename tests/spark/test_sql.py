@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.errors import PythonException
-from support.tiers import in_full, quick
+from support.tiers import in_full
 
 import slidewise as sw
 from slidewise.errors import InvalidInput
@@ -396,7 +396,8 @@ FRAMES = (
 )
 
 
-@pytest.mark.parametrize("frame", quick(FRAMES, FRAMES[-1]))
+@pytest.mark.full
+@pytest.mark.parametrize("frame", FRAMES)
 def test_distinct_and_ordered_aggregates_over_every_frame(spark, rows, frame):
     duckdb = pytest.importorskip("duckdb")
     given = spark.table("rows").toArrow()  # noqa: F841 DuckDB finds it by its name

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import numpy as np
 import pytest
+from support.tiers import in_full
 
 import slidewise as sw
 from slidewise.errors import StateError
@@ -229,6 +230,6 @@ def test_a_count_min_sketch_of_another_seed_cannot_be_saved():
 
 
 # ---- random ones
-@pytest.mark.parametrize("cases", [400, pytest.param(40_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("cases", [100, *in_full(400), pytest.param(40_000, marks=pytest.mark.soak)])
 def test_random_states_are_refused_or_go_on(cases, capsys):
     assert main(["state", "--cases", str(cases), "--seed", "5", "--hang", "3600"]) == 0, capsys.readouterr().out
