@@ -19,8 +19,10 @@ SCHEMA = pa.schema(
     ]
 )  # fmt: skip
 FIRST = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
-#: payments that come after all others are numbered from here
-LATER = 1_000_000
+#: payments that come after all others are numbered from here, and so many of each card
+LATER, OF_EACH = 1_000_000, 4
+CARDS = "abc"
+AFTER_ALL = OF_EACH * len(CARDS)
 
 FILE = """
 name: cards
@@ -104,7 +106,7 @@ def make_payments(rows: int, days: int, seed: int = 1) -> list[dict[str, Any]]:
     for i in range(rows):
         made.append(
             {
-                "card": chance.choice("abc"),
+                "card": chance.choice(CARDS),
                 "at": FIRST + step * i,
                 "id": i,
                 "amount": chance.choice([5.0, 20.0, 35.0, -1.0]),
@@ -128,8 +130,8 @@ def write_payments(folder: Path, rows: Sequence[dict[str, Any]], files: int) -> 
     end = max(row["at"] for row in rows) + dt.timedelta(days=1)
     last = [
         {**rows[-1], "card": card, "at": end + dt.timedelta(hours=i), "id": LATER + i, "amount": 20.0}
-        for card in sorted({row["card"] for row in rows})
-        for i in range(4)
+        for card in CARDS
+        for i in range(OF_EACH)
     ]
     for number, piece in enumerate([*pieces, last]):
         file = folder / f"{number:03}.parquet"

@@ -69,7 +69,7 @@ def read(project: projects.Project, out: str) -> list[dict[str, Any]]:
 def test_a_batch_by_master(cluster: str, python: Path, project: projects.Project) -> None:
     command = [sys.executable, "-m", "slidewise", "run", str(project.file), "--batch", "--json", "--var", "out=master"]
     said = run([*command, "--master", cluster, *give_settings()], python)
-    assert json.loads(said)[0]["rows"] == len(read(project, "local")) + 1  # and the payment that is last
+    assert json.loads(said)[0]["rows"] == len(read(project, "local")) + projects.AFTER_ALL
     assert read(project, "master") == read(project, "local")
 
 
