@@ -80,6 +80,7 @@ def test_a_batch_by_spark_submit(cluster: str, python: Path, project: projects.P
     assert read(project, "submitted") == read(project, "local")
 
 
+@pytest.mark.soak
 def test_a_stream_by_master(cluster: str, python: Path, project: projects.Project) -> None:
     command = [sys.executable, "-m", "slidewise", "run", str(project.file), "--once", "--json", "--var", "out=stream"]
     said = run([*command, "--master", cluster, *give_settings(), "--conf", "spark.sql.shuffle.partitions=2"], python)

@@ -77,7 +77,7 @@ def draw_features(draw: st.DrawFn) -> str:
 
 
 @pytest.mark.full
-@examples(6, suppress_health_check=list(HealthCheck), phases=[Phase.generate])  # shrinking would take minutes
+@examples(4, suppress_health_check=list(HealthCheck), phases=[Phase.generate])  # shrinking would take minutes
 @given(features=draw_features(), step=st.sampled_from([None, 1, 2]))
 def test_the_three_runs_of_pipelines_that_are_drawn_agree(spark: Any, features: str, step: int | None) -> None:
     import tempfile
