@@ -56,3 +56,24 @@ def test_errors(no_collector):
     with pytest.raises(OverflowError):
         sw.with_columns({"x": np.array([2**62, 2**62])}, r=sw.sum("x").over(sw.rows(2)))
     assert not left(ArrangedFrame, RowView)
+
+
+class Evaluated(sw.Aggregation):
+    """numba cannot compile it."""
+
+    identity = 0.0
+
+    @staticmethod
+    def lift(x):
+        return eval("1.0") * x
+
+    @staticmethod
+    def combine(a, b):
+        return a + b
+
+
+def test_what_cannot_be_compiled():
+    with pytest.warns(sw.CompileFallback):
+        sw.with_columns(TABLE, r=Evaluated("x").over(sw.rows(2)))
+    gc.collect()  # numba itself makes cycles
+    assert not left(ArrangedFrame, RowView)

@@ -184,6 +184,7 @@ def _build(
             compiled.compile(signature)
         except Exception as error:
             reason = _first_reason(error)
+            _forget_frames(error)
         else:
             if make is cache.cached_njit and not compiled.stats.cache_hits:
                 cache.prune(compiled.stats.cache_path)
@@ -195,6 +196,15 @@ def _first_reason(error: Exception) -> str:
     """numba opens with the step that failed; the line after it says why."""
     lines = [line for line in str(error).splitlines() if line.strip() and not line.startswith("Failed in")]
     return lines[0] if lines else repr(error)
+
+
+def _forget_frames(error: BaseException | None) -> None:
+    """Let go of the callers' frames: numba keeps the error of a failed compilation, and so the rows of a call."""
+    seen: list[BaseException] = []
+    while error is not None and error not in seen:
+        seen.append(error)
+        error.__traceback__ = None
+        error = error.__cause__ or error.__context__
 
 
 def _register(function: Any) -> Any:
