@@ -275,9 +275,17 @@ def find_log_folder(pipeline: Pipeline, given: str | None = None) -> Path:
 def _end(query: Any, patience: float = 0.0) -> None:
     """Stop a query, after its micro-batch where that takes no longer than so many seconds."""
     until = time.monotonic() + patience
+    last = _last_batch(query)
     while query.isActive and query.status["isTriggerActive"] and time.monotonic() < until:
+        if _last_batch(query) != last:  # without a trigger, the next one is at work already
+            break
         time.sleep(POLL)
     query.stop()
+
+
+def _last_batch(query: Any) -> int | None:
+    progress = query.lastProgress
+    return None if progress is None else progress["batchId"]
 
 
 def _has_run(progress: Any) -> bool:
