@@ -85,8 +85,6 @@ class Pipeline:
         definition, found = read_definition({**filled, "vars": values.get("vars") or {}})
         mistakes += variables.mistakes + found
         slide = definition.window if definition is not None else None
-        if definition is None and "window" in filled:
-            slide = None  # what is wrong with the window is told; its features are taken as if they had one
         self.window: WindowDefinition | None = None
         if slide is not None:
             try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import sys
 import threading
 import time
 import uuid
@@ -64,6 +65,7 @@ class StreamRun:
         self._written: dict[int, int] = {}
         #: rows that have come, and have not been given yet; None where that is not known
         self._waiting: int | None = None
+        self._has_complained = False
 
     def stop(self) -> None:
         """End the run: the micro-batch at work may come to its end first. From any thread, or a signal's handler."""
@@ -218,12 +220,14 @@ class StreamRun:
             self._waiting += (0 if came is None else came["rows"]) - written - sum(dropped.values())
 
     def _log_values(self, rows: Any, batch: int) -> None:
-        """Log the newest results of some keys. What goes wrong here does not stop the stream."""
+        """Log the newest results of some keys. What goes wrong here is said once, and does not stop the stream."""
         try:
             keys = self._collect_values(rows)
         except Exception as error:
-            self.log.append({"kind": "values", "batch": batch, "keys": []})
-            self._complaint = str(error)
+            if not self._has_complained:
+                self._has_complained = True
+                said = self.pipeline.secrets.mask(describe_spark_error(error))
+                print(f"the live page has no values, and the stream goes on without them: {said}", file=sys.stderr)
             return
         if keys:
             self.log.append({"kind": "values", "batch": batch, "keys": keys})
