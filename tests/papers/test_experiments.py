@@ -1,0 +1,87 @@
+"""Every experiment at tiny sizes: it has figures, its claims have verdicts, and other figures turn them."""
+
+import xml.etree.ElementTree as ET
+
+import pytest
+from matplotlib.figure import Figure
+from planting import turned
+from support.tiers import quick
+
+from benchmarks.papers import pictures
+from benchmarks.papers.collection import collect
+from benchmarks.papers.experiment import PAPERS, Claim, NotRun, Results, Scale, Table, judge
+
+EXPERIMENTS = collect()
+#: interpreted, and done in moments; the others compile kernels
+CHEAP = [id for id in EXPERIMENTS if id.startswith(("counts-", "tut-"))]
+
+
+@pytest.mark.parametrize("id", quick(EXPERIMENTS, *CHEAP))
+def test_an_experiment(id, subtests):
+    """All that its figures are for, at once: they are measured only here."""
+    experiment = EXPERIMENTS[id]
+    try:
+        results = Results(experiment.run(Scale("tiny")))
+    except NotRun as reason:
+        pytest.skip(str(reason))
+    require_figures(experiment, results)
+    require_pictures(experiment, results)
+    for claim in experiment.claims:
+        with subtests.test(claim.id):
+            require_verdict(claim, results)
+            require_other_figures_turn_it(claim, results)
+
+
+def require_figures(experiment, results):
+    assert len(results) > 0
+    keys = [(c.panel, c.series, c.x, c.repeat) for c in results.cells]
+    assert len(set(keys)) == len(keys), "a figure was given twice"
+    assert all(cell.unit for cell in results.cells)
+    assert experiment.paper in PAPERS
+    assert experiment.scaled
+
+
+def require_pictures(experiment, results):
+    with pictures.style(experiment.id):
+        drawn = experiment.draw(results)
+        for thing in drawn if isinstance(drawn, tuple | list) else [drawn]:
+            assert isinstance(thing, Figure | Table)
+            if isinstance(thing, Figure):
+                text = pictures.svg(thing, experiment.id, experiment.title)
+                ET.fromstring(text)
+                assert pictures.INK not in text
+            else:
+                assert all(len(row) == len(thing.header) for row in thing.rows)
+    assert all(isinstance(line, str) and line for line in experiment.remarks(results))
+
+
+def require_verdict(claim, results):
+    verdict = claim.verdict(results)
+    if claim.check is None:
+        assert claim.not_run
+        assert verdict.outcome == "not run"
+        return
+    assert verdict.outcome in ("agrees", "differs"), verdict
+    assert verdict.ours
+    assert bool(verdict.why) == (verdict.outcome == "differs"), verdict
+
+
+def require_other_figures_turn_it(claim, results):
+    if claim.check is None:
+        return
+    for outcome in ("agrees", "differs"):
+        verdict = turned(claim, results, outcome)
+        assert verdict is not None, f"no figures were found with which {claim.id} {outcome}"
+        assert bool(verdict.why) == (outcome == "differs")
+
+
+def test_a_claim_whose_figure_is_missing_is_not_run():
+    claim = Claim("x", "y", lambda r: judge(r.value("a", 1) > 0, ""))
+    assert claim.verdict(Results([])).outcome == "not run"
+    assert claim.verdict(Results([])).why == "no figure of a at 1"
+
+
+def test_ids_are_unlike():
+    ids = [claim.id for experiment in EXPERIMENTS.values() for claim in experiment.claims]
+    assert len(set(ids)) == len(ids)
+    assert all(any(claim.id.startswith(e.id) for claim in e.claims) for e in EXPERIMENTS.values() if e.claims)
