@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from support.aggregations import build
 
 import slidewise as sw
 from slidewise.registry.aggregations import AGGREGATION
@@ -12,12 +13,7 @@ FLOAT_NAMES = [
     "sum", "avg", "product", "geomean", "stddev", "stddev_pop", "var_samp", "var_pop", "skewness", "kurtosis",
     "relative_variation", "max",
 ]  # fmt: skip
-BUILT = [
-    *(getattr(sw, name)() for name in AGGREGATION if name not in (
-        "percentile", "quantile", "percentile_disc", "approx_percentile", "nth_value", "nth_smallest")),
-    sw.percentile(0.5), sw.percentile_disc(0.5), sw.approx_percentile(0.5, accuracy=100),
-    sw.nth_value(2), sw.nth_smallest(2),
-]  # fmt: skip
+BUILT = [build(name) for name in AGGREGATION]
 
 
 @pytest.mark.parametrize("aggregation", BUILT, ids=lambda a: a.name)

@@ -15,6 +15,8 @@ from slidewise.aggregations.code_digest import content_digest
 from slidewise.columns.two_phase import divide
 from slidewise.errors import StateError
 
+pytestmark = pytest.mark.compiled
+
 #: how lift reads a factor, with what stands around it, and what sets another factor
 READS = {
     "global": ("FACTOR = 2.0", "x * FACTOR", "FACTOR = 3.0"),

@@ -5,10 +5,13 @@ import types
 
 import numpy as np
 import pytest
+from support.aggregations import build
 from support.tiers import in_full
 
 import slidewise as sw
 from slidewise.registry.aggregations import AGGREGATION
+
+pytestmark = pytest.mark.compiled
 
 RANDOM = np.random.default_rng(7)
 FLOATS = RANDOM.normal(size=40)
@@ -110,15 +113,5 @@ def test_bloom_filter_sets_the_same_bits(bits, compiled_fold):
 def test_text_is_interpreted():
     column = np.array(["a", "b"])
     for name in AGGREGATION:
-        if name in (
-            "percentile",
-            "quantile",
-            "percentile_disc",
-            "approx_percentile",
-            "nth_value",
-            "nth_smallest",
-        ):
-            aggregation = getattr(sw, name)(1)
-        else:
-            aggregation = getattr(sw, name)()
+        aggregation = build(name)
         assert aggregation.compiled((column,) * aggregation.arity, 2) is None

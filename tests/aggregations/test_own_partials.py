@@ -66,6 +66,7 @@ def test_integers_beyond_int64_are_an_error_and_not_rounded():
     assert sw.with_columns(pa.table({"x": X}), y=back("x").over(1))["y"].to_pylist() == X
 
 
+@pytest.mark.compiled
 def test_results_that_no_column_can_hold_are_refused_in_words():
     big = own("Big", lambda x: int(x) << 80, lambda a, b: a + b, identity=0)
     with pytest.raises(OverflowError, match="more than 64 bits"), pytest.warns(sw.CompileFallback):
@@ -88,6 +89,7 @@ def calls():
     ]  # fmt: skip
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("kind", ["dict", "no identity", "results that are texts", "numba cannot"])
 def test_a_fallback_is_told_once_at_the_line_of_the_caller(kind, monkeypatch):
     monkeypatch.setattr(threads, "CHUNK", 100)

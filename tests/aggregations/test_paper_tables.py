@@ -42,7 +42,7 @@ collect-like | collect list, concatenate strings, iᵗʰ-youngest | ✓ | ✓ | 
 median-like | median, percentile, iᵗʰ-smallest | ✓ | ✓ | ✓ | × | ?
 max-like | max, min, argMax, argMin, maxCount | × | ✓ | ? | ✓ | ✓
 sketch-like | Bloom filter, CountMin, HyperLogLog | × | ✓ | ✓ | ✓ | ×
-"""  # noqa: RUF001
+"""
 
 
 def rows(text):
@@ -75,7 +75,7 @@ def test_departures_are_real():
     row_of = {row.group: row._asdict() for row in tutorial_table_1()}
     for entry in AGGREGATIONS:
         for name in entry.departures:
-            mark = "✓" if getattr(entry.cls, name) else "×"  # noqa: RUF001
+            mark = "✓" if getattr(entry.cls, name) else "×"
             assert row_of[entry.group][name] != mark, entry.name
 
 

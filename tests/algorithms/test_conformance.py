@@ -14,6 +14,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from support.aggregations import build
 from support.tiers import examples, in_full
 
 import slidewise as sw
@@ -35,12 +36,12 @@ def test_every_registry_entry_has_its_module():
 
 
 @pytest.mark.parametrize("seed", [1, *in_full(2)])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, "fiba(arity=2)", "reactive(capacity=40)"])
 def test_algorithm_conforms(name, seed):
     assert check_algorithm(name, seed=seed) >= 2
 
 
-# ---- every aggregation that needs no parameter
+# ---- every aggregation
 NUMBERS = (None, 1.0, 2.0, 4.5, 0.5, 3.0)
 INTEGERS = (None, 1, 2, 4, 7)
 BOOLEANS = (None, True, False)
@@ -49,10 +50,7 @@ VALUES |= dict.fromkeys(("bit_and", "bit_or", "bit_xor"), INTEGERS)
 
 
 def samples_of(entry):
-    try:
-        op = entry.cls()
-    except (InvalidInput, TypeError):
-        return None
+    op = build(entry.name)
     if not op.unary_lower:
         return None
     values = VALUES.get(entry.name, NUMBERS)
@@ -60,13 +58,13 @@ def samples_of(entry):
     return op, values if op.arity == 1 else pairs
 
 
-WITHOUT_PARAMETERS = [e for e in AGGREGATIONS if e.group != "sketch-like" and samples_of(e)]
+READ_AS_THEY_ARE = [e for e in AGGREGATIONS if e.group != "sketch-like" and samples_of(e)]
 
 
-@pytest.mark.parametrize("entry", WITHOUT_PARAMETERS, ids=lambda e: e.name)
+@pytest.mark.parametrize("entry", READ_AS_THEY_ARE, ids=lambda e: e.name)
 def test_aggregation_conforms_on_every_fifo_algorithm(entry):
     samples = samples_of(entry)
-    for name in [*FIFO, "subtract_on_evict", "slick_deque"]:
+    for name in [*FIFO, "subtract_on_evict", "slick_deque", "slick_deque_parts"]:
         algorithm = next(e for e in ALGORITHMS if e.name == name)
         if not missing(algorithm, samples[0]):
             check_algorithm(name, [samples], steps=60)
@@ -112,7 +110,11 @@ def test_refusal_says_what_to_use_instead():
 
 @pytest.mark.parametrize("name", [e.name for e in ALGORITHMS if not e.out_of_order and not e.options])
 def test_fifo_algorithms_refuse_times_out_of_order(name):
-    op = next(op for op in (sw.sum(), sw.median(), sw.count_distinct(), sw.mode()) if not missing_for(name, op))
+    op = next(
+        op
+        for op in (sw.sum(), sw.median(), sw.count_distinct(), sw.mode(), sw.moment_sketch())
+        if not missing_for(name, op)
+    )
     s = sw.swag(name, op)
     s.insert(1, time=5)
     with pytest.raises(IllegalPair, match="fiba"):

@@ -62,6 +62,21 @@ class CountingMax(sw.Aggregation):
         return b if b > a else a
 
 
+class CountingParts(sw.Aggregation):
+    identity = (0, math.inf, -math.inf)
+    commutative = True
+    partial_parts = ("sum", "min", "max")
+
+    @staticmethod
+    def lift(x):
+        return (x, x, x)
+
+    @staticmethod
+    def combine(a, b):
+        Calls.combine += 1
+        return (a[0] + b[0], min(a[1], b[1]), max(a[2], b[2]))
+
+
 def nothing(n):
     return 0
 
@@ -97,9 +112,11 @@ COSTS = [
     Cost("two_stacks_lite", lambda n: 1, lambda n: n, lambda n: 1, lambda n: n + 1, 3, averages=(1, 1, 1)),
     Cost("daba", lambda n: 4, lambda n: 3, lambda n: 1, lambda n: 2 * n, 5, averages=(2.5, 1.5, 1)),
     Cost("daba_lite", lambda n: 3, lambda n: 2, lambda n: 1, lambda n: n + 2, 4, averages=(2, 1, 1)),
+    Cost("monoid_fifo", lambda n: 2, lambda n: 1, lambda n: 2, lambda n: n + 3, 4),
     Cost("flat_fit", nothing, nothing, lambda n: n, lambda n: n, 3, averages=(0, 0, 3)),
     Cost("slick_deque", lambda n: n, nothing, nothing, lambda n: n, 2, op=CountingMax),
     Cost("slick_deque", lambda n: 1, nothing, nothing, lambda n: n + 1, 1, inverse=1, averages=(1, 0, 0)),
+    Cost("slick_deque_parts", lambda n: 1, nothing, nothing, lambda n: n + 1, 1, op=CountingParts, averages=(1, 0, 0)),
 ]
 EACH = pytest.mark.parametrize("cost", COSTS, ids=str)
 
@@ -256,6 +273,43 @@ def test_daba_averages_are_those_of_the_papers(name, insert, evict):
     assert c.spent["query"] / (cycles * n) == pytest.approx(1, abs=0.02)
 
 
+@pytest.mark.parametrize(("name", "most"), [("monoid_fifo", 4), ("daba_lite", 6), ("daba", 8)])
+def test_the_slowest_slide(name, most):
+    """Evict, insert and query at once, wherever the window comes from: the bound is met, and never passed."""
+    rng = random.Random(most)
+    slowest = 0
+    for _ in range(60):
+        s = sw.swag(name, CountingSum())
+        share = rng.choice((0.3, 0.5, 0.7, 0.9))
+        for value in range(400):
+            if len(s) < 2 or rng.random() < share:
+                s.insert(value)
+            else:
+                s.evict()
+            if value % rng.choice((1, 7)) == 0:
+                Calls.reset()
+                for operation in rng.sample((s.evict, lambda s=s: s.insert(1)), 2):
+                    operation()
+                s.query()
+                slowest = max(slowest, Calls.reset()[0])
+    assert slowest == most
+
+
+def test_without_queries_monoid_fifo_costs_as_two_stacks():
+    spent = {}
+    for name in ("monoid_fifo", "two_stacks_lite", "daba_lite"):
+        s = sw.swag(name, CountingSum())
+        for value in range(1000):
+            s.insert(value)
+        Calls.reset()
+        for value in range(4000):
+            s.evict()
+            s.insert(value)
+        spent[name] = Calls.reset()[0] / 4000
+    assert spent["monoid_fifo"] == pytest.approx(spent["two_stacks_lite"], abs=0.02) == pytest.approx(2, abs=0.02)
+    assert spent["daba_lite"] == pytest.approx(3, abs=0.02)
+
+
 # ---- space
 @EACH
 @pytest.mark.parametrize("n", [1, 2, 3, 10, 100, 1000])
@@ -286,7 +340,7 @@ def test_evicted_values_are_not_kept_alive(cost):
     class Number(float):
         __slots__ = ("__weakref__",)
 
-    s = sw.swag(cost.name, sw.first() if cost.op is CountingMax else Keeper())
+    s = sw.swag(cost.name, KEEPERS[cost.op]())
     alive = weakref.WeakSet()
     for k in range(3000):
         value = Number(k)
@@ -310,6 +364,17 @@ class Keeper(CountingSum):
     @staticmethod
     def inverse(total, oldest):
         return total
+
+
+class KeeperInParts(CountingParts):
+    """The same for partials in parts, whose extremes are the values."""
+
+    @staticmethod
+    def lift(x):
+        return (0, x, x)
+
+
+KEEPERS = {CountingSum: Keeper, CountingMax: sw.first, CountingParts: KeeperInParts}
 
 
 # ---- moves of elements: constant, however large the window
@@ -350,7 +415,7 @@ def page_missing(pages, i):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("name", ["daba", "daba_lite"])
+@pytest.mark.parametrize("name", ["daba", "daba_lite", "monoid_fifo"])
 def test_the_most_moves_in_one_operation_do_not_grow_with_the_window(name, monkeypatch):
     small = most_moves(monkeypatch, name, 1_000, runs=range(1, 500, 11))  # new pages at any phase of a flip
     large = most_moves(monkeypatch, name, 1_000_000)

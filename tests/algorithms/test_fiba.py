@@ -16,8 +16,6 @@ from support.tiers import examples
 import slidewise as sw
 from slidewise.algorithms import fiba
 from slidewise.errors import InvalidInput
-from slidewise.registry import algorithm
-from slidewise.templates.interpret import build_swag_class
 
 
 class Ends(sw.Aggregation):
@@ -61,16 +59,9 @@ class Above(sw.Aggregation):
         return sum(v > bound for v in values)
 
 
-@pytest.fixture
-def of_arity(monkeypatch):
-    """Structures of another arity: small nodes make tall trees out of few values."""
-
-    def make(arity, aggregation):
-        monkeypatch.setattr(fiba, "ARITY", arity)
-        monkeypatch.setattr(fiba, "WIDTH", 2 * arity)
-        return build_swag_class.__wrapped__(algorithm("fiba"), aggregation, ())()
-
-    return make
+def of_arity(arity, aggregation):
+    """A structure of another arity: small nodes make tall trees out of few values."""
+    return sw.swag("fiba", aggregation, arity=arity)
 
 
 def recalculate(aggregation, values):
@@ -111,7 +102,7 @@ NUMBERS = [*range(-4, 5), None]
     [(Concat(), LETTERS), (Total(), NUMBERS), (Highest(), NUMBERS), (Ends(), NUMBERS)],
     ids=lambda x: getattr(x, "name", ""),
 )
-def test_random_interleavings(of_arity, arity, aggregation, values):
+def test_random_interleavings(arity, aggregation, values):
     for seed in range(8):
         r = random.Random(seed)
         s, model = of_arity(arity, aggregation), Model()
@@ -152,7 +143,7 @@ def test_random_interleavings(of_arity, arity, aggregation, values):
 
 @pytest.mark.parametrize("arity", [2, 8])
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 16, 100, 400])
-def test_first_in_first_out(of_arity, arity, n):
+def test_first_in_first_out(arity, n):
     s = of_arity(arity, Concat())
     text = "".join(chr(97 + i % 26) for i in range(3 * n + 50))
     for i, letter in enumerate(text):
@@ -189,7 +180,7 @@ def test_bulk_is_the_same_as_one_by_one(rows, data):
 
 
 @pytest.mark.parametrize("arity", [2, 3, 4])
-def test_every_bulk_eviction(of_arity, arity):
+def test_every_bulk_eviction(arity):
     n = 90
     for cut in range(-1, n + 1):
         s = of_arity(arity, Concat())
@@ -265,15 +256,92 @@ def test_an_empty_range_and_an_empty_window():
     assert s.query(11, 19) is None
 
 
-def test_state_of_another_width_is_refused(monkeypatch):
+def test_state_of_another_arity_is_refused():
     s = sw.swag("fiba", sw.sum())
     for i in range(100):
         s.insert(i, time=i * 37 % 101)
     data = s.to_bytes()
     assert s.from_bytes(data).query() == s.query() == 4950
-    monkeypatch.setattr(fiba, "LAYOUT", ("16 entries per node",))
     with pytest.raises(sw.StateError, match=r"layout was .* 24 entries per node, and is .* 16 entries per node here"):
-        s.from_bytes(data)
+        sw.swag("fiba", sw.sum(), arity=8).from_bytes(data)
+
+
+# ---- the arity
+def depth(s):
+    node, levels = s.root, 1
+    while s.first[node] != fiba.NONE:
+        node, levels = s.first[node], levels + 1
+    return levels
+
+
+def test_an_arity_is_that_of_all_nodes():
+    for arity in (2, 4, 12, 40):
+        s = sw.swag("fiba", Concat(), arity=arity)
+        text = "".join(chr(97 + i % 26) for i in range(1000))
+        for letter in text:
+            s.insert(letter)
+        s.check(list(text))
+        widths = {n for node, n in enumerate(s.counts) if node not in (s.root, s.left, s.right)}
+        assert arity - 1 <= min(widths) <= max(widths) < 2 * arity
+        assert math.log(1001, 2 * arity) <= depth(s) <= 1 + math.log(501, arity)
+        other = sw.swag(f"fiba(arity={arity})", Concat()).from_bytes(s.to_bytes())
+        other.check(list(text))
+    assert fiba.ARITY == 12 and len(sw.swag("fiba", Concat()).suffixes) == 24
+
+
+@pytest.mark.parametrize("arity", [1, 0, -4, 1025, 2.0, "4", None, [4]])
+def test_an_arity_that_cannot_be(arity):
+    with pytest.raises(InvalidInput, match=r"fiba: the arity is .* integer from 2 to 1024, got .*the paper's is 4"):
+        sw.swag("fiba", Total(), arity=arity)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("fiba(4)", r"'fiba\(4\)' cannot be read.*'fiba\(arity=4\)'"),
+        ("fiba(arity=4", "cannot be read"),
+        ("fiba(arity=x)", "cannot be read"),
+        ("fiba()", "cannot be read"),
+        ("fiba(width=4)", "fiba takes arity, got width"),
+        ("fiva(arity=4)", "there is no algorithm 'fiva'.*fiba"),
+        ("fiba(arity=1)", "integer from 2"),
+        ("sba(chunk=4)", "sba: range, slide, chunk follow from the window.*swag"),
+        ("daba(arity=4)", "daba takes no options, got arity"),
+    ],
+)
+def test_options_with_a_name_that_cannot_be(text, message):
+    for call in (lambda: sw.swag(text, Total()), lambda: sw.rolling([1.0], sw.sum(), 1, algorithm=text)):
+        with pytest.raises(InvalidInput, match=message):
+            call()
+
+
+def test_a_window_of_another_arity():
+    w = sw.Window(sw.sum(), sw.rows(9), algorithm="fiba(arity=2)")
+    results = [r.value for i in range(50) for r in w.push(i)]
+    assert results == [sum(range(max(0, i - 8), i + 1)) for i in range(50)]
+    again = sw.Window(sw.sum(), sw.rows(9), algorithm="fiba(arity=2)").from_bytes(w.to_bytes())
+    assert again.push(50)[0].value == sum(range(42, 51))
+    with pytest.raises(sw.StateError, match="entries per node"):
+        sw.Window(sw.sum(), sw.rows(9), algorithm="fiba").from_bytes(w.to_bytes())
+
+
+def test_a_range_by_name():
+    for name in ("fiba", "reactive"):
+        s = sw.swag(name, sw.sum())
+        for time in range(10):
+            s.insert(2**time, time=time)
+        assert s.query(start=8) == s.query(8, None) == 2**8 + 2**9
+        assert s.query(end=1) == s.query(None, 1) == 3
+        assert s.query(start=3, end=4) == s.query(3, 4) == 24
+        assert s.query(None, None) == s.query() == 1023
+        with pytest.raises(InvalidInput, match=r"by position and by name: 1 to 2, and start=3, end=None"):
+            s.query(1, 2, start=3)
+        with pytest.raises(InvalidInput, match="sum takes no argument"):
+            s.query(1, end=3)
+    s = sw.swag("fiba", Above())
+    for i in range(50):
+        s.insert(i, time=i)
+    assert s.query(14, start=10, end=19) == 5
 
 
 # ---- costs
@@ -352,6 +420,41 @@ def test_a_bulk_insertion_is_cheaper_than_its_values():
     singly = sum(spent(lambda t=t: one.insert(1, time=t)) for t, _ in batch)
     assert spent(lambda: bulk.bulk_insert(batch)) < singly / 4
     assert one.query() == bulk.query() == 12_000
+
+
+def spread(n, d, m):
+    """m times between those of the last d of n values, which have even ones."""
+    return [2 * (n - d + k * d // m) + 1 for k in range(m)]
+
+
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("arity", [2, 4, 12])
+@pytest.mark.parametrize(("d", "m"), [(1, 1), (100, 1), (100, 10), (100, 100), (2000, 1), (2000, 50), (2000, 2000)])
+@pytest.mark.parametrize("oldest", [False, True], ids=["youngest", "oldest"])
+def test_a_bulk_insertion_costs_what_the_paper_says(arity, d, m, oldest):
+    """O(log d + m (1 + log(d/m))) combines, whatever the window; of late values never more than one by one."""
+    costs = []
+    for n in (3000, 12_000):
+        one, bulk = sw.swag("fiba", Counting(), arity=arity), sw.swag("fiba", Counting(), arity=arity)
+        for s in (one, bulk):
+            s.bulk_insert((2 * i, 1) for i in range(n))
+        times = spread(n, d, m)
+        if oldest:
+            times = [2 * n - 2 - t for t in reversed(times)]
+        singly = sum(spent(lambda t=t: one.insert(1, time=t)) for t in times)  # noqa: B023
+        costs.append(spent(lambda: bulk.bulk_insert((t, 1) for t in times)))  # noqa: B023
+        assert costs[-1] <= singly
+        assert one.query() == bulk.query() == n + m
+    levels = math.log(d + 1, arity) + m * (1 + math.log(d / m, arity))
+    assert max(costs) <= 4 * arity * (1 + levels)
+
+
+def test_a_bulk_insertion_in_order_costs_a_combine_per_value():
+    for m in (1, 3, 100, 10_000):
+        s = filled(1000)
+        assert spent(lambda s=s, m=m: s.bulk_insert((1000 + i, 1) for i in range(m))) <= 2 * m + 6 * fiba.ARITY
+    s = filled(2)
+    assert spent(lambda: s.bulk_insert([(2, 1)])) == 1
 
 
 def test_fewer_than_two_partials_per_value():

@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 
 from slidewise.algorithms import holistic_frames as hf
+from slidewise.algorithms.incremental_count_distinct import FLOOR
 from slidewise.algorithms.incremental_quantile import QuantileIndex
 from slidewise.errors import InvalidInput
 
@@ -51,6 +52,16 @@ CASES = [(d, f) for d in ("random", "few", "sorted", "equal", "special", "nulls"
          ("trailing", "mod prime", "anywhere", "growing", "jumping")]  # fmt: skip
 
 
+#: what the paper suggests, each alone and all together
+SUGGESTIONS = [
+    {},
+    {"start_over": True},
+    {"reorder": True},
+    {"floor": 30},
+    {"start_over": True, "reorder": True, "floor": 9},
+]
+
+
 def each(values, start, end):
     """The frames' values without nulls, as text where NaN, so that they can be counted."""
     for a, b in zip(start, end, strict=True):
@@ -68,22 +79,24 @@ def same(a, b):
 @pytest.mark.covering(1)
 @pytest.mark.parametrize(("kind", "moves"), CASES)
 @pytest.mark.parametrize("tau", [0, 0.25, 1])
-def test_count_distinct(kind, moves, tau):
+@pytest.mark.parametrize("options", SUGGESTIONS)
+def test_count_distinct(kind, moves, tau, options):
     values = data(kind)
     start, end = frames(moves, len(values))
     expected = [len(set(frame)) for frame in each(values, start, end)]
-    assert hf.count_distinct(values, start, end, tau=tau)[0] == expected
+    assert hf.count_distinct(values, start, end, tau=tau, **options)[0] == expected
     assert hf.count_distinct(values, start, end, variant="naive")[0] == expected
 
 
 @pytest.mark.covering(1)
 @pytest.mark.parametrize(("kind", "moves"), CASES)
-def test_mode(kind, moves):
+@pytest.mark.parametrize("options", SUGGESTIONS)
+def test_mode(kind, moves, options):
     values = data(kind)
     start, end = frames(moves, len(values))
     runs = [hf.mode(values, start, end, variant="naive")[0]]
-    runs += [hf.mode(values, start, end, variant="incremental", tau=tau)[0] for tau in (0, 0.25, 1)]
-    lowest = hf.mode(values, start, end)[0]
+    runs += [hf.mode(values, start, end, variant="incremental", tau=tau, **options)[0] for tau in (0, 0.25, 1)]
+    lowest = hf.mode(values, start, end, **options)[0]
     for i, frame in enumerate(each(values, start, end)):
         counts = Counter(frame)
         most = [v for v in ordered(frame) if counts["NaN" if v != v else v] == max(counts.values())]
@@ -94,14 +107,26 @@ def test_mode(kind, moves):
 
 @pytest.mark.covering(1)
 @pytest.mark.parametrize(("kind", "moves"), CASES)
-@pytest.mark.parametrize("variant", ["naive", "reuse", "replace"])
-def test_quantile(kind, moves, variant):
+@pytest.mark.parametrize(
+    ("variant", "options"),
+    [
+        ("naive", {}),
+        ("naive", {"reorder": True}),
+        *(
+            (v, {"start_over": a, "reorder": b})
+            for v in ("reuse", "replace")
+            for a in (False, True)
+            for b in (False, True)
+        ),
+    ],
+)
+def test_quantile(kind, moves, variant, options):
     values = data(kind)
     start, end = frames(moves, len(values))
     for q in (0.0, 0.5, 0.9, 1.0):
         results = {
             (continuous, method): hf.quantile(
-                values, start, end, q, continuous=continuous, method=method, variant=variant
+                values, start, end, q, continuous=continuous, method=method, variant=variant, **options
             )[0]
             for continuous in (True, False)
             for method in ("spark", "paper")
@@ -138,6 +163,7 @@ def test_a_fraction_for_every_frame():
     values = [5, 1, 4, 2, 3]
     results, _ = hf.quantile(values, [0] * 3, [5] * 3, [0.0, 0.5, 1.0])
     assert results == [1.0, 3.0, 5.0]
+    assert hf.quantile(values, [2, 0, 1], [5] * 3, [0.0, 0.5, 1.0], reorder=True)[0] == [2.0, 3.0, 4.0]
     with pytest.raises(InvalidInput, match="3 frames and 2 fractions"):
         hf.quantile(values, [0] * 3, [5] * 3, [0.0, 0.5])
 
@@ -186,6 +212,77 @@ def test_tau_flushes_where_values_follow_the_order_and_not_where_they_come_back(
     correlated = {tau: hf.count_distinct(range(n), start, end, tau=tau)[1].recounts for tau in (0, 0.25, 0.5)}
     assert correlated[0] == 1 < correlated[0.25] < correlated[0.5] < n / 10
     assert hf.count_distinct(uniform(n, 60), start, end)[1].recounts == 1
+
+
+# ---- and what it suggests
+def sharing(rows, n=19_000, w=1000):
+    """Frames of w rows of which each shares so many with the next."""
+    start = range(0, n - w, w - rows)
+    return start, [a + w for a in start]
+
+
+@pytest.mark.parametrize(("function", "variant"), [(hf.count_distinct, "incremental"), (hf.mode, "incremental"),
+                                                  (hf.mode, "tournament")])  # fmt: skip
+def test_starting_over_spares_the_removals_where_frames_share_little(function, variant):
+    values = uniform(19_000)
+    start, end = sharing(1)
+
+    def operations(start, end, **options):
+        return function(values, start, end, **options)[1].hash_operations / len(start)
+
+    assert int(operations(start, end, variant=variant)) == 1945  # 999 removed and 999 added, but for the first frame
+    assert operations(start, end, variant=variant, start_over=True) == 1000
+    assert operations(start, end, variant="naive") == 1000
+    start, end = sharing(499)  # 501 leave and 499 stay: removing and adding 501 each is 2 more than 1,000
+    assert operations(start, end, variant=variant, start_over=True) == 1000 < operations(start, end, variant=variant)
+    start, end = sharing(500)  # as many leave as stay: both ways cost the same
+    assert operations(start, end, variant=variant, start_over=True) == operations(start, end, variant=variant) == 1000
+    start, end = sharing(900)
+    assert operations(start, end, variant=variant, start_over=True) == operations(start, end, variant=variant) < 210
+
+
+def test_starting_over_spares_reading_an_index_of_which_little_stays():
+    rng = random.Random(8)
+    values = [rng.random() for _ in range(19_000)]
+    for variant in ("reuse", "replace"):
+        entries = {
+            (rows, start_over): hf.quantile(
+                values, *sharing(rows), 0.5, continuous=False, variant=variant, start_over=start_over
+            )[1].entries
+            / len(sharing(rows)[0])
+            for rows in (1, 900)
+            for start_over in (False, True)
+        }
+        assert entries[1, True] == 1000 < 1900 < entries[1, False] < 2000
+        assert entries[900, True] == entries[900, False] <= 1100
+
+
+@pytest.mark.parametrize("function", [hf.count_distinct, hf.mode])
+def test_a_small_table_is_not_flushed_and_so_no_dip_at_ten_rows(function):
+    n, w = 5000, 10
+    values, start, end = uniform(n), [max(0, i - w + 1) for i in range(n)], [i + 1 for i in range(n)]
+    flushed = function(values, start, end, variant="incremental")[1]
+    kept = function(values, start, end, variant="incremental", floor=FLOOR)[1]
+    assert (kept.hash_operations, kept.recounts) == (n + n - w, 1)
+    assert flushed.recounts > 100 and flushed.hash_operations > 1.08 * kept.hash_operations
+    # a table that grows is flushed all the same, once it has so many entries: 10 after a recount, and 1 more each frame
+    assert function(range(n), start, end, variant="incremental", floor=1000)[1].recounts == 1 + n // 991
+
+
+def test_frames_in_the_order_of_their_starts_share_most():
+    values = uniform(20_000)
+    start = [i + 5000 * (i % 2) for i in range(40)]  # in turn from two places
+    end = [a + 1000 for a in start]
+    assert hf.count_distinct(values, start, end)[1].hash_operations == 40_000
+    assert hf.count_distinct(values, start, end, reorder=True)[1].hash_operations == 2 * 1000 + 38 * (2 + 2) == 2152
+    kept = [hf.quantile(values, start, end, 0.5, variant="reuse", reorder=b)[1].visits for b in (False, True)]
+    assert kept[1] < 0.6 * kept[0]
+    # those of section 6.2, which lie around their row, in any order of their starts
+    n, w, p1, p2 = 4000, 1000, 15_485_863, 499
+    back = [i * p1 % p2 for i in range(n)]
+    start, end = [max(0, i - b) for i, b in enumerate(back)], [min(n, i + w - b + 1) for i, b in enumerate(back)]
+    as_given = hf.count_distinct(values[:n], start, end)[1].hash_operations
+    assert hf.count_distinct(values[:n], start, end, reorder=True)[1].hash_operations < as_given / 50
 
 
 def test_the_mode_is_rarely_lost_on_random_data_and_always_in_the_worst_case():
@@ -272,6 +369,11 @@ def test_pivots_are_drawn_the_same_way_in_every_run():
         (lambda: hf.mode([1], [-1], [1]), "frame 0 is rows -1 to 0"),
         (lambda: hf.mode([1], [0], [1], variant="fast"), "'tournament', got 'fast'"),
         (lambda: hf.count_distinct([1], [0], [1], tau=-1), "tau must be between 0 and 1"),
+        (lambda: hf.count_distinct([1], [0], [1], floor=-1), "floor must be a whole number from 0 on, got -1"),
+        (lambda: hf.mode([1], [0], [1], floor=0.5), "floor must be a whole number from 0 on, got 0.5"),
+        (lambda: hf.mode([1], [0], [1], variant="naive", start_over=True), "starts over with every frame"),
+        (lambda: hf.quantile([1], [0], [1], 0.5, start_over=1), "start_over must be True or False, got 1"),
+        (lambda: hf.count_distinct([1], [0], [1], reorder="start"), "reorder must be True or False, got 'start'"),
         (lambda: hf.quantile([1], [0], [1], 50), "Did you mean 0.5"),
         (lambda: hf.quantile([1], [0], [1], 0.5, variant="x"), "'x'"),
         (lambda: hf.quantile([1], [0], [1], 0.5, method="x"), "'x'"),

@@ -5,6 +5,7 @@ import random
 from collections import Counter, deque
 
 import pytest
+from support.tiers import in_full
 
 from slidewise.aggregations.frequencies import CountDistinct, Mode
 from slidewise.aggregations.ranks import Median, NthSmallest, Percentile, PercentileDisc
@@ -99,7 +100,14 @@ def drive(structure, kind, rng, look, steps=400):
 
 
 ORDER = [("order_statistic_tree", {})] + [
-    ("incremental_quantile", {"variant": v}) for v in ("naive", "reuse", "replace")
+    ("incremental_quantile", options)
+    for options in (
+        {"variant": "naive"},
+        {"variant": "reuse"},
+        {"variant": "replace"},
+        {"variant": "reuse", "start_over": True},
+        {"variant": "replace", "start_over": True},
+    )
 ]
 
 
@@ -145,12 +153,13 @@ def test_the_fraction_or_rank_may_come_with_the_query(name, options):
 
 @pytest.mark.parametrize("kind", (*KINDS, "words"))
 @pytest.mark.parametrize("tau", [0, 0.25, 1])
-def test_count_distinct(kind, tau):
+@pytest.mark.parametrize("floor", [0, 20])
+def test_count_distinct(kind, tau, floor):
     def look(s, window):
         assert s.query() == len(counted(window))
 
     rng = random.Random(f"{kind}{tau}")
-    drive(swag("incremental_count_distinct", CountDistinct(), tau=tau), kind, rng, look)
+    drive(swag("incremental_count_distinct", CountDistinct(), tau=tau, floor=floor), kind, rng, look)
 
 
 @pytest.mark.parametrize("kind", (*KINDS, "words"))
@@ -163,13 +172,15 @@ def test_mode_is_the_lowest_of_the_most_frequent(kind):
 
 @pytest.mark.parametrize("kind", (*KINDS, "words"))
 @pytest.mark.parametrize("tau", [0, 0.25, 1])
-def test_mode_of_the_paper_is_one_of_the_most_frequent(kind, tau):
+@pytest.mark.parametrize("floor", [0, 20])
+def test_mode_of_the_paper_is_one_of_the_most_frequent(kind, tau, floor):
     def look(s, window):
         counts, mode = counted(window), s.query()
         assert (mode is None) == (not counts)
         assert mode is None or counts["NaN" if mode != mode else mode] == max(counts.values())
 
-    drive(swag("incremental_mode", Mode(), variant="paper", tau=tau), kind, random.Random(f"{kind}{tau}"), look)
+    s = swag("incremental_mode", Mode(), variant="paper", tau=tau, floor=floor)
+    drive(s, kind, random.Random(f"{kind}{tau}"), look)
 
 
 def test_words_are_ordered_as_words():
@@ -231,6 +242,15 @@ def test_a_value_that_does_not_go_with_the_others_changes_nothing(name, aggregat
     [
         ("incremental_count_distinct", CountDistinct(), {"tau": 1.5}, "tau must be between 0 and 1, got 1.5"),
         ("incremental_count_distinct", CountDistinct(), {"tau": NAN}, "tau must be between 0 and 1"),
+        (
+            "incremental_count_distinct",
+            CountDistinct(),
+            {"floor": -1},
+            "floor must be a whole number from 0 on, got -1",
+        ),
+        ("incremental_mode", Mode(), {"floor": 10}, 'only variant="paper"'),
+        ("incremental_quantile", Median(), {"start_over": 1}, "start_over must be True or False, got 1"),
+        ("incremental_quantile", Median(), {"variant": "naive", "start_over": True}, "starts over with every frame"),
         ("incremental_mode", Mode(), {"variant": "best"}, 'must be "tournament" or "paper", got \'best\''),
         ("incremental_mode", Mode(), {"tau": 0.5}, 'only variant="paper"'),
         ("incremental_quantile", Median(), {"variant": 1}, 'must be "naive", "reuse" or "replace", got 1'),
@@ -275,7 +295,7 @@ def most_comparisons(order, n):
     return most
 
 
-@pytest.mark.parametrize("n", [10, 100, 1000, 10_000])
+@pytest.mark.parametrize("n", [10, 100, 1000, *in_full(10_000)])
 def test_the_tree_compares_logarithmically_in_the_worst_case(n):
     rng = random.Random(n)
     orders = {
@@ -316,6 +336,44 @@ def test_flushing_bounds_the_table():
     assert held[1] == n
     assert n < held[0.25] <= n / 0.25
     assert held[0] == steps
+
+
+def test_a_floor_keeps_a_small_table_and_bounds_a_large_one():
+    rng = random.Random(6)
+    for floor, flushes in ((0, True), (101, False)):
+        s = swag("incremental_count_distinct", CountDistinct(), floor=floor)
+        mode = swag("incremental_mode", Mode(), variant="paper", floor=floor)
+        for i in range(2000):
+            value = rng.randrange(100)
+            for structure in (s, mode):
+                structure.insert(value)
+                if i >= 10:
+                    structure.evict()
+        assert (s.table.flushes > 10) == (mode.table.flushes > 10) == flushes
+        assert (s.table.flushes == mode.table.flushes == 0) != flushes
+    s = swag("incremental_count_distinct", CountDistinct(), floor=500)
+    most = 0
+    for i in range(5000):  # every value is new
+        s.insert(i)
+        if i >= 10:
+            s.evict()
+        most = max(most, s.partials())
+    assert most == 499 and s.table.flushes == 10  # the 500th is flushed by the eviction that follows it
+
+
+def test_starting_over_counts_fewer_entries_where_the_window_was_left_behind():
+    rng = random.Random(7)
+    entries = {}
+    for start_over in (False, True):
+        s = swag("incremental_quantile", PercentileDisc(0.5), variant="reuse", start_over=start_over)
+        for i in range(5000):
+            s.insert(rng.random())
+            if i >= 1000:
+                s.evict()
+            if i % 900 == 0:  # the last queried window shares 100 rows with this one
+                s.query()
+        entries[start_over] = s.order.entries
+    assert entries[True] < 0.65 * entries[False]
 
 
 def test_the_tournament_holds_only_values_of_the_window_and_shrinks():

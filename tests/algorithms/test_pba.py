@@ -220,7 +220,7 @@ def arrays(op, x):
 
 def by_pba(op, x, n):
     out, valid = arrays(op, x)
-    assert pba.rolling_pba(op, partial_dtype(op, (x,)), (x,), n, out, valid)
+    assert pba.compute_rows(op, partial_dtype(op, (x,)), (x,), n, out, valid)
     return out[valid], valid
 
 
@@ -260,7 +260,7 @@ def test_a_failing_kernel_reaches_the_caller(monkeypatch):
     monkeypatch.setattr(pba, "kernel", kernel)
     x = np.arange(100)
     with pytest.raises(MemoryError, match="no room"):
-        pba.rolling_pba(Total(), np.dtype(np.int64), (x,), 10, np.zeros(100, np.int64), np.zeros(100, bool))
+        pba.compute_rows(Total(), np.dtype(np.int64), (x,), 10, np.zeros(100, np.int64), np.zeros(100, bool))
     assert gone()
 
 
@@ -268,7 +268,7 @@ def test_what_cannot_be_compiled_is_left_to_the_interpreter(monkeypatch):
     monkeypatch.setattr(pba, "kernel", lambda *args: None)
     x = np.arange(10)
     out, valid = arrays(Total(), x)
-    assert pba.rolling_pba(Total(), np.dtype(np.int64), (x,), 3, out, valid) is False
+    assert pba.compute_rows(Total(), np.dtype(np.int64), (x,), 3, out, valid) is False
     assert not valid.any()
 
 
@@ -282,7 +282,8 @@ from slidewise.algorithms import pba, sba
 from slidewise.templates.bind import functions_of
 from slidewise.templates.digest import digest
 print(len({digest(d, *functions_of(sba))
-           for d in (pba.run_left, pba.run_merge, sba.run_rows, sba.run_frames, sba.run_slides)}))
+           for d in (pba.run_left, pba.run_merge, pba.run_left_frames, pba.run_merge_frames, sba.run_rows,
+           sba.run_frames)}))
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (run.stdout, run.stderr) == ("5\n", "")
+    assert (run.stdout, run.stderr) == ("6\n", "")

@@ -3,6 +3,7 @@
 import math
 import random
 
+import numpy as np
 import pytest
 from support.aggregations import Concat, Deviation
 from trees import CASES, IDS, Counted, CountedSum, agree, counted, fifo_steps, recalculate
@@ -319,3 +320,90 @@ def test_spread_is_null_of_one_value():
     s = sw.swag("reactive", Deviation())
     s.insert(1.0)
     assert s.query() is None
+
+
+# ---- a capacity for good
+@pytest.mark.parametrize(("aggregation", "draw"), CASES, ids=IDS)
+@pytest.mark.parametrize("capacity", [1, 3, 4, 5, 64, 100])
+def test_a_window_of_fixed_capacity_agrees_with_recalculation(aggregation, draw, capacity):
+    s = sw.swag("reactive", aggregation, capacity=capacity)
+    fifo_steps(s, aggregation, draw, capacity, 600, capacity)
+    assert s.moves == 0
+
+
+def test_a_fixed_capacity_never_resizes():
+    s = sw.swag("reactive", sw.sum(), capacity=100)
+    assert len(s.tree) == 256
+    for _ in range(3):
+        for i in range(100):
+            s.insert(i)
+        assert s.query() == 4950
+        for _ in range(100):
+            s.evict()
+        assert s.query() is None
+    assert (s.moves, len(s.tree)) == (0, 256)
+    growing = sw.swag("reactive", sw.sum())
+    for i in range(100):
+        growing.insert(i)
+    assert growing.moves > 0  # which the count can tell
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_a_value_beyond_the_capacity_is_refused_and_changes_nothing(timed):
+    s = sw.swag("reactive", Concat(), capacity=5)
+    for time, letter in enumerate("abcde"):
+        s.insert(letter, time=time if timed else None)
+    with pytest.raises(sw.InvalidInput, match=r"reactive has a capacity of 5, and holds as many.* larger capacity"):
+        s.insert("f", time=9 if timed else None)
+    s.check(list("abcde"))
+    s.evict()
+    s.insert("g", time=9 if timed else None)
+    s.check(list("bcdeg"))
+    assert s.query() == "bcdeg"
+
+
+def test_holes_in_a_window_of_fixed_capacity():
+    s = sw.swag("reactive", Concat(), capacity=8)
+    for time, letter in enumerate("abcdefgh"):
+        s.insert(letter, time=time)
+    for time, letter in zip((3, 4, 6), "xyz", strict=True):
+        s.remove(time)
+        s.insert(letter, time=10 + time)
+        assert s.capacity == 8
+    s.check(list("abcfhxyz"))
+    assert s.query() == "abcfhxyz"
+
+
+@pytest.mark.parametrize("capacity", [0, -1, 2.5, "9", [4]])
+def test_a_capacity_that_cannot_be(capacity):
+    with pytest.raises(sw.InvalidInput, match="reactive has a fixed capacity, an integer from 1 on, got"):
+        sw.swag("reactive", sw.sum(), capacity=capacity)
+
+
+def test_state_of_another_capacity_is_refused():
+    s = sw.swag("reactive", sw.sum(), capacity=10)
+    for i in range(10):
+        s.insert(i)
+    again = sw.swag("reactive(capacity=10)", sw.sum()).from_bytes(s.to_bytes())
+    with pytest.raises(sw.InvalidInput, match="capacity of 10"):
+        again.insert(1)
+    for other in ({}, {"capacity": 11}):
+        with pytest.raises(sw.StateError, match="capacity=10"):
+            sw.swag("reactive", sw.sum(), **other).from_bytes(s.to_bytes())
+
+
+def test_a_capacity_over_columns():
+    text = np.array(list("abcdefg") * 5, object)
+    got = sw.rolling(text, sw.string_agg(), sw.rows(9), algorithm="reactive(capacity=9)")
+    assert list(got) == ["".join(text[max(0, i - 8) : i + 1]) for i in range(len(text))]
+    with pytest.raises(sw.InvalidInput, match="a capacity of 8 is given, and a frame has 9 rows"):
+        sw.rolling(text, sw.string_agg(), sw.rows(9), algorithm="reactive(capacity=8)")
+
+
+@pytest.mark.full
+def test_a_capacity_over_columns_compiled():
+    x = np.random.default_rng(0).random(3000)
+    for n in (1, 9, 500):
+        for capacity in (n, 2 * n, 3000):
+            got = sw.rolling(x, sw.max(), sw.rows(n), algorithm=f"reactive(capacity={capacity})")
+            assert np.array_equal(got, sw.rolling(x, sw.max(), sw.rows(n), algorithm="recalculate"))

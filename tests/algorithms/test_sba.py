@@ -6,6 +6,8 @@ import random
 import weakref
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.aggregations import Concat
 
 import slidewise as sw
@@ -229,12 +231,42 @@ def test_theorem_1(r, s, expected):
     [
         (3600, 60, 1, 60),  # d = 60 <= (60 + 2) / 1
         (1000, 1, 1, 667),  # d = 1000 > 3: floor((1000 * 2 + 3) / 3)
-        (100, 3, 2, 25),  # C = 3 * 1 + 2 = 5, d = 33 > (3 + 4 + 5) / 2: floor((33 * 5 + 12) / 7) = 177 // 7
-        (10, 4, 10, 2),  # d = 2 <= (4 + 20 + 8 + 10) / 10
+        (100, 3, 2, 25),  # C = 1 + 2, d = 33 > (3 + 4 + 3) / 2: floor((33 * 5 + 10) / 7) = 175 // 7
+        (10, 4, 10, 2),  # d = 2 <= (4 + 20 + 2 + 10) / 10
+        (10_000, 30, 0.5, 328),  # C = 10 + 0.5, d = 333 > (30 + 1 + 10.5) / 0.5: floor((333 * 30.5 + 41.5) / 31)
     ],
 )
 def test_theorem_2(r, s, tu, expected):
     assert optimal_chunk_size_time(r, s, tu) == expected
+
+
+def test_theorem_2_as_printed_depends_on_the_unit():
+    """1,000 s, 3 s and 0.05 s, in seconds, in tenths, and in milliseconds."""
+    units = (1, 10, 1000)
+    got = {
+        reading: [optimal_chunk_size_time(1000 * u, 3 * u, 0.05 * u, reading=reading) for u in units]
+        for reading in ("printed", "derived")
+    }
+    assert got == {"printed": [329, 333, 333], "derived": [328, 328, 328]}
+    with pytest.raises(sw.InvalidInput, match="two readings"):
+        optimal_chunk_size_time(10, 3, 1, reading="mine")
+
+
+@given(st.integers(1, 400), st.integers(1, 60), st.integers(1, 30), st.integers(1, 1000))
+def test_theorem_2_is_the_largest_chunk_that_makes_nobody_wait(r, s, tu, unit):
+    """A clock: the second thread begins at the boundary, the main one merges at every slide and at the window's end."""
+    r = max(r, s)
+    d = r // s
+    c = optimal_chunk_size_time(r, s, tu)
+
+    def in_time(c):
+        ready = c * s + (c - 2) * tu  # the pass over the chunk that ends at c s
+        merged = c * s + (d + 1 - c) * s + (d - c) * tu  # of the window that begins at s, as far as slices go
+        return ready <= merged + (r % s + tu if r % s else 0)
+
+    assert 1 <= c <= d
+    assert c == max(c for c in range(1, d + 1) if in_time(c))
+    assert c == optimal_chunk_size_time(r * unit, s * unit, tu * unit)
 
 
 def test_windows_span_at_most_three_chunks():

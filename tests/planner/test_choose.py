@@ -6,16 +6,11 @@ import sys
 from typing import Any
 
 import pytest
+from support.aggregations import build
 
 import slidewise as sw
 from slidewise.planner.choose import LADDER, choose, situation_of
 from slidewise.registry import algorithm, missing
-
-PARAMETERS = {
-    "percentile": (0.5,), "percentile_disc": (0.5,), "approx_percentile": (0.5,),
-    "nth_smallest": (2,), "nth_value": (2,),
-}  # fmt: skip
-
 
 @pytest.mark.parametrize(
     ("aggregation", "window", "options", "columns", "events"),
@@ -25,7 +20,13 @@ PARAMETERS = {
         (sw.max(), sw.time("1h"), {"late": "revise"}, "fiba", "fiba"),
         (sw.max(), sw.rows(2), {}, "recalculate", "recalculate"),
         (sw.max(), sw.rows_between(sw.col("back"), 0), {}, "flat_fat", "fiba"),
-        (sw.max(), sw.rows(1000), {"windows": 10}, "b_int", "b_int"),
+        (sw.max(), sw.rows(1000), {"windows": 10}, "sba", "slick_deque"),
+        (sw.sum(), sw.time("1h"), {"windows": 3}, "two_stacks_lite", "flat_fit"),
+        (sw.sum(), sw.rows_between(-1000, -1), {"windows": 3}, "two_stacks_lite", "flat_fit"),
+        (sw.max(), sw.time("1h", closed="left"), {"windows": 3}, "two_stacks_lite", "slick_deque"),
+        (sw.max(), sw.rows_between(sw.col("back"), 0), {"windows": 3}, "flat_fat", "fiba"),
+        (sw.sum(), sw.time("1h", every="1m"), {"windows": 3}, "two_stacks_lite", "daba_lite"),
+        (sw.median(), sw.rows(1000), {"windows": 3}, "chunk_ranks", "order_statistic_tree"),
         (sw.sum(), sw.rows(1000), {}, "sba", "daba_lite"),
         (sw.sum(), sw.rows(1000), {"integers": True}, "subtract_on_evict", "subtract_on_evict"),
         (sw.count(), sw.time("1h"), {}, "subtract_on_evict", "subtract_on_evict"),
@@ -46,7 +47,7 @@ def test_choice(aggregation, window, options, columns, events):
 @pytest.mark.parametrize("window", [sw.rows(1000), sw.time("1h"), sw.rows_between(sw.col("a"), 0)], ids=repr)
 def test_every_choice_and_runner_up_is_legal(entry, window):
     name = entry[0].split(",")[0]
-    aggregation = getattr(sw, name)(*PARAMETERS.get(name, ()))
+    aggregation = build(name)
     for where in ("columns", "events"):
         for late in ("error", "revise"):
             choice = choose(aggregation, situation_of(window, where, late=late))
@@ -74,6 +75,56 @@ def test_a_window_runs_what_explain_says(aggregation, window, late):
         pytest.skip("cannot be revised")
     runs = sw.Window(aggregation, window, late=late).algorithms
     assert [sw.explain(aggregation, window, late=late).choices["events"].algorithm] == list(runs.values())
+
+
+def test_explain_tells_what_a_window_of_several_holds():
+    columns = {
+        "m1": sw.max("x").over(sw.rows(100)), "m2": sw.max("x").over(sw.rows(30)),
+        "h": sw.max("x").over(sw.delta("x", 1)),
+        "s": sw.sum("x").over(sw.time("1h")), "a": sw.avg("x").over(sw.time("1d")), "n": sw.count().over(sw.time("1d")),
+        "e": sw.sum("x").over(sw.time("1h", every="1m")), "so far": sw.sum("x").over(sw.rows_between(-sw.UNBOUNDED, 0)),
+        "mid": sw.median("x").over(sw.rows(7)), "old": sw.min("x").over(sw.rows(9), algorithm="sba"),
+    }  # fmt: skip
+    found = {line["column"]: (line["event by event"], line["holds"]) for line in sw.explain(columns)}
+    assert found == {
+        "m1": ("slick_deque", "100 partials of max('x'), with m2"),
+        "m2": ("slick_deque", "100 partials of max('x'), with m1"),
+        "h": ("daba_lite", "a partial of max('x') per row"),
+        "s": ("flat_fit", "a partial of avg('x') per row of the longest window, with a"),
+        "a": ("flat_fit", "a partial of avg('x') per row of the longest window, with s"),
+        "n": ("none", "nothing: the window knows how many rows it holds"),
+        "e": ("daba_lite", "a partial of sum('x') per slice"),
+        "so far": ("daba_lite", "one partial of sum('x')"),
+        "mid": ("order_statistic_tree", "7 partials of median('x')"),
+        "old": ("-", "a Window refuses sba, which is made for whole columns"),
+    }
+    del columns["old"]
+    assert sw.Window(columns).algorithms == {name: by for name, (by, _) in found.items() if name != "old"}
+
+
+@pytest.mark.parametrize(
+    ("window", "options", "told"),
+    [
+        (sw.rows(100), {}, "a Window of 3 such windows holds one structure"),
+        (sw.rows_between(-9, -1), {}, "a Window of 3 such windows holds one structure"),
+        (sw.rows(100, every=10), {}, "each of 3 such windows holds its own"),
+        (sw.delta("x", 3), {}, "each of 3 such windows holds its own"),
+        (sw.rows(100), {"late": "revise"}, "each of 3 such windows holds its own"),
+    ],
+    ids=repr,
+)
+def test_explain_tells_whether_windows_share(window, options, told):
+    assert told in sw.explain(sw.sum("x"), window, windows=3, **options).notes[-1]
+    if not options:
+        sizes = [window, *(type(window)(**(vars(window) | change)) for change in CHANGED[window.size_kind])]
+        w = sw.Window({f"w{k}": sw.sum("x").over(size) for k, size in enumerate(sizes)})
+        assert len(set(w.algorithms.values())) == 1
+        assert bool(getattr(w._plan, "stored", None)) == ("one structure" in told)
+
+
+CHANGED: dict[str, Any] = {
+    "count": [{"n": 50}, {"n": 70}], "rows": [{"start": -20}, {"start": -5}], "delta": [{"size": 5}, {"size": 9}],
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("options", [{"late": "often"}, {"windows": 0}, {"windows": "many"}], ids=repr)

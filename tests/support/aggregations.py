@@ -1,8 +1,21 @@
 """Aggregations of a user's own, as tests of several directories need them."""
 
 import math
+from typing import Any
 
 import slidewise as sw
+
+# What aggregations cannot be built without, by name.
+REQUIRED: dict[str, dict[str, Any]] = {
+    **dict.fromkeys(("percentile", "quantile", "percentile_disc", "approx_percentile"), {"fraction": 0.25}),
+    **dict.fromkeys(("nth_value", "nth_smallest"), {"n": 2}),
+    "ewm_avg": {"half_life": 2},
+}
+
+
+def build(name: str, *columns: str, **options: Any) -> sw.Aggregation:
+    """Build the aggregation of that name; what it requires is filled in."""
+    return getattr(sw, name)(*columns, **(REQUIRED.get(name, {}) | options))
 
 
 class Concat(sw.Aggregation):

@@ -2,6 +2,9 @@
 
 A test of the full tier is marked `full`. Of a product of parameters, the marker `covering` leaves few cases in the
 quick tier. The number of random examples is that of hypothesis' profile, `quick` or `full`.
+
+The quick tier runs kernels as plain Python, which spares it most of the time of compiling them, except for the tests
+marked `compiled`; the full tier compiles all.
 """
 
 from collections import Counter
@@ -75,6 +78,39 @@ def mark_what_a_covering_leaves_out(items: Iterable[pytest.Item]) -> None:
         for i, case in enumerate(cases):
             if i not in quick:
                 case.add_marker(pytest.mark.full)
+
+
+def mark_what_is_compiled(items: Iterable[pytest.Item]) -> None:
+    """Give the marker `compiled` to the examples of modules, which users run so, and to the tests of kernels."""
+    for item in items:
+        if isinstance(item, pytest.DoctestItem) or _is_of_both_forms(item):
+            item.add_marker(pytest.mark.compiled)
+
+
+def leave_out_what_is_compiled(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Take the tests that need the compiler out of a run without it."""
+    out = [item for item in items if item.get_closest_marker("compiled") and not _is_of_both_forms(item)]
+    items[:] = [item for item in items if item not in set(out)]
+    return out
+
+
+def _is_of_both_forms(item: pytest.Item) -> bool:
+    return "tests/compiled/" in item.nodeid
+
+
+def mark_what_needs_no_second_run(items: Iterable[pytest.Item]) -> None:
+    """Give the marker `once` to quick cases in whose module nothing is drawn.
+
+    The full tier would do the same, but for compiling the kernels; there its own cases of the same tests compile them.
+    """
+    for item in items:
+        module = getattr(item, "module", None)  # a doctest has none, and draws nothing
+        if not _is_in_another_tier(item) and not (module and _DRAWING & vars(module).keys()):
+            item.add_marker(pytest.mark.once)
+
+
+#: names by which a module draws cases, more of them in the full tier
+_DRAWING = {"examples", "given", "settings", "share"}
 
 
 def _is_in_another_tier(item: pytest.Item) -> bool:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from slidewise.aggregations.base import Aggregation as Aggregation
 from slidewise.aggregations.bloom_filters import BloomFilter
+from slidewise.aggregations.classifiers import NaiveBayes
 from slidewise.aggregations.collecting import CollectList, CollectSet, StringAgg
 from slidewise.aggregations.covariance import Corr, CovarSamp
+from slidewise.aggregations.decay import EwmAvg
 from slidewise.aggregations.distinct import AvgDistinct, SumDistinct
 from slidewise.aggregations.extremes import M4, Max, MaxBy, MaxCount, Min, MinBy, MinCount, RelativeVariation
 from slidewise.aggregations.frequencies import CountDistinct, Mode
@@ -47,6 +49,7 @@ count_distinct = nunique = CountDistinct
 count_min_sketch = CountMinSketch
 covar_pop = CovarPop
 covar_samp = CovarSamp
+ewm_avg = EwmAvg
 first = First
 geomean = Geomean
 kurtosis = Kurtosis
@@ -61,6 +64,7 @@ min_by = MinBy
 min_count = MinCount
 mode = Mode
 moment_sketch = MomentSketch
+naive_bayes = NaiveBayes
 nth_smallest = NthSmallest
 nth_value = NthValue
 percentile = quantile = Percentile
@@ -104,6 +108,7 @@ __all__ = [
     "count_min_sketch",
     "covar_pop",
     "covar_samp",
+    "ewm_avg",
     "first",
     "geomean",
     "kurtosis",
@@ -119,6 +124,7 @@ __all__ = [
     "min_count",
     "mode",
     "moment_sketch",
+    "naive_bayes",
     "nth_smallest",
     "nth_value",
     "nunique",

@@ -7,6 +7,7 @@ from typing import Any
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.errors import InvalidInput
+from slidewise.windows.reach import OffsetColumn
 
 
 def collect_columns(*columns: Any) -> tuple[Any, ...]:
@@ -28,14 +29,14 @@ class TwoColumns(Aggregation):
         super().__init__(*collect_columns(column1, column2))
 
 
-def fraction(name: str, value: Any) -> float:
+def fraction(name: str, value: Any, what: str = "fraction") -> float:
     """Check a fraction between 0 and 1, for quantiles."""
     if isinstance(value, bool) or not hasattr(value, "__float__"):
-        raise InvalidInput(f"{name}: fraction must be a number between 0 and 1, got {value!r}")
+        raise InvalidInput(f"{name}: {what} must be a number between 0 and 1, got {value!r}")
     number = float(value)
     if not 0.0 <= number <= 1.0:
         hint = f" Did you mean {number / 100:g}?" if 1.0 < number <= 100.0 else ""
-        raise InvalidInput(f"{name}: fraction must be between 0 and 1, got {value!r}.{hint}")
+        raise InvalidInput(f"{name}: {what} must be between 0 and 1, got {value!r}.{hint}")
     return number
 
 
@@ -60,10 +61,17 @@ def column_and_fraction(name: str, column: Any, value: Any) -> tuple[str | None,
     return column, fraction(name, value)
 
 
-def column_and_fractions(name: str, column: Any, value: Any) -> tuple[str | None, float | list[float]]:
-    """As column_and_fraction, and a list of fractions may stand for one."""
+def column_and_fractions(name: str, column: Any, value: Any) -> tuple[str | None, float | list[float] | OffsetColumn]:
+    """As column_and_fraction; a list of fractions may stand for one, or a column that has one for every row."""
     if value is None and column is not None and not isinstance(column, str):
         column, value = None, column
+    if isinstance(value, OffsetColumn):
+        if column is None:
+            raise InvalidInput(
+                f"{name}: {value!r} is a column of the row, and the values have none. Name theirs too: "
+                f'{name}("x", {value!r})'
+            )
+        return column, OffsetColumn(value.name)
     if not isinstance(value, list | tuple):
         return column_and_fraction(name, column, value)
     if not value:

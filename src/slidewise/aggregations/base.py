@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeVar, overload
 
 from slidewise.errors import InvalidInput
 from slidewise.fallback import warn_of_fallback
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from slidewise.aggregations.over import Over
+    from slidewise.aggregations.over import Alias, Over
     from slidewise.windows.definitions import WindowDefinition
 
 Nulls = Literal["skip", "keep"] | tuple[int, ...]
@@ -37,6 +37,7 @@ PROPERTIES = (
     "unary_lower",
     "order_statistic",
     "distinct_values",
+    "of_distinct_values",
     "most_frequent",
 )
 
@@ -45,6 +46,8 @@ SHORTCUTS = (
     "needs_only_bounds",
     "derived_from",
     "from_squares",
+    "counts_rows",
+    "part_of",
     "picks_row",
     "merges_as",
     "exact_in_units",
@@ -162,6 +165,8 @@ class Aggregation(metaclass=_Filtering):
     exactly_invertible: bool | Literal["integers"] = False
     #: combine returns one of its operands, unchanged.
     selective: bool = False
+    #: what each field of a partial is: "sum" (numbers that add up), "min" or "max", at most one of the last two each.
+    partial_parts: tuple[Literal["sum", "min", "max"], ...] = ()
     #: a partial never grows with the number of rows it stands for.
     size_preserving: bool = True
     #: the most values (or characters, or bytes) a size-preserving partial holds; None: no more than one
@@ -172,6 +177,7 @@ class Aggregation(metaclass=_Filtering):
     # What a holistic aggregation is computed from, for the structures made for it.
     order_statistic: bool = False
     distinct_values: bool = False
+    of_distinct_values: bool = False
     most_frequent: bool = False
     #: Gray's classes: how large a partial must be.
     kind: ClassVar[Literal["distributive", "algebraic", "holistic"]] = "algebraic"
@@ -183,11 +189,14 @@ class Aggregation(metaclass=_Filtering):
     # Rules about rows and results.
     #: What the arguments must be, one word each, the last for all that follow: "number", "amount" (a number or a
     #: duration), "integer", "boolean", "string", "ordered" (anything that can be sorted; lift sees a number that sorts
-    #: like it), "carried" (anything, and only passed on; lift sees the number of its row), or "any": numbers as they
-    #: are, and other types as Python objects, interpreted.
+    #: like it), "time" (a timestamp or date; lift sees its nanoseconds since 1970), "carried" (anything, and only
+    #: passed on; lift sees the number of its row), or "any": numbers as they are, and other types as Python objects,
+    #: interpreted.
     accepts: tuple[str, ...] = ("any",)
     #: The boolean column of the rows to take: SQL's FILTER. Rows where it is not true are left out.
     where: str | None = None
+    #: The columns whose values in the row of a result are arguments of lower: a fraction that differs from row to row.
+    asks: tuple[str, ...] = ()
     #: "skip": a row with a null argument is left out. "keep": lift sees the null. A tuple: the positions that
     #: must not be null.
     nulls: Nulls = "skip"
@@ -195,8 +204,8 @@ class Aggregation(metaclass=_Filtering):
     empty: Any = None
     #: The result has the type of the first column (max of dates is a date).
     keeps_type: bool = False
-    #: Where a result is a tuple, its parts have the type of the first column.
-    parts_keep_type: bool = False
+    #: Where a result is a tuple, its parts have the type of the first column; a tuple: the columns that they are of.
+    parts_keep_type: bool | tuple[int, ...] = False
     #: The names of the parts where a result is a tuple (m4); () where it is one value.
     result_fields: tuple[str, ...] = ()
 
@@ -208,6 +217,10 @@ class Aggregation(metaclass=_Filtering):
     #: Of variances, which share their sum of squared deviations: by how much less than the rows to divide it, and
     #: whether to take the root.
     from_squares: ClassVar[tuple[int, bool] | None] = None
+    #: Without a column, the result is how many rows a frame has.
+    counts_rows: ClassVar[bool] = False
+    #: The aggregation of the same column whose partial is a tuple with this one's partial in it, and where.
+    part_of: ClassVar[tuple[type[Aggregation], int] | None] = None
     #: The result is that of one row, which stands for all rows before it.
     picks_row: ClassVar[bool] = False
     #: What gives the result of all rows from results of parts of them: the same aggregation, or a sum.
@@ -282,9 +295,35 @@ class Aggregation(metaclass=_Filtering):
         return _count_values_once(self.lift) if inspect.isfunction(self.lift) else _count_values(self.lift)
 
     @property
+    def reads(self) -> tuple[str, ...]:
+        """All columns that it reads of a row: those it aggregates, its condition, and what it asks of the own row."""
+        return (*self.columns, *self.asks, *(() if self.where is None else (self.where,)))
+
+    def read_question(self, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """Check what the row of a result asks, as arguments of lower; None where a null makes the result null."""
+        return None if any(value is None for value in values) else values
+
+    def check_questions(self, values: tuple[np.ndarray, ...]) -> None:
+        """Check what the rows of a column ask, as read_question does of one row."""
+
+    def require_own_row(self, window: WindowDefinition) -> None:
+        """Refuse a window whose results belong to no row, where something is asked of the row of a result."""
+        if self.asks and window.slide_kind == "time":
+            raise InvalidInput(
+                f"{self!r} reads {', '.join(map(repr, self.asks))} of the row that a result is for, and the results of "
+                f"{window!r} are for times. Use a window per row, or a slide by rows"
+            )
+
+    @property
     def properties(self) -> frozenset[str]:
         """The names of the properties that hold."""
-        return frozenset(name for name in PROPERTIES if getattr(self, name) is True)
+        declared = frozenset(name for name in PROPERTIES if getattr(self, name) is True)
+        return declared | {"in_parts"} if self.in_parts else declared
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether partials are sums and extremes side by side (`partial_parts`)."""
+        return bool(self.partial_parts)
 
     @overload
     def over(self, window: WindowDefinition | int, *, algorithm: str = "auto") -> Over: ...
@@ -311,6 +350,17 @@ class Aggregation(metaclass=_Filtering):
             )
         return Over(self, window_of(window, f"{self.name}: over()"), algorithm)
 
+    def alias(self, name: str) -> Alias[Self]:
+        """Name a result of `aggregate`: `sw.aggregate(df, sw.max("temp").alias("peak"), window=...)`.
+
+        >>> import slidewise as sw
+        >>> sw.aggregate({"x": [3, 1, 2, 0]}, sw.max("x").alias("peak"), window=sw.rows(2, every=2))["peak"]
+        array([3, 2])
+        """
+        from slidewise.aggregations.over import Alias
+
+        return Alias(self, name)
+
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
         """Give the aggregation to compile for these columns and frames of at most `longest` rows; None: interpret.
 
@@ -329,8 +379,11 @@ class Aggregation(metaclass=_Filtering):
 
     def by_columns(
         self, columns: tuple[np.ndarray, ...]
-    ) -> tuple[Aggregation, tuple[np.ndarray, ...], Callable[[np.ndarray], np.ndarray]] | None:
-        """Another aggregation of columns made from these, and what makes its results those of this one; None: none."""
+    ) -> tuple[Aggregation, tuple[np.ndarray, ...], Callable[..., np.ndarray]] | None:
+        """Another aggregation of columns made from these, and what makes its results those of this one; None: none.
+
+        What frames ask are further arguments of the latter.
+        """
         return None
 
     def identity_for(self, dtype: np.dtype) -> Any:

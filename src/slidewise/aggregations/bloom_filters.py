@@ -8,11 +8,12 @@ same number.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from slidewise.aggregations.arguments import collect_columns, whole
 from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.questions import Questions, require_value
 from slidewise.aggregations.values import numeric, plain, stable_hash
 
 if TYPE_CHECKING:
@@ -67,13 +68,18 @@ def distinct(ones: int, bits: int, hashes: int) -> float:
 class BloomFilter(Aggregation):
     """Which values may have occurred: `query(x)` is False only if x certainly did not.
 
-    Without x, the estimated number of different values.
+    Without x, the estimated number of different values; `contains=` asks about some values in every frame instead,
+    one (the result is a boolean), several, or several by names of your own.
 
     >>> import slidewise as sw
     >>> s = sw.swag("daba_lite", sw.bloom_filter(bits=1024, hashes=4))
     >>> for user in ("Ann", "Bob"): s.insert(user)
     >>> s.query("Ann"), s.query("Cid"), round(s.query())
     (True, False, 2)
+    >>> sw.rolling([3, 5, 8], sw.bloom_filter(contains=5), sw.rows(2)).tolist()
+    [False, True, True]
+    >>> sw.rolling([3, 5, 8], sw.bloom_filter(contains=[3, 8]), sw.rows(2))[-1]
+    {'3': False, '8': True}
     """
 
     name = "bloom_filter"
@@ -82,20 +88,36 @@ class BloomFilter(Aggregation):
     unary_lower = False
 
     def __init__(
-        self, column: str | None = None, bits: int = 1024, hashes: int = 4, *, where: str | None = None
+        self,
+        column: str | None = None,
+        bits: int = 1024,
+        hashes: int = 4,
+        contains: Any = None,
+        *,
+        where: str | None = None,
     ) -> None:
         bits = whole("bloom_filter", "bits", bits, least=8)
         hashes = whole("bloom_filter", "hashes", hashes, most=64)
-        super().__init__(*collect_columns(column), bits=bits, hashes=hashes)
+        asked = None
+        if contains is not None:
+            asked = Questions("bloom_filter", "contains", contains, partial(require_value, "bloom_filter", "contains"))
+        super().__init__(
+            *collect_columns(column), bits=bits, hashes=hashes, **({"contains": asked.parameter} if asked else {})
+        )
+        self.result_fields = asked.names if asked else ()
+        #: the bits of each value that is asked about
+        self.patterns = tuple(bits_of(x, bits, hashes) for x in asked.values) if asked else ()
 
         def lift(x: Any) -> int:
             return bits_of(x, bits, hashes)
 
-        def lower(s: int, *x: Any) -> bool | float:
-            if not x:
+        def lower(s: int, *x: Any) -> Any:
+            if x:
+                pattern = bits_of(x[0], bits, hashes)
+                return s & pattern == pattern
+            if asked is None:
                 return distinct(s.bit_count(), bits, hashes)
-            pattern = bits_of(x[0], bits, hashes)
-            return s & pattern == pattern
+            return asked.answer([s & pattern == pattern for pattern in self.patterns])
 
         self.lift, self.lower = lift, lower
 
@@ -108,7 +130,8 @@ class BloomFilter(Aggregation):
         words = -(-bits // 64)
         if not numeric(columns) or words > MOST_WORDS:
             return None
-        functions = _written_out("float" if columns[0].dtype.kind == "f" else "int", bits, hashes)
+        kind = "float" if columns[0].dtype.kind == "f" else "int"
+        functions = _written_out(kind, bits, hashes, self.patterns, bool(self.result_fields))
         return self.variant(identity=(columns[0].dtype.type(0).astype("u8"),) * words, **functions)
 
 
@@ -140,7 +163,7 @@ def ones(w):
 
 
 @lru_cache(maxsize=32)
-def _written_out(kind: str, bits: int, hashes: int) -> dict[str, Any]:
+def _written_out(kind: str, bits: int, hashes: int, patterns: tuple[int, ...], several: bool) -> dict[str, Any]:
     """lift, combine and lower on tuples of words, for numba; the same bits as the functions above."""
     import numpy as np
 
@@ -153,10 +176,13 @@ def _written_out(kind: str, bits: int, hashes: int) -> dict[str, Any]:
     chosen = [" | ".join(f"b{i} * uint64(w{i} == k{w})" for i in rounds) for w in words]
     source += [f"    return ({', '.join(chosen)},)"]
     source += ["def combine(a, b):", f"    return ({', '.join(f'a[{w}] | b[{w}]' for w in words)},)"]
-    source += [
-        "def lower(s):",
-        f"    return distinct({' + '.join(f'ones(s[{w}])' for w in words)}, {bits}, {hashes})",
-    ]
+    found = [f"distinct({' + '.join(f'ones(s[{w}])' for w in words)}, {bits}, {hashes})"]
+    asked = {(k, w): pattern >> 64 * w & MASK for k, pattern in enumerate(patterns) for w in words}
+    if patterns:
+        found = [
+            " and ".join(f"s[{w}] & q{k}_{w} == q{k}_{w}" for w in words if asked[k, w]) for k in range(len(patterns))
+        ]
+    source += ["def lower(s):", f"    return ({', '.join(found)}{',' * several})"]
     constants = {
         "one": 1,
         "bits": bits,
@@ -169,6 +195,7 @@ def _written_out(kind: str, bits: int, hashes: int) -> dict[str, Any]:
         "bytes_": MASK // 255,
         **{f"u{n}": n for n in (2, 4, 6, 27, 30, 31, 56, 63)},
         **{f"k{w}": w for w in words},
+        **{f"q{k}_{w}": word for (k, w), word in asked.items()},
     }
     names: dict[str, Any] = {name: np.uint64(value) for name, value in constants.items()}
     names |= {

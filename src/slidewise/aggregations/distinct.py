@@ -36,6 +36,7 @@ class OfDistinct(OneColumn):
     kind = "holistic"
     identity = ()
     size_preserving = False
+    of_distinct_values = True
     of: Aggregation
 
     def __init__(self, column: str | None = None, *, where: str | None = None) -> None:

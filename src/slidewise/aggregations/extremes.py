@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from slidewise.aggregations.arguments import OneColumn, TwoColumns
+from slidewise.aggregations.arguments import OneColumn, TwoColumns, collect_columns
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.values import as_float, highest, lowest, numeric, zero
 
@@ -265,39 +266,76 @@ def _lift_range(x: Any) -> Any:
     return (v, v)
 
 
-class M4(OneColumn):
+def _lift_pixel(x: Any) -> Any:
+    return (1, x, x, x, x)
+
+
+def _combine_pixels(a: Any, b: Any) -> Any:
+    if a[0] == 0:
+        return b
+    if b[0] == 0:
+        return a
+    return (1, smaller(a[1], b[1]), larger(a[2], b[2]), a[3], b[4])
+
+
+def _lower_pixel(s: Any) -> Any:
+    return (s[1], s[2], s[3], s[4])
+
+
+def _lift_timed(x: Any, time: Any) -> Any:
+    return (1, x, x, x, x, time, time, time, time)
+
+
+def _combine_timed(a: Any, b: Any) -> Any:
+    if a[0] == 0:
+        return b
+    if b[0] == 0:
+        return a
+    low, low_time = (b[1], b[5]) if _above(a[1], b[1]) else (a[1], a[5])
+    high, high_time = (b[2], b[6]) if _above(b[2], a[2]) else (a[2], a[6])
+    return (1, low, high, a[3], b[4], low_time, high_time, a[7], b[8])
+
+
+def _lower_timed(s: Any) -> Any:
+    return (s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8])
+
+
+class M4(Aggregation):
     """(min, max, first, last): what a line chart needs of the rows behind one pixel (Jugel et al., M4).
+
+    With a second column, mostly that of the times, also its values in these four rows, so that the line can be drawn:
+    (min, max, first, last, min_time, max_time, first_time, last_time). Of several rows with the smallest value, or the
+    largest, the earliest counts.
 
     >>> import slidewise as sw
     >>> s = sw.swag("daba_lite", sw.m4())
     >>> for x in (3, 9, 1, 5): s.insert(x)
     >>> s.query()
     (1, 9, 3, 5)
+    >>> s = sw.swag("daba_lite", sw.m4("x", "ts"))
+    >>> for row in ((3, "10:00"), (9, "10:05"), (1, "10:07"), (5, "10:20")): s.insert(row)
+    >>> s.query()
+    (1, 9, 3, 5, '10:07', '10:05', '10:00', '10:20')
     """
 
     name = "m4"
-    accepts = ("ordered",)
-    result_fields = ("min", "max", "first", "last")
-    parts_keep_type = True
+    accepts: tuple[str, ...] = ("ordered",)
+    result_fields: tuple[str, ...] = ("min", "max", "first", "last")
+    parts_keep_type: bool | tuple[int, ...] = True
+    lift: Callable[..., Any] = staticmethod(_lift_pixel)
+    combine: Callable[..., Any] = staticmethod(_combine_pixels)
+    lower: Callable[..., Any] = staticmethod(_lower_pixel)
 
-    @staticmethod
-    def lift(x: Any) -> Any:
-        return (1, x, x, x, x)
-
-    @staticmethod
-    def combine(a: Any, b: Any) -> Any:
-        if a[0] == 0:
-            return b
-        if b[0] == 0:
-            return a
-        return (1, smaller(a[1], b[1]), larger(a[2], b[2]), a[3], b[4])
-
-    @staticmethod
-    def lower(s: Any) -> Any:
-        return (s[1], s[2], s[3], s[4])
+    def __init__(self, column: str | None = None, time: str | None = None, *, where: str | None = None) -> None:
+        if time is not None:
+            self.lift, self.combine, self.lower = _lift_timed, _combine_timed, _lower_timed
+            self.result_fields = (*M4.result_fields, *(f"{part}_time" for part in M4.result_fields))
+            self.parts_keep_type = (0, 0, 0, 0, 1, 1, 1, 1)
+            self.accepts = ("ordered", "carried")
+            self.nulls = (0,)  # a row without a time is a row all the same
+        super().__init__(*collect_columns(column, time))
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
         if not numeric(columns, "biuf"):
             return None
-        none = zero(columns[0].dtype)
-        return self.variant(identity=(0, none, none, none, none))
+        return self.variant(identity=(0, *(zero(c.dtype) for c in columns for _ in range(4))))

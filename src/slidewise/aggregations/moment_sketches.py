@@ -8,13 +8,16 @@ the logarithms where all values are positive and spread over orders of magnitude
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from slidewise.aggregations.arguments import collect_columns, whole
 from slidewise.aggregations.arguments import fraction as checked_fraction
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.extremes import larger, smaller
+from slidewise.aggregations.partials import Part
+from slidewise.aggregations.questions import Questions, name_percentile
 from slidewise.aggregations.values import as_float, numeric
 
 if TYPE_CHECKING:
@@ -28,11 +31,20 @@ GRID = 512
 class MomentSketch(Aggregation):
     """The means of x, x^2, ..., x^order. `query(q)` estimates the quantile q from them.
 
+    `percentiles=` asks for some quantiles of every frame instead of the means: one (the result is a number), several,
+    or several by names of your own.
+
     >>> import slidewise as sw
     >>> s = sw.swag("daba_lite", sw.moment_sketch())
     >>> for x in range(1001): s.insert(x)
     >>> s.query()[0], round(s.query(0.5)), round(s.query(0.9))
     (500.0, 500, 900)
+    >>> found = sw.rolling(list(range(1001)), sw.moment_sketch(percentiles=[0.5, 0.95]), sw.rows(1001))[-1]
+    >>> {name: round(value, -1) for name, value in found.items()}
+    {'p50': 500.0, 'p95': 950.0}
+
+    The estimate is that of the distribution of greatest entropy with these moments (Gan et al.). For smooth
+    distributions its rank is within 0.02 of the fraction asked for; docs/aggregations.md has what was measured.
     """
 
     name = "moment_sketch"
@@ -40,11 +52,19 @@ class MomentSketch(Aggregation):
     commutative = True
     unary_lower = False
 
-    def __init__(self, column: str | None = None, order: int = 10, *, where: str | None = None) -> None:
+    def __init__(
+        self, column: str | None = None, order: int = 10, percentiles: Any = None, *, where: str | None = None
+    ) -> None:
         order = whole("moment_sketch", "order", order, least=2, most=20)
-        super().__init__(*collect_columns(column), order=order)
+        asked = None
+        if percentiles is not None:
+            check = partial(checked_fraction, "moment_sketch")
+            asked = Questions("moment_sketch", "percentiles", percentiles, check, name_percentile)
+        super().__init__(*collect_columns(column), order=order, **({"percentiles": asked.parameter} if asked else {}))
+        self.asked = asked
         self.identity = (0, math.nan, -math.inf) + (0.0,) * (2 * order)
-        self.result_fields = tuple(f"moment_{k}" for k in range(1, order + 1))
+        self.partial_parts = ("sum", "min", "max") + ("sum",) * (2 * order)
+        self.result_fields = asked.names if asked else tuple(f"moment_{k}" for k in range(1, order + 1))
         functions = _written_out(order)
         moments = functions["lower"]
         lift_float = functions["lift"]
@@ -53,12 +73,37 @@ class MomentSketch(Aggregation):
             return tuple(lift_float(as_float(x, "moment_sketch")))
 
         def lower(s: tuple[Any, ...], *q: float) -> Any:
-            return quantile(s, checked_fraction("moment_sketch", q[0])) if q else moments(s)
+            if q:
+                return quantiles(s, (checked_fraction("moment_sketch", q[0]),))[0]
+            return moments(s) if asked is None else asked.answer(quantiles(s, asked.values))
 
         self.lift, self.combine, self.lower = lift, functions["combine"], lower
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
-        return self.variant(**_written_out(self.parameters["order"])) if numeric(columns) else None
+        if self.asked is not None or not numeric(columns):
+            return None
+        return self.variant(**_written_out(self.parameters["order"]))
+
+    def by_columns(
+        self, columns: tuple[np.ndarray, ...]
+    ) -> tuple[Aggregation, tuple[np.ndarray, ...], Callable[[np.ndarray], np.ndarray]] | None:
+        """Aggregate the sums of powers compiled, where percentiles are asked for, and estimate them afterwards."""
+        asked = self.asked
+        if asked is None or not numeric(columns):
+            return None
+
+        def estimate(partials: np.ndarray) -> np.ndarray:
+            import numpy as np
+
+            found = np.zeros((len(partials), len(asked.values)))
+            for i, sums in enumerate(partials.tolist()):
+                if sums[0]:
+                    found[i] = quantiles(sums, asked.values)
+            if not asked.names:
+                return found[:, 0]
+            return found.view([(f"f{k}", np.float64) for k in range(len(asked.names))])[:, 0]
+
+        return Part(self, self.variant(**_written_out(self.parameters["order"]))), columns, estimate
 
 
 def _log(x: Any) -> Any:
@@ -81,36 +126,38 @@ def _written_out(order: int) -> dict[str, Any]:
     return {name: names[name] for name in ("lift", "combine", "lower")}
 
 
-def quantile(partial: tuple[Any, ...], q: float) -> float:
-    """Estimate the quantile q of the distribution of greatest entropy with these moments; NaN for infinite values."""
-    n, low, high = partial[:3]
-    order = (len(partial) - 3) // 2
+def quantiles(sketch: tuple[Any, ...], fractions: Sequence[float]) -> list[float]:
+    """Estimate quantiles of the distribution of greatest entropy with these moments; NaN for infinite values."""
+    n, low, high = sketch[:3]
+    order = (len(sketch) - 3) // 2
     if not (math.isfinite(low) and math.isfinite(high)):
-        return math.nan
-    if q == 0.0 or low == high:
-        return float(low)
-    if q == 1.0:
-        return float(high)
-    if low > 0.0 and high / low > WIDE:
-        sums = partial[3 + order :]
-        return min(high, max(low, math.exp(_solve(n, math.log(low), math.log(high), sums, q))))
-    return _solve(n, low, high, partial[3 : 3 + order], q)
+        return [math.nan] * len(fractions)
+    inner = [q for q in fractions if 0.0 < q < 1.0 and low < high]
+    if not inner:
+        found = []
+    elif low > 0.0 and high / low > WIDE:
+        logs = _solve(n, math.log(low), math.log(high), sketch[3 + order :], inner)
+        found = [min(high, max(low, math.exp(x))) for x in logs]
+    else:
+        found = _solve(n, low, high, sketch[3 : 3 + order], inner)
+    known = dict(zip(inner, found, strict=True))
+    return [known[q] if q in known else float(high if q == 1.0 else low) for q in fractions]
 
 
-def _solve(n: int, low: float, high: float, sums: tuple[float, ...], q: float) -> float:
-    """Estimate the quantile from sums of powers of values between low and high."""
+def _solve(n: int, low: float, high: float, sums: tuple[float, ...], fractions: Sequence[float]) -> list[float]:
+    """Estimate quantiles from sums of powers of values between low and high."""
     import numpy as np
 
     centre, half = low / 2.0 + high / 2.0, high / 2.0 - low / 2.0
     moments = _chebyshev_moments([1.0, *(s / n for s in sums)], centre, half)
-    x = np.linspace(-1.0, 1.0, GRID + 1)
     while True:
-        density = _greatest_entropy(moments, x)
+        density = _greatest_entropy(moments)
         if density is not None:
             break
         moments = moments[:-1]  # too many moments for their precision: fewer determine it still
     share = np.concatenate(([0.0], np.cumsum((density[1:] + density[:-1]) / 2.0)))
-    return float(centre + half * np.interp(q * share[-1], share, x))
+    places = np.interp(np.asarray(fractions) * share[-1], share, _grid(0)[0])
+    return [float(centre + half * place) for place in places]
 
 
 def _chebyshev_moments(means: list[float], centre: float, half: float) -> np.ndarray:
@@ -132,22 +179,45 @@ def _chebyshev_moments(means: list[float], centre: float, half: float) -> np.nda
         math.fsum(math.comb(k, j) * scaled[j] * (-centre / half) ** (k - j) for j in range(k + 1))
         for k in range(order + 1)
     ]
-    polynomials = [np.polynomial.chebyshev.cheb2poly([0.0] * k + [1.0]) for k in range(order + 1)]
-    found = [float(np.dot(p, shifted[: len(p)])) for p in polynomials]
+    found = [float(np.dot(p, shifted[: len(p)])) for p in _polynomials(order)]
     sound = next((k for k, m in enumerate(found) if not abs(m) <= 1.0 + 1e-9), len(found))
     return np.array(found[: max(2, sound)])
 
 
-def _greatest_entropy(moments: np.ndarray, x: np.ndarray) -> np.ndarray | None:
-    """exp(sum of c_k T_k(x)) with these moments, by Newton's method; None where it does not converge."""
+@lru_cache(maxsize=32)
+def _polynomials(order: int) -> list[np.ndarray]:
+    """Give the coefficients of the Chebyshev polynomials up to an order."""
     import numpy as np
 
-    basis = np.polynomial.chebyshev.chebvander(x, len(moments) - 1)
+    return [np.polynomial.chebyshev.cheb2poly([0.0] * k + [1.0]) for k in range(order + 1)]
+
+
+@lru_cache(maxsize=32)
+def _grid(order: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Give points of [-1, 1], their weights in an integral, and the Chebyshev polynomials there to twice an order."""
+    import numpy as np
+
+    x = np.linspace(-1.0, 1.0, GRID + 1)
     weights = np.full(len(x), 2.0 / (len(x) - 1))
     weights[[0, -1]] /= 2.0
-    if len(moments) <= 2:
+    return x, weights, np.polynomial.chebyshev.chebvander(x, 2 * order)
+
+
+def _greatest_entropy(moments: np.ndarray) -> np.ndarray | None:
+    """exp(sum of c_k T_k(x)) with these moments, by Newton's method; None where it does not converge.
+
+    T_i T_j is the mean of T_(i+j) and T_|i-j|, so that as many moments again give all second derivatives: with that and
+    what `_grid` keeps, ten moments take 1.5 ms instead of 5.3 (on a busy machine).
+    """
+    import numpy as np
+
+    order = len(moments) - 1
+    _, weights, doubled = _grid(order)
+    basis = np.ascontiguousarray(doubled[:, : order + 1])
+    row, column = np.indices((order + 1, order + 1))
+    if order <= 1:
         moments = np.clip(moments, -0.999, 0.999)
-    c = np.zeros(len(moments))
+    c = np.zeros(order + 1)
     c[0] = math.log(0.5)
 
     def potential(c: np.ndarray) -> tuple[float, np.ndarray]:
@@ -157,11 +227,11 @@ def _greatest_entropy(moments: np.ndarray, x: np.ndarray) -> np.ndarray | None:
 
     value, density = potential(c)
     for _ in range(200):
-        weighted = basis * (weights * density)[:, None]
-        gradient = weighted.sum(axis=0) - moments
+        found = (weights * density) @ doubled
+        gradient = found[: order + 1] - moments
         if np.abs(gradient).max() < 1e-9:
             return density
-        hessian = basis.T @ weighted
+        hessian = (found[row + column] + found[np.abs(row - column)]) / 2.0
         try:
             step = np.linalg.solve(hessian + 1e-13 * np.trace(hessian) * np.eye(len(c)), gradient)
         except np.linalg.LinAlgError:
@@ -173,6 +243,6 @@ def _greatest_entropy(moments: np.ndarray, x: np.ndarray) -> np.ndarray | None:
                 break
             scale /= 2.0
         else:
-            return density if np.abs(gradient).max() < 1e-5 or len(moments) <= 2 else None
+            return density if np.abs(gradient).max() < 1e-5 or order <= 1 else None
         c, value, density = c - scale * step, next_value, next_density
-    return density if len(moments) <= 2 else None
+    return density if order <= 1 else None

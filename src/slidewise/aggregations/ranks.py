@@ -19,6 +19,7 @@ from slidewise.aggregations.arguments import fraction as checked_fraction
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.values import NAN, plain
 from slidewise.errors import InvalidInput
+from slidewise.windows.reach import OffsetColumn
 
 if TYPE_CHECKING:
     import numpy as np
@@ -119,7 +120,8 @@ class OrderStatistic(Aggregation):
 class Percentile(OrderStatistic):
     """The value at a fraction of the sorted values, between two of them if need be; also called `quantile`.
 
-    A list of fractions gives a list of values. method="paper" averages the two neighbours instead of weighting them.
+    A list of fractions gives a list of values. A column has a fraction for every row, that of the row which a result
+    is for; where it is null, so is the result. method="paper" averages the two neighbours instead of weighting them.
     `query(q)` gives another fraction.
 
     >>> import slidewise as sw
@@ -129,6 +131,10 @@ class Percentile(OrderStatistic):
     (17.5, 25.0)
     >>> sw.rolling([10, 40, 20, 30], sw.percentile([0.25, 0.75]), sw.rows(4))[-1]
     array([17.5, 32.5])
+    >>> import pyarrow as pa
+    >>> rows = pa.table({"x": [10, 40, 20, 30], "q": [0.0, 0.5, None, 1.0]})
+    >>> sw.with_columns(rows, r=sw.percentile("x", sw.col("q")).over(sw.rows(4)))["r"].to_pylist()
+    [10.0, 25.0, None, 40.0]
     """
 
     name = "percentile"
@@ -140,7 +146,7 @@ class Percentile(OrderStatistic):
     def __init__(
         self,
         column: str | float | Sequence[float] | None = None,
-        fraction: float | Sequence[float] | None = None,
+        fraction: float | Sequence[float] | OffsetColumn | None = None,
         *,
         method: Literal["spark", "paper"] = "spark",
         where: str | None = None,
@@ -152,6 +158,18 @@ class Percentile(OrderStatistic):
         super().__init__(
             *collect_columns(column), fraction=self.fraction, **({"method": method} if method != "spark" else {})
         )
+        if isinstance(self.fraction, OffsetColumn):
+            self.asks = (self.fraction.name,)
+
+    def read_question(self, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        if values[0] is None:
+            return None
+        return (checked_fraction(self.name, values[0], f"the fraction in the column {self.asks[0]!r}"),)
+
+    def check_questions(self, values: tuple[np.ndarray, ...]) -> None:
+        wrong = values[0][~((values[0] >= 0.0) & (values[0] <= 1.0))]
+        if len(wrong):
+            self.read_question((wrong[0].item(),))
 
     @property
     def parts(self) -> tuple[Percentile, ...]:
@@ -164,6 +182,8 @@ class Percentile(OrderStatistic):
 
     def position(self, n: int, x: Any = None) -> tuple[int, float]:
         fraction = self.fraction if x is None else checked_fraction(self.name, x)
+        if isinstance(fraction, OffsetColumn):
+            raise InvalidInput(f"{self!r} has a fraction for every row, and none is given here. Say which: query(0.5)")
         assert isinstance(fraction, float)  # select asks for several one by one
         return self.rule(n, fraction)
 
@@ -174,6 +194,8 @@ class Percentile(OrderStatistic):
 
     @property
     def rule_and_fraction(self) -> tuple[str, float]:
+        if isinstance(self.fraction, OffsetColumn):
+            return self.rule.__name__, math.nan  # every frame has its own
         assert isinstance(self.fraction, float)  # over columns, several are computed one by one
         return self.rule.__name__, self.fraction
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import math
 import struct
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from slidewise.aggregations.arguments import collect_columns, column_and_fraction, whole
 from slidewise.aggregations.arguments import fraction as checked_fraction
 from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.questions import Questions, require_value
 from slidewise.aggregations.values import NAN, as_float, sketch_key
 from slidewise.errors import InvalidInput, StateError
 
@@ -109,13 +110,16 @@ class ApproxCountDistinct(_Sketch):
 class CountMinSketch(_Sketch):
     """About how often each value occurs: `query(x)` counts x, at most eps * n too high at the confidence.
 
-    Without x, the number of rows.
+    Without x, the number of rows; `counts_of=` asks about some values in every frame instead, one (the result is a
+    number), several, or several by names of your own.
 
     >>> import slidewise as sw
     >>> s = sw.swag("two_stacks_lite", sw.count_min_sketch(eps=0.01))
     >>> for word in ("to", "be", "or", "not", "to", "be"): s.insert(word)
     >>> s.query("to"), s.query()
     (2, 6)
+    >>> sw.rolling(["to", "be", "to"], sw.count_min_sketch(counts_of=["to", "not"]), sw.rows(3))[-1]
+    {'to': 2, 'not': 0}
     """
 
     name = "count_min_sketch"
@@ -127,13 +131,20 @@ class CountMinSketch(_Sketch):
         eps: float = 0.01,
         confidence: float = 0.95,
         seed: int = 9001,
+        counts_of: Any = None,
         *,
         where: str | None = None,
     ) -> None:
         eps = _share("count_min_sketch", "eps", eps)
         confidence = _share("count_min_sketch", "confidence", confidence)
         seed = whole("count_min_sketch", "seed", seed, least=0)
-        super().__init__(*collect_columns(column), eps=eps, confidence=confidence, seed=seed)
+        name = "count_min_sketch"
+        asked = None
+        if counts_of is not None:
+            asked = Questions(name, "counts_of", counts_of, partial(require_value, name, "counts_of"))
+        more = {"counts_of": asked.parameter} if asked else {}
+        super().__init__(*collect_columns(column), eps=eps, confidence=confidence, seed=seed, **more)
+        self.result_fields = asked.names if asked else ()
         rows, buckets = math.ceil(-math.log(1.0 - confidence)), math.ceil(math.e / eps)
 
         def lift(x: Any) -> Any:
@@ -154,17 +165,20 @@ class CountMinSketch(_Sketch):
             _require_count_min(data, rows, buckets)
             return _library().count_min_sketch.deserialize(data)
 
-        self.lift, self.dump, self.load = lift, dump, load
+        def lower(s: Any, *x: Any) -> Any:
+            if x:
+                return round(s.get_estimate(sketch_key(x[0])))
+            if asked is None:
+                return round(s.total_weight)
+            return asked.answer([round(s.get_estimate(sketch_key(value))) for value in asked.values])
+
+        self.lift, self.lower, self.dump, self.load = lift, lower, dump, load
 
     @staticmethod
     def combine(a: Any, b: Any) -> Any:
         merged = copy.copy(a)
         merged.merge(b)
         return merged
-
-    @staticmethod
-    def lower(s: Any, *x: Any) -> Any:
-        return round(s.get_estimate(sketch_key(x[0])) if x else s.total_weight)
 
 
 class ApproxPercentile(_Sketch):

@@ -73,6 +73,7 @@ class Count(Aggregation):
 
     name = "count"
     needs_only_bounds = True
+    counts_rows = True
     merges_as = "sum"
     spark_call = "count({0})"
     kind = "distributive"
@@ -213,6 +214,9 @@ class Avg(OneColumn):
                 "lower": integer_sums.lower_mean_halves,
             },
         )
+
+
+Count.part_of, Sum.part_of = (Avg, 0), (Avg, 1)
 
 
 class Product(OneColumn):

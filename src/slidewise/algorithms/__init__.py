@@ -23,7 +23,9 @@ def swag(name: str, aggregation: Aggregation | type[Aggregation], **options: Any
     >>> s.query(), len(s)
     (2.0, 2)
 
-    What a structure must know at its start goes by name: `sw.swag("sba", sw.sum(), range=10, slide=2)`.
+    What a structure must know at its start goes by name: `sw.swag("sba", sw.sum(), range=10, slide=2)`. So does what
+    it may be told: `sw.swag("fiba", sw.sum(), arity=4)`. Where an algorithm is named, for columns or a `Window`, that
+    is `algorithm="fiba(arity=4)"`.
     """
     entry = algorithm(name)
     if isinstance(aggregation, type) and issubclass(aggregation, Aggregation):
@@ -42,8 +44,8 @@ def swag(name: str, aggregation: Aggregation | type[Aggregation], **options: Any
             f"{name} works on whole columns, and has no form that takes one value at a time. "
             f"Use {instead} here, or rolling(x, {aggregation!r}, rows(n)) on a column"
         )
-    unknown = sorted(options.keys() - set(entry.options))
-    if unknown:
-        takes = f"takes {', '.join(entry.options)}" if entry.options else "takes no options"
-        raise InvalidInput(f"{name} {takes}, got {', '.join(unknown)}")
+    options = {**dict(entry.given), **options}
+    if options:  # one class for all values of an option, unless it decides constants
+        entry.with_options(options)
+        entry = entry.with_options({name: options[name] for name in entry.constants if name in options})
     return swag_class(entry, aggregation)(**options)

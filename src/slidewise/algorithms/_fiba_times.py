@@ -3,6 +3,7 @@
 from typing import Any
 
 from slidewise.errors import InvalidInput
+from slidewise.templates.timed import split_range
 
 
 class FibaTimes:
@@ -59,16 +60,22 @@ class FibaTimes:
             f"evict(time={time!r}) removes all that is of that time or older, if there is any"
         )
 
-    def query(self: Any, *arguments: Any) -> Any:
-        """Aggregate all values: 2 combines. query(start, end) takes those of these times, both included: O(log n).
+    def query(self: Any, *argument: Any, start: Any = None, end: Any = None) -> Any:
+        """Aggregate all values: query(). Those with start <= time <= end: query(start, end).
 
-        Either end may be None: no bound. One argument, or a third one after start and end, goes to the
-        aggregation's lower.
+        2 combines for all, O(log n) for a range. Either end may be None: no bound. An argument of the aggregation's
+        lower comes last: query(x), or query(start, end, x).
+
+        >>> import slidewise as sw
+        >>> s = sw.swag("fiba", sw.max())
+        >>> s.bulk_insert([(10, 3.0), (20, 5.0), (30, 4.0)])
+        >>> s.query(10, 20), s.query(start=30), s.query(end=10)
+        (5.0, 4.0, 3.0)
         """
         lower = self.functions["lower"]
-        if len(arguments) < 2:
-            return lower(self.functions["query"](self), *arguments)
-        start, end, *argument = arguments
+        start, end, argument = split_range(argument, start, end)
+        if start is None and end is None:
+            return lower(self.functions["query"](self), *argument)
         if self.held == 0:
             return lower(None, *argument)
         for bound in (start, end):
@@ -85,7 +92,7 @@ class FibaTimes:
         return lower(self.functions["product"](self, start, end), *argument)
 
     def bulk_insert(self: Any, entries: Any) -> None:
-        """Add many (time, value) pairs, in any order: one search each, and one pass over the nodes that have changed.
+        """Add m (time, value) pairs, in any order: O(log d + m (1 + log(d/m))) combines, d from the oldest to the end.
 
         >>> import slidewise as sw
         >>> s = sw.swag("fiba", sw.max())

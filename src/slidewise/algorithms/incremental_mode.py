@@ -9,13 +9,14 @@ variant="paper" (Wesley, Xu: Incremental Computation of Common Windowed Holistic
 and 4): a table of counts, and the last answer while it is known to hold. When that value loses a count and
 none has overtaken it by the next query, the whole table is scanned, which is quadratic at worst; ties go to
 the value that got its count last, or to the first one of a scan, and so depend on history. It is here for
-comparison. The paper keeps a stale mode when a frame is empty; here an empty window has none.
+comparison. The paper keeps a stale mode when a frame is empty; here an empty window has none. tau and floor
+say when its counts of zero are flushed, as in incremental_count_distinct.
 """
 
 from collections import deque
 from typing import Any, NamedTuple
 
-from slidewise.algorithms.incremental_count_distinct import TAU, checked_tau
+from slidewise.algorithms.incremental_count_distinct import TAU, checked_floor, checked_tau, is_mostly_empty
 from slidewise.algorithms.raw_values import OfCountedValues, require_comparable, to_key, to_value
 from slidewise.errors import InvalidInput, StateError
 
@@ -126,10 +127,10 @@ class Rescanned:
     than `count`.
     """
 
-    __slots__ = ("count", "counts", "flushes", "live", "rescans", "tau", "valid", "value")
+    __slots__ = ("count", "counts", "floor", "flushes", "live", "rescans", "tau", "valid", "value")
 
-    def __init__(self, tau: Any = TAU) -> None:
-        self.tau = checked_tau(tau)
+    def __init__(self, tau: Any = TAU, floor: Any = 0) -> None:
+        self.tau, self.floor = checked_tau(tau), checked_floor(floor)
         self.counts: dict[Any, int] = {}
         self.live = self.flushes = self.rescans = 0
         self.value, self.count, self.valid = None, 0, True
@@ -149,7 +150,7 @@ class Rescanned:
             self.valid = False
         if count == 0:
             self.live -= 1
-            if self.live <= self.tau * len(self.counts):
+            if is_mostly_empty(self, self.tau, self.floor):
                 self.counts = {v: c for v, c in self.counts.items() if c}
                 self.flushes += 1
 
@@ -197,14 +198,14 @@ class Rescanned:
         assert self.count == most == found.get(self.value, 0) if self.valid else self.count >= most
 
 
-def new_table(variant: Any = "tournament", tau: Any = TAU) -> Any:
+def new_table(variant: Any = "tournament", tau: Any = TAU, floor: Any = 0) -> Any:
     """Make the table of one variant."""
     if variant not in ("tournament", "paper"):
         raise InvalidInput(f'incremental_mode: variant must be "tournament" or "paper", got {variant!r}')
     if variant == "paper":
-        return Rescanned(tau)
-    if tau != TAU:
-        raise InvalidInput('incremental_mode: only variant="paper" keeps counts of zero, and so has a tau')
+        return Rescanned(tau, floor)
+    if tau != TAU or floor:
+        raise InvalidInput('incremental_mode: only variant="paper" keeps counts of zero, and so has a tau and a floor')
     return Tournament()
 
 
@@ -231,9 +232,9 @@ class WithHistory(OfCountedValues):
 MIXINS = (WithHistory, OfCountedValues)
 
 
-def setup(s: Any, variant: Any = "tournament", tau: Any = TAU) -> None:
+def setup(s: Any, variant: Any = "tournament", tau: Any = TAU, floor: Any = 0) -> None:
     s.queue = deque()
-    s.table = new_table(variant, tau)
+    s.table = new_table(variant, tau, floor)
 
 
 def insert(s: Any, key: Any) -> None:

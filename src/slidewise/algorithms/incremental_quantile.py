@@ -22,6 +22,9 @@ a frame that has moved by one row moves the answer by one position at most. For 
 2.7 n values, reuse 1.25 n, and replacement 0.25 n: a scan of half the index every other time. (The median of the first,
 the middle and the last row, which the order of earlier queries makes a bad pivot, took reuse 25 n.)
 
+With start_over=True the index is made anew, too, where more rows of the last frame leave than stay (section 5.4
+suggests it): the filter would read all of them to keep the fewer.
+
 Insert and evict: O(1), the work is left to the next query. Query: O(n), of which reuse and replacement save
 a part.
 """
@@ -29,7 +32,7 @@ a part.
 from collections import deque
 from typing import Any, NamedTuple
 
-from slidewise.algorithms.raw_values import OfRawValues, require_comparable, to_value
+from slidewise.algorithms.raw_values import OfRawValues, require_comparable, share_little, to_value
 from slidewise.errors import InvalidInput
 
 VARIANTS = ("naive", "reuse", "replace")
@@ -43,21 +46,23 @@ class QuantileIndex:
         "asked",
         "avoided",
         "end",
+        "entries",
         "index",
         "placed",
         "scans",
         "seed",
         "selects",
         "start",
+        "start_over",
         "values",
         "variant",
         "visits",
     )
 
-    def __init__(self, values: Any, variant: Any = "replace") -> None:
+    def __init__(self, values: Any, variant: Any = "replace", start_over: Any = False) -> None:
         if variant not in VARIANTS:
             raise InvalidInput(f'quantile: variant must be "naive", "reuse" or "replace", got {variant!r}')
-        self.values, self.variant = values, variant
+        self.values, self.variant, self.start_over = values, variant, checked_start_over(start_over, variant)
         self.index: list[int] = []
         self.start = self.end = 0
         self.placed: list[int] = []
@@ -69,6 +74,8 @@ class QuantileIndex:
         self.seed = 0
         #: QuickSelects run, scans for a neighbour run, answers that needed neither; and values that were visited
         self.selects = self.scans = self.avoided = self.visits = 0
+        #: entries of the index that were written, or read to tell whether their row is still in the frame
+        self.entries = 0
 
     # ---- from frame to frame
     def move(self, start: Any, end: Any) -> None:
@@ -82,9 +89,12 @@ class QuantileIndex:
             self.replace(self.start, end - 1)
         else:
             self.placed = []
-            if self.variant == "naive" or end <= self.start or self.end <= start:
+            little = self.start_over and share_little((self.start, self.end), (start, end))
+            if self.variant == "naive" or end <= self.start or self.end <= start or little:
                 self.index = list(range(start, end))
+                self.entries += end - start
             else:
+                self.entries += len(self.index) + max(0, self.start - start) + max(0, end - self.end)
                 self.index = [row for row in self.index if start <= row < end]
                 self.index += range(start, self.start)
                 self.index += range(self.end, end)
@@ -94,6 +104,7 @@ class QuantileIndex:
         """Put row `new` where row `old` is, and across each placed position on whose other side it belongs."""
         index, value = self.index, self.values[new]
         hole = index.index(old)
+        self.entries += hole + 1
         placed = sorted(p for p in self.placed if p in self.asked and p != hole)
         for n, p in enumerate(placed):
             if hole < p and self.value_at(p) < value:
@@ -199,6 +210,14 @@ class QuantileIndex:
             assert all(not held[p] < v for v in held[:p]) and all(not v < held[p] for v in held[p + 1 :])
 
 
+def checked_start_over(start_over: Any, variant: Any) -> bool:
+    if type(start_over) is not bool:
+        raise InvalidInput(f"start_over must be True or False, got {start_over!r}")
+    if start_over and variant == "naive":
+        raise InvalidInput('start_over: variant="naive" starts over with every frame. Use another variant')
+    return start_over
+
+
 class State(NamedTuple):
     queue: deque[Any]
     #: the keys that are not null, by row
@@ -211,10 +230,10 @@ class State(NamedTuple):
 MIXINS = (OfRawValues,)
 
 
-def setup(s: Any, variant: Any = "replace") -> None:
+def setup(s: Any, variant: Any = "replace", start_over: Any = False) -> None:
     s.queue = deque()
     s.rows = {}
-    s.order = QuantileIndex(s.rows, variant)
+    s.order = QuantileIndex(s.rows, variant, start_over)
 
 
 def insert(s: Any, key: Any) -> None:

@@ -9,7 +9,8 @@ answer never depends on timing.
 
 Event by event and interpreted, Python's global lock lets only one thread run at a time: there PBA takes the
 left-cumulative pass out of the way of the one operation that completes a chunk, and is not faster than SBA in
-all. Over columns the kernels run without the lock, on two cores.
+all. Over columns the kernels run without the lock, on two cores, for every kind of frame that SBA takes; and
+_pba_steps.py is the form that takes one slide at a time without the lock.
 """
 
 import threading
@@ -21,13 +22,12 @@ from typing import Any
 import numpy as np
 
 from slidewise.algorithms import sba
-from slidewise.algorithms.sba import FixedWindow, State, cumulate_slots, emit, run_frames, run_slides
+from slidewise.algorithms.sba import FixedWindow, State, cumulate_slots, emit
 from slidewise.templates.compile import kernel
 from slidewise.templates.interpret import Swag
-from slidewise.templates.names import combine, identity, lift, zip_columns
+from slidewise.templates.names import combine, defined, identity, lift, lower, zip_columns
 
-# Frames that are not the last n rows have no chunks of one size to work ahead on: they run as in SBA.
-__all__ = ["MIXINS", "USES", "State", "rolling_pba", "run_frames", "run_slides"]
+__all__ = ["MIXINS", "USES", "State", "compute_frames", "compute_rows", "run_frames"]
 
 USES = (sba,)
 
@@ -186,11 +186,10 @@ def run_merge(left, values, n, first, last, out, valid):
             emit(results, valid, i, combine(left[np.uintp(at + j)], right))
 
 
-def rolling_pba(op, partial, values, n, out, valid):
+def compute_rows(op, partial, values, n, out, valid):
     """out[i] is the result of row i and the n - 1 rows before it, where valid[i]; sba.run_rows on two
     threads.
 
-    The second thread makes the left-cumulative partials of the chunks to come, one job ahead of this one.
     False where numba cannot compile the aggregation; nothing is written then. 4 n partials of memory, or 4
     JOB_ROWS.
     """
@@ -205,23 +204,122 @@ def rolling_pba(op, partial, values, n, out, valid):
     if left is None or merge is None:
         return False
     valid[:] = True
+
+    def prepare(buffer, chunk):
+        last = min(chunk + per_job, chunks)
+        left(buffer, values, n, chunk - 1, last - 1)
+        return last
+
+    def finish(buffer, chunk, last):
+        merge(buffer, values, n, chunk, last, out, valid)
+
+    work_ahead(prepare, finish, buffers, 1, chunks, lambda: finish(buffers[0], 0, 1))
+    return True
+
+
+def work_ahead(prepare, finish, buffers, begin, end, meanwhile=lambda: None):
+    """Call finish(buffer, a, b) from `begin` to `end` on this thread, where b = prepare(buffer, a) is called on a
+    second one, a job ahead. `meanwhile` is what this thread does during the first job."""
     worker = Worker()
     try:
-        starts = range(0, chunks - 1, per_job)
-        jobs = []
-
-        def submit(k):
-            if k < len(starts):
-                chunk = starts[k]
-                last = min(chunk + per_job, chunks - 1)
-                jobs.append(worker.submit(left, buffers[k % 2], values, n, chunk, last))
-
-        submit(0)
-        merge(buffers[0], values, n, 0, 1, out, valid)
-        for k, chunk in enumerate(starts):
-            submit(k + 1)  # into the buffer that the last round has read
-            jobs[k].result()
-            merge(buffers[k % 2], values, n, chunk + 1, min(chunk + 1 + per_job, chunks), out, valid)
+        job = worker.submit(prepare, buffers[0], begin) if begin < end else None
+        meanwhile()
+        while job is not None:
+            stop = job.result()
+            # into the buffer that the last round has read
+            job = worker.submit(prepare, buffers[1], stop) if stop < end else None
+            finish(buffers[0], begin, stop)
+            begin, buffers = stop, buffers[::-1]
     finally:
         worker.close()
+
+
+# ---- frames of any kind whose bounds never move back: by rows, by time, one per slide, of many keys
+def run_left_frames(left, values, start, end, first):
+    """Compute the left-cumulative partials of the chunks from frame `first` on, as many as `left` has room for; return
+    the frame at which the next chunk begins.
+
+    Chunks are those of sba.run_frames: the rows of a frame that has left the last boundary behind, and its end is the
+    next one. 1 combine per row.
+    """
+    values = zip_columns(values)
+    left = zip_columns(left)
+    at = 0  # where the partials of this chunk begin
+    i = first
+    while i < len(start):
+        lo = start[i]
+        hi = max(lo, end[i])
+        if at + hi - lo > len(left):
+            return i
+        back = identity
+        for k in range(hi - 1, lo - 1, -1):
+            back = combine(lift(*values[np.uintp(k)]), back)
+            left[np.uintp(at + k - lo)] = back
+        at += hi - lo
+        i += 1
+        while i < len(start) and start[i] < hi:
+            i += 1
+    return i
+
+
+def run_merge_frames(left, values, start, end, first, last, out, valid):
+    """Compute the results of frames first to last - 1, with `left` as run_left_frames makes it from frame `first` on.
+
+    1 combine per row and one per frame, in the order of sba.run_frames: results are the same bit for bit.
+    """
+    values = zip_columns(values)
+    left = zip_columns(left)
+    results = zip_columns(out)
+    at = 0  # where the partials of the next chunk begin
+    base = 0  # left[base + k] is the product of rows k to boundary - 1
+    boundary = -1
+    row = 0
+    right = identity  # the product of rows boundary to row - 1
+    for i in range(first, last):
+        lo = start[i]
+        hi = end[i]
+        if lo >= boundary:
+            base = at - lo
+            boundary = row = max(lo, hi)
+            at += boundary - lo
+            right = identity
+            total = left[np.uintp(base + lo)] if lo < hi else identity
+        else:
+            while row < hi:
+                right = combine(right, lift(*values[np.uintp(row)]))
+                row += 1
+            total = combine(left[np.uintp(base + lo)], right)
+        valid[i] = lo < hi and defined(total)
+        if valid[i]:
+            results[i] = lower(total)
+
+
+def compute_frames(op, partial, values, start, end, longest, out, valid):
+    """out[i] is the result of rows start[i] to end[i] - 1, where valid[i]; sba.run_frames on two threads.
+
+    False where numba cannot compile the aggregation; nothing is written then. 2 partials of memory for each row of the
+    longest frame, or 2 JOB_ROWS.
+    """
+    buffers = tuple(np.empty(max(longest, min(JOB_ROWS, len(values[0])), 1), partial) for _ in range(2))
+    left = kernel(run_left_frames, None, op, partial, (buffers[0], values, start, end, 0))
+    merge = kernel(run_merge_frames, None, op, partial, (buffers[0], values, start, end, 0, 0, out, valid))
+    if left is None or merge is None:
+        return False
+    frames_ahead(left, merge, buffers, values, start, end, out, valid)
     return True
+
+
+def run_frames(work, values, start, end, out, valid):
+    """Do the same over Python objects; work: the two buffers."""
+    frames_ahead(run_left_frames, run_merge_frames, work, values, start, end, out, valid)
+
+
+def frames_ahead(left, merge, buffers, values, start, end, out, valid):
+    """Run the two passes over frames, each on its thread."""
+    work_ahead(
+        lambda buffer, first: left(buffer, values, start, end, first),
+        lambda buffer, first, last: merge(buffer, values, start, end, first, last, out, valid),
+        buffers,
+        0,
+        len(start),
+    )

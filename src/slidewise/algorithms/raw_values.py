@@ -49,6 +49,16 @@ def require_comparable(key: Any, other: Any) -> Any:
     return key < other
 
 
+def share_little(last: tuple[int, int], frame: tuple[int, int]) -> bool:
+    """Tell whether more rows of the last frame leave than stay: starting over is then less work than going on.
+
+    >>> share_little((0, 10), (5, 15)), share_little((0, 10), (6, 16)), share_little((0, 10), (20, 30))
+    (False, True, True)
+    """
+    shared = max(0, min(last[1], frame[1]) - max(last[0], frame[0]))
+    return last[1] - last[0] > 2 * shared
+
+
 class OfRawValues:
     """The public methods of a structure of values. Its state has `queue`, a deque of the window's
     keys, the oldest first.

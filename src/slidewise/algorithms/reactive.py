@@ -9,7 +9,8 @@ above none of these is the product of its children, and empty slots hold the ide
 
 A full buffer is doubled where more than 3/4 of it is used, and compacted otherwise; it is halved when less
 than 1/4 is used. So there are fewer than 8n partials, and a change costs O(1) amortised beside the update
-of its leaf.
+of its leaf. With a capacity it does neither, and no change ever costs more than the update of its leaf, unless
+values have left from the middle: where they have, a full buffer is compacted, O(capacity).
 """
 
 from bisect import bisect_left
@@ -17,7 +18,15 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from slidewise.algorithms import flat_fat
-from slidewise.algorithms.flat_fat import around, climb, leaf, refresh, write_parent
+from slidewise.algorithms.flat_fat import (
+    around,
+    climb,
+    leaf,
+    power_of_two,
+    refresh,
+    require_capacity,
+    write_parent,
+)
 from slidewise.errors import IllegalPair, InvalidInput
 from slidewise.templates.checking import agree
 from slidewise.templates.names import Array, IntArray, combine, grow, identity, shrink
@@ -27,6 +36,8 @@ USES = (flat_fat,)
 
 #: The smallest tree; with four slots there are fewer than 8n partials from the first value on.
 LEAST = 4
+#: Whether a capacity is given, for good.
+FIXED = False
 
 
 class State(NamedTuple):
@@ -51,14 +62,20 @@ def sizes(capacity):
     return {"tree": 2 * capacity, "gone": 1, "touched": 1, "positions": 1}
 
 
-def setup(s):
-    s.capacity = LEAST
+def constants(capacity):
+    """Compute the constants of the form with a capacity, which is the same for all capacities."""
+    require_capacity("reactive", capacity)
+    return {"FIXED": True}
+
+
+def setup(s, capacity=LEAST):
+    s.capacity = power_of_two(max(LEAST, capacity))
     s.unordered = -1
-    grow(s.tree, 2 * LEAST)
+    grow(s.tree, 2 * s.capacity)
 
 
 def setup_compiled(s, identity, capacity):
-    s.capacity = LEAST
+    s.capacity = capacity if FIXED else LEAST
     s.unordered = -1
     s.tree[:] = identity
 
@@ -66,7 +83,7 @@ def setup_compiled(s, identity, capacity):
 def insert(s, v):
     """No combine until the next query."""
     if s.end - s.front == s.capacity:
-        if 4 * size(s) > 3 * s.capacity:
+        if not FIXED and 4 * size(s) > 3 * s.capacity:
             resize(s, 2 * s.capacity)
         else:
             compact(s)
@@ -188,7 +205,7 @@ def flush_touched(s):
 
 # ---- capacity
 def shrink_if_sparse(s):
-    if 4 * size(s) < s.capacity and s.capacity > LEAST:
+    if not FIXED and 4 * size(s) < s.capacity and s.capacity > LEAST:
         resize(s, s.capacity // 2)
 
 
@@ -249,8 +266,12 @@ def sound(s):
     ):
         return False
     live = live_positions(s)
+    if FIXED:
+        fits = s.capacity == power_of_two(max(LEAST, s._options["capacity"])) and size(s) <= s._options["capacity"]
+    else:
+        fits = s.capacity == LEAST or 4 * size(s) >= s.capacity
     return (
-        (s.capacity == LEAST or 4 * size(s) >= s.capacity)
+        fits
         and len(live) == size(s)
         and (not live or live[0] == s.front)
         and len(s.positions) == len(s._times or ())
@@ -303,7 +324,15 @@ class Reactive(Timed):
         ...     s.insert(value, time=time)
         >>> s.query(), s.query(2, 4), s.oldest, s.youngest
         (90, 30, 1, 5)
+
+        Made with `capacity=n`, it never resizes, and refuses a value beyond them.
         """
+        most = self._options.get("capacity")
+        if most is not None and len(self) == most:
+            raise InvalidInput(
+                f"insert: this reactive has a capacity of {most}, and holds as many values. "
+                "Evict first, make it with a larger capacity, or with none: it then grows"
+            )
         partial = self.functions["lift"](value)
         if time is None and self._times is None:
             self._step("insert", partial)

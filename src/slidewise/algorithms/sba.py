@@ -19,7 +19,7 @@ algorithms where the range is fixed, for every associative aggregation.
 """
 
 import operator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -46,7 +46,7 @@ else:
 
 
 # ---- the size of chunks
-def optimal_chunk_size(range, slide):
+def optimal_chunk_size(range: int, slide: int) -> int:
     """Compute the chunk size, in slices, at which PBA never waits for its second thread: count-based windows (theorem
     1).
 
@@ -59,16 +59,31 @@ def optimal_chunk_size(range, slide):
     return (slide * (slices + 1) + rest + 1) // (slide + 1)
 
 
-def optimal_chunk_size_time(range, slide, combine_time):
+def optimal_chunk_size_time(
+    range: float, slide: float, combine_time: float, *, reading: Literal["derived", "printed"] = "derived"
+) -> int:
     """Compute the same for time-based windows (theorem 2): all three in one unit, such as nanoseconds.
-
-    The paper's term for a slide that does not divide the range multiplies two times; it is kept as printed.
 
     >>> optimal_chunk_size_time(3600, 60, combine_time=1), optimal_chunk_size_time(1000, 1, combine_time=1)
     (60, 667)
+
+    The left-cumulative pass over a chunk of c slices takes c - 2 combines. It has to be done when the first window
+    ends that begins within the chunk: (d + 1 - c) slides after the boundary, in which the main thread makes d - c
+    combines, d = range // slide. Where the slide does not divide the range, the window ends later, by the rest and
+    the combine that adds it: `range % slide + combine_time`, as in theorem 1. That is the reading "derived". The
+    paper prints `slide * (range % slide) + combine_time`, a product of two times, so that the chunk depends on the
+    unit: this is the reading "printed".
+
+    >>> [optimal_chunk_size_time(1000, 3, 0.05, reading=r) for r in ("derived", "printed")]
+    [328, 329]
+    >>> [optimal_chunk_size_time(10_000, 30, 0.5, reading=r) for r in ("derived", "printed")]  # tenths of the unit
+    [328, 333]
     """
+    if reading not in ("derived", "printed"):
+        raise InvalidInput(f'theorem 2 has two readings, "derived" and "printed", got reading={reading!r}')
     slices, rest = divmod(range, slide)
-    more = slide + 2 * combine_time + (slide * rest + combine_time if rest else 0)
+    longer = rest if reading == "derived" else slide * rest
+    more = slide + 2 * combine_time + (longer + combine_time if rest else 0)
     if slices * combine_time <= more:
         return int(slices)
     return int((slices * (slide + combine_time) + more) // (slide + 2 * combine_time))

@@ -6,7 +6,8 @@ Selective (combine returns one operand): a deque of partials at head..tail-1 wit
 stream. A value that loses against a younger one can never be an answer again, so an insertion first pops
 those that it beats. Invariant: the partial at j is the product of all values younger than the one at j - 1,
 so that the first is the window's. A value is pushed once and popped once: fewer than 2 combines per slide
-on average, and n at worst.
+on average, and n at worst. The winner of the youngest k values is the first one held that is among them: all
+windows that end with the youngest value are answered by one deque, and without a combine.
 
 Invertible: the deque holds all values, `total` their product, and an eviction takes the oldest out: 1
 combine and 1 inverse per slide, with the drift of every inverse that is not exact (see subtract_on_evict).
@@ -14,9 +15,11 @@ combine and 1 inverse per slide, with the drift of every inverse that is not exa
 """
 
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from slidewise.errors import IllegalPair
 from slidewise.templates.checking import agree, fold
+from slidewise.templates.last_values import LastValues
 from slidewise.templates.names import (
     Array,
     IntQueue,
@@ -101,6 +104,19 @@ def query(s):
     return at(s.queue, s.head)
 
 
+def query_youngest(s, k):
+    """No combine, where selective: O(log n) steps to the first value held that is among the youngest k."""
+    low = s.head
+    high = s.tail
+    while low < high:
+        middle = (low + high) // 2
+        if at(s.positions, middle) < s.end - k:
+            low = middle + 1
+        else:
+            high = middle
+    return identity if low == s.tail else at(s.queue, low)
+
+
 def size(s):
     return s.end - s.front
 
@@ -137,3 +153,21 @@ def check(s, partials):
             since = i + 1
         if not selective:
             assert agree(s.total[0], fold(combine, partials))
+
+
+class SlickDeque(LastValues):
+    """Many windows from one, where the aggregation is selective."""
+
+    __slots__ = ()
+
+    def query_last(self: Any, k: int, *argument: Any) -> Any:
+        """Aggregate the youngest k values, or all where fewer are held. No combine, O(log n) steps."""
+        if not self.aggregation.selective:
+            raise IllegalPair(
+                f"query_last: slick_deque holds one total of {self.aggregation.name}, which is not selective: the last "
+                f"{k!r} values have none of their own. Use flat_fit"
+            )
+        return super().query_last(k, *argument)
+
+
+MIXINS = (SlickDeque,)

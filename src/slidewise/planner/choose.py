@@ -6,14 +6,15 @@ it takes, the runner-up, and the property or the figure that decides, so that ex
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
 from slidewise.aggregations.base import Aggregation
-from slidewise.aggregations.distinct import OfDistinct
+from slidewise.errors import IllegalPair
 from slidewise.registry import algorithm, missing
+from slidewise.registry.entries import AlgorithmEntry
 from slidewise.windows.definitions import Between, FramesWindow, WindowDefinition
 
 #: Up to this many rows, folding them again beats keeping anything.
@@ -34,7 +35,7 @@ class Situation:
     monotone: bool = True
     #: rows come late, and results are revised
     out_of_order: bool = False
-    #: how many windows of different sizes share the structure
+    #: how many windows share the structure; they end with the same row when their results are due
     windows: int = 1
     #: whether the values are numbers, or codes that stand for them
     numbers: bool = True
@@ -87,7 +88,7 @@ LADDER = (
         "the mode over columns: counts and how many values have each, about 10 ns per row at any window",
     ),
     Rule(
-        lambda op, s: isinstance(op, OfDistinct) and s.where == "columns",
+        lambda op, s: op.of_distinct_values and s.where == "columns",
         "flat_fat", "recalculate",
         "an aggregate of distinct values over columns: a tree with each value at its first row, O(log n) per row; "
         "frames with an exclusion are read again",
@@ -123,9 +124,14 @@ LADDER = (
         "bounds move back: a static tree answers any frame in O(log n), recalculation in O(n)",
     ),
     Rule(
+        lambda op, s: s.windows > 1 and op.selective,
+        "slick_deque", "flat_fit",
+        "several windows share one deque of the rows that can still win: it answers all of them without a combine",
+    ),
+    Rule(
         lambda op, s: s.windows > 1,
-        "b_int", "fiba",
-        "several windows share one structure: base intervals answer all of them in O(log n)",
+        "flat_fit", "b_int",
+        "several windows share one structure, and each query leaves partials to the others: about 3 combines a window",
     ),
     Rule(
         lambda op, s: s.rows is not None and s.rows <= TINY,
@@ -162,6 +168,20 @@ def choose(aggregation: Aggregation, situation: Situation) -> Choice:
     return Choice(rule.algorithm, rule.runner_up if legal else "recalculate", rule.because)
 
 
+#: The algorithms that go by the bounds of each frame alone, so that bounds may move back.
+BY_BOUNDS = ("recalculate", "flat_fat")
+
+
+def require_frames(entry: AlgorithmEntry, monotone: bool) -> None:
+    """Refuse an algorithm over columns whose frames it cannot compute."""
+    if entry.name in BY_BOUNDS or not entry.events or monotone:
+        return
+    raise IllegalPair(
+        f"{entry.name} needs frames whose bounds never move back, and these do. "
+        "Use flat_fat, which answers any frame in logarithmic time, or recalculate"
+    )
+
+
 def situation_of(
     window: WindowDefinition,
     where: Literal["columns", "events"],
@@ -185,12 +205,24 @@ def situation_of(
         monotone = all(a <= b for bound in (window.start, window.end) for a, b in pairwise(bound))
     else:
         trailing = False
+    if where == "events" and windows > 1 and late != "revise" and window.common_end is not None:
+        return Situation("events", windows=windows)
     return Situation(
         where,
         rows=rows,
         trailing=trailing and window.slide_kind == "row",
         monotone=monotone,
         out_of_order=late == "revise",
-        windows=windows,
         integers=integers,
     )
+
+
+def count_shared_rows(windows: Sequence[WindowDefinition]) -> int | None:
+    """Count the rows that must be held to answer all of these windows; None where that is not fixed."""
+    lengths: list[int] = []
+    for window in windows:
+        reach = window.reach
+        if reach is None or reach.unit != "rows" or not reach.fixed or window.slide_kind != "row" or not reach.monotone:
+            return None
+        lengths.append(reach.back + reach.ahead + 1)
+    return max(lengths)

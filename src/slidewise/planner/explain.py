@@ -11,9 +11,9 @@ from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
 from slidewise.display import Table, wrap_text
 from slidewise.errors import InvalidInput
-from slidewise.planner.choose import Choice, choose, situation_of
-from slidewise.planner.sharing import base_of, may_join, read_off
-from slidewise.registry import algorithm
+from slidewise.planner.choose import Choice, choose, require_frames, situation_of
+from slidewise.planner.sharing import Structure, base_of, may_join, plan_structures, read_off
+from slidewise.registry import algorithm, require_legal
 from slidewise.windows.definitions import WindowDefinition, window_of
 
 _PLACES = {"columns": "over columns", "events": "event by event"}
@@ -63,8 +63,9 @@ def explain_choice(
     aggregation: Any, window: WindowDefinition | int | None, late: str, windows: int, integers: bool | None
 ) -> Explanation:
     """Explain the choice for one aggregation over one window, event by event and over columns."""
+    named = "auto"
     if isinstance(aggregation, Over):
-        window, aggregation = aggregation.window, aggregation.aggregation
+        window, named, aggregation = aggregation.window, aggregation.algorithm, aggregation.aggregation
     if isinstance(aggregation, type) and issubclass(aggregation, Aggregation):
         aggregation = aggregation()
     if not isinstance(aggregation, Aggregation) or window is None:
@@ -81,11 +82,51 @@ def explain_choice(
         where: choose(aggregation, situation_of(window, where, late=late, windows=windows, integers=integers))  # type: ignore[arg-type]
         for where in _PLACES
     }
-    return Explanation(f"{aggregation!r} over {window!r}", choices, tuple(_notes(aggregation, choices)))
+    if named != "auto":  # which is for columns alone
+        choices = {"columns": _choose(Over(aggregation, window, named), integers)}
+    notes = _notes(aggregation, choices)
+    if windows > 1 and named == "auto":
+        notes.append(_note_on_sharing(window, late, windows, choices["events"]))
+    return Explanation(f"{aggregation!r} over {window!r}", choices, tuple(notes))
 
 
-def explain_call(columns: dict[str, Any], integers: bool | None) -> Table:
-    """Explain the columns of a call, line by line, with what they share."""
+def explain_columns(columns: dict[str, Any], integers: bool | None) -> Table:
+    """Explain columns line by line: over columns, and event by event, with what a `Window` of them holds."""
+    table = explain_call(columns, integers)
+    if any(over.window.is_explicit for over in columns.values()):
+        return table
+    held: dict[str, tuple[str, str]] = {}
+    structures, counted = plan_structures(columns)
+    for structure in structures:
+        if not algorithm(structure.algorithm).row_by_row:
+            refused = ("-", f"a Window refuses {structure.algorithm}, which is made for whole columns")
+            held |= dict.fromkeys(structure.partials.readers, refused)
+            continue
+        for name in structure.partials.readers:
+            others = [other for other in structure.partials.readers if other != name]
+            held[name] = (
+                structure.algorithm,
+                describe_held(structure) + (", with " + ", ".join(others)) * bool(others),
+            )
+    held |= dict.fromkeys(counted, ("none", "nothing: the window knows how many rows it holds"))
+    lines = [line | dict(zip(("event by event", "holds"), held[line["column"]], strict=True)) for line in table]
+    return Table.of("with_columns, or Window event by event", lines, table.note)
+
+
+def describe_held(structure: Structure) -> str:
+    """Say how many partials of an aggregation a structure holds for each key."""
+    window, of = structure.windows[0], f"{structure.partials.aggregation!r}"
+    if structure.rows is not None:
+        return f"{structure.rows} partials of {of}"
+    if structure.shared:
+        return f"a partial of {of} per row of the longest window"
+    if window.sliced:
+        return f"a partial of {of} per slice"
+    return f"a partial of {of} per row" if window.holds_rows or window.size_kind == "delta" else f"one partial of {of}"
+
+
+def explain_call(columns: dict[str, Any], integers: bool | None, what: str = "with_columns", more: str = "") -> Table:
+    """Explain the columns of a call, line by line, with what they share; `more` is added to the note."""
     wrong = [name for name, over in columns.items() if not isinstance(over, Over)]
     if wrong or not columns:
         raise InvalidInput(
@@ -96,9 +137,8 @@ def explain_call(columns: dict[str, Any], integers: bool | None) -> Table:
     for name, over in columns.items():
         base = base_of(over, columns.values())
         computed = over if base is None else base
-        choice = choose(computed.aggregation, situation_of(over.window, "columns", integers=integers))
-        decided = choice.because if over.algorithm == "auto" else "asked for by name"
-        by = choice.algorithm if over.algorithm == "auto" else over.algorithm
+        choice = _choose(computed, integers)
+        by, decided = choice.algorithm, choice.because
         if read_off(over):
             by, decided = "none", "the bounds of the frame tell it"
         shares = describe_sharing(name, over, columns)
@@ -107,7 +147,19 @@ def explain_call(columns: dict[str, Any], integers: bool | None) -> Table:
     together = Counter((o.aggregation.columns, o.aggregation.where, o.window) for o in columns.values() if may_join(o))
     if any(number > 1 for number in together.values()):
         note += "; and of many rows, those that also share frames one pass"
-    return Table.of("with_columns", lines, note)
+    return Table.of(what, lines, "; ".join(filter(None, (note, more))))
+
+
+def _choose(over: Over, integers: bool | None) -> Choice:
+    """Choose as with_columns and aggregate do: what is asked for by name runs, or is refused."""
+    situation = situation_of(over.window, "columns", integers=integers)
+    choice = choose(over.aggregation, situation)
+    if over.algorithm == "auto":
+        return choice
+    entry = algorithm(over.algorithm)
+    require_legal(entry, over.aggregation)
+    require_frames(entry, situation.monotone)
+    return Choice(entry.name, choice.algorithm, "asked for by name")
 
 
 def describe_sharing(name: str, over: Over, columns: dict[str, Over]) -> str:
@@ -129,6 +181,13 @@ def describe_sharing(name: str, over: Over, columns: dict[str, Over]) -> str:
         if users:
             parts.append(f"its result with {', '.join(users)}")
     return "; ".join(parts) or "-"
+
+
+def _note_on_sharing(window: WindowDefinition, late: str, windows: int, events: Choice) -> str:
+    columns = "over columns each window is computed by itself"
+    if window.common_end is not None and late != "revise" and algorithm(events.algorithm).suffixes:
+        return f"event by event, a Window of {windows} such windows holds one structure for all of them; {columns}"
+    return f"event by event, each of {windows} such windows holds its own partials; {columns}"
 
 
 def _notes(aggregation: Aggregation, choices: dict[str, Choice]) -> list[str]:

@@ -5,6 +5,9 @@ A pair is legal when what the algorithm needs is among what the aggregation prov
 
 from __future__ import annotations
 
+import ast
+from typing import Any
+
 from slidewise.aggregations.base import Aggregation
 from slidewise.errors import IllegalPair, InvalidInput
 from slidewise.registry.algorithms import ALGORITHMS, COLUMN_KERNELS
@@ -15,10 +18,38 @@ _BY_NAME = {entry.name: entry for entry in (*ALGORITHMS, *COLUMN_KERNELS)}
 
 
 def algorithm(name: str) -> AlgorithmEntry:
-    """Find the entry of one algorithm."""
-    if name not in _BY_NAME:
-        raise InvalidInput(f"there is no algorithm {name!r}. {suggest(name, _BY_NAME)}")
-    return _BY_NAME[name]
+    """Find the entry of one algorithm; its options may come with the name.
+
+    >>> algorithm("fiba(arity=4)").given
+    (('arity', 4),)
+    """
+    if name in _BY_NAME:
+        return _BY_NAME[name]
+    plain, options = _split_options(name) if isinstance(name, str) else (name, {})
+    if plain not in _BY_NAME:
+        raise InvalidInput(f"there is no algorithm {plain!r}. {suggest(plain, _BY_NAME)}")
+    entry = _BY_NAME[plain]
+    if entry.required:
+        raise InvalidInput(
+            f"{plain}: {', '.join(entry.options)} follow from the window where an algorithm is named, got {name!r}. "
+            f"Leave the options out, or give them to swag({plain!r}, ...)"
+        )
+    return entry.with_options(options)
+
+
+def _split_options(text: str) -> tuple[str, dict[str, Any]]:
+    """Split "name(option=value)" into the name and its options."""
+    plain, bracket, _ = text.partition("(")
+    if not bracket:
+        return text, {}
+    try:
+        call = ast.parse(text, mode="eval").body
+        assert isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.keywords and not call.args
+        return plain.strip(), {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
+    except (AssertionError, SyntaxError, ValueError):
+        raise InvalidInput(
+            f"algorithm: {text!r} cannot be read. Write a name, or a name with options by name: 'fiba(arity=4)'"
+        ) from None
 
 
 def missing(entry: AlgorithmEntry, aggregation: Aggregation) -> list[str]:

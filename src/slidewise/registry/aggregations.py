@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from slidewise.aggregations.bloom_filters import BloomFilter
+from slidewise.aggregations.classifiers import NaiveBayes
 from slidewise.aggregations.collecting import CollectList, CollectSet, StringAgg
 from slidewise.aggregations.covariance import Corr, CovarSamp
+from slidewise.aggregations.decay import EwmAvg
 from slidewise.aggregations.distinct import AvgDistinct, SumDistinct
 from slidewise.aggregations.extremes import M4, Max, MaxBy, MaxCount, Min, MinBy, MinCount, RelativeVariation
 from slidewise.aggregations.frequencies import CountDistinct, Mode
@@ -139,6 +141,14 @@ AGGREGATIONS: tuple[AggregationEntry, ...] = (
     AggregationEntry("var_pop", VarPop, "the population variance", "sum-like", note=_STABLE),
     AggregationEntry("skewness", Skewness, "the population skewness", "sum-like", note=_STABLE),
     AggregationEntry("kurtosis", Kurtosis, "the excess kurtosis of the population", "sum-like", note=_STABLE),
+    AggregationEntry(
+        "ewm_avg",
+        EwmAvg,
+        "the average in which a row counts half for every `half_life` of its age",
+        "sum-like",
+        departures={"invertible": "what was multiplied by a weight near zero cannot be divided out"},
+        note='By age and not by place: rows at any distance, `ewm_avg("x", "ts", half_life="1h")`.',
+    ),
     AggregationEntry("covar_samp", CovarSamp, "the sample covariance of two columns", "sum-like", note=_STABLE),
     AggregationEntry("covar_pop", CovarPop, "the population covariance of two columns", "sum-like", note=_STABLE),
     AggregationEntry("corr", Corr, "Pearson's correlation of two columns", "sum-like", note=_STABLE),
@@ -272,6 +282,13 @@ AGGREGATIONS: tuple[AggregationEntry, ...] = (
         note=(
             "Merging drops values at random: the laws hold exactly up to the sketch's size, within its error beyond."
         ),
+    ),
+    AggregationEntry(
+        "naive_bayes",
+        NaiveBayes,
+        "how probable each class is, by Gaussian naive Bayes",
+        "sketch-like",
+        note="An algebraic classifier: means and squared deviations merge up to rounding.",
     ),
     AggregationEntry(
         "count_distinct",

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from slidewise.registry.aggregations import AGGREGATIONS
 from slidewise.registry.entries import AggregationEntry
 
-TRUE, FALSE, MIXED = "✓", "×", "?"  # noqa: RUF001
+TRUE, FALSE, MIXED = "✓", "×", "?"
 
 _ALGEBRAIC = ("associative", "invertible", "commutative")
 _TUTORIAL = ("invertible", "associative", "commutative", "size_preserving", "unary_lower")

@@ -17,6 +17,7 @@ import numpy as np
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.code_digest import Undigestible, global_names, is_dispatcher
+from slidewise.aggregations.partial_parts import write_out_parts
 from slidewise.aggregations.trial import are_ours, typed_identity
 from slidewise.fallback import warn_of_fallback
 from slidewise.templates import cache, ring, storage
@@ -68,6 +69,7 @@ def kernel(
     """
     more = more or {}
     parts = (op.lift, op.combine, op.lower, op.defined, op.inverse, op.selective, op.commutative, *more.values())
+    parts += op.partial_parts
     code = _code_of(driver, module, parts, f"({typed_identity(op, partial)!r}, {_shown(partial)})")
     who = (driver.__module__, driver.__name__, module and module.__name__, op.name, _type_key(args))
     with _lock:
@@ -162,7 +164,7 @@ def _build(
     )
     clones: dict[Any, Any] = {}
     names = {n: _jitable(getattr(op, n), tag, clones) for n in ("lift", "combine", "lower", "defined", "inverse")}
-    names |= {n: _jitable(f, tag, clones) for n, f in more.items()}
+    names |= {n: _jitable(f, tag, clones) for n, f in {**write_out_parts(op.partial_parts), **more}.items()}
     names["identity"] = typed_identity(op, partial)
     names["always_defined"] = op.defined is Aggregation.defined
     names["selective"] = op.selective
@@ -220,7 +222,8 @@ def _struct_names() -> dict[str, Any]:
         from slidewise.templates import uncompiled as structs
     else:
         from slidewise.templates import structs  # type: ignore[no-redef]
-    return {n: getattr(structs, n) for n in ("open_state", "close_state", "prefetch", "zip_columns", "same")}
+    shared = ("publish", "observe", "relax")
+    return {n: getattr(structs, n) for n in ("open_state", "close_state", "prefetch", "zip_columns", "same", *shared)}
 
 
 def _jitable(function: Any, tag: str, clones: dict[Any, Any]) -> Any:

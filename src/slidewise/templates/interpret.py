@@ -16,6 +16,7 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from slidewise.aggregations.base import FUNCTIONS, Aggregation
+from slidewise.aggregations.partial_parts import write_out_parts
 from slidewise.errors import IllegalPair, InvalidInput, Refused, StateError
 from slidewise.registry.entries import AlgorithmEntry
 from slidewise.templates import storage
@@ -72,6 +73,7 @@ def optional_names(op: Aggregation) -> dict[str, Any]:
         "inverse": inverse_optional,
         "lower": lower_always if defined is Aggregation.defined else lower_optional,
         "same": lambda a, b: a is b,
+        **write_out_parts(op.partial_parts),
         "at": storage.at,
         "put": storage.put,
         "append": storage.append,
@@ -398,10 +400,15 @@ def _evict_up_to(swag: Swag, time: Any) -> None:
         swag.evict()
 
 
-def run_interpreted(swag: Swag, rows: list[Any], start: Any, end: Any) -> Iterator[Any]:
-    """Compute the results over frames whose bounds never move back; the interpreted twin of fifo.run."""
+def run_interpreted(
+    swag: Swag, rows: list[Any], start: Any, end: Any, questions: list[tuple[Any, ...]] | None = None
+) -> Iterator[Any]:
+    """Compute the results over frames whose bounds never move back; the interpreted twin of fifo.run.
+
+    Questions are the arguments of query, for each frame.
+    """
     front = last = 0
-    for lo, hi in zip(start, end, strict=True):
+    for lo, hi, question in zip(start, end, questions or [()] * len(start), strict=True):
         while front < lo:
             if front == last:
                 front = last = lo
@@ -411,4 +418,4 @@ def run_interpreted(swag: Swag, rows: list[Any], start: Any, end: Any) -> Iterat
         while last < hi:
             swag.insert(rows[last])
             last += 1
-        yield swag.query() if front < last else swag.aggregation.empty
+        yield swag.query(*question) if front < last else swag.aggregation.empty

@@ -55,6 +55,27 @@ def same(a: Any, b: Any) -> bool:
     raise Unbound("same")
 
 
+# ---- partials in parts (see aggregations/partial_parts.py)
+def take_out(total: Any, oldest: Any) -> Any:
+    """Subtract the sums of the oldest partial from the total."""
+    raise Unbound("take_out")
+
+
+def below(older: Any, newer: Any) -> bool:
+    """Tell whether the newer partial has the smaller minimum."""
+    raise Unbound("below")
+
+
+def above(older: Any, newer: Any) -> bool:
+    """Tell whether the newer partial has the larger maximum."""
+    raise Unbound("above")
+
+
+def assemble(total: Any, low: Any, high: Any) -> Any:
+    """Put the minimum of one partial and the maximum of another beside the sums of the total."""
+    raise Unbound("assemble")
+
+
 # ---- several aggregations at once (see columns/fused.py)
 def write(results: Any, i: Any, total: Any, count: float, share: float) -> None:
     """Write the results that are lowered row by row."""
@@ -132,6 +153,22 @@ def zip_columns(columns: Any) -> Any:
 def prefetch(columns: Any, i: Any) -> None:
     """Have row i of zipped columns brought into the cache. i may be beyond the last row, and is unsigned."""
     raise Unbound("prefetch")
+
+
+# ---- two threads that share a state's arrays
+def publish(signals: Any, i: int, value: int) -> None:
+    """Write signals[i] after all that was written before: who observes it sees that too."""
+    raise Unbound("publish")
+
+
+def observe(signals: Any, i: int) -> int:
+    """Read signals[i] before all that is read after."""
+    raise Unbound("observe")
+
+
+def relax(spins: int) -> None:
+    """Do nothing for a moment, in a loop that waits; `spins` is how often it has been around."""
+    raise Unbound("relax")
 
 
 # ---- the types of state fields, beside int

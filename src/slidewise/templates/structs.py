@@ -7,6 +7,8 @@ against 4.3), one array per field of a partial (27 against 21 ns, and 5.9 s of c
 from __future__ import annotations
 
 import operator
+import os
+import platform
 from typing import Any
 
 from llvmlite import ir
@@ -332,4 +334,61 @@ def _same(a, b):
     return lambda a, b: a == b or (a != a and b != b)
 
 
-__all__ = ["close_state", "open_state", "prefetch", "register_jitable", "same", "zip_columns"]
+# ---- two threads that share a state's arrays
+def _address(c: Any, b: Any, t: Slots, slots: Any, i: Any) -> Any:
+    return b.gep(cgutils.create_struct_proxy(t)(c, b, value=slots).data, [i])
+
+
+@intrinsic
+def publish(typing: Any, signals: Any, i: Any, value: Any) -> Any:
+    """See names.publish."""
+
+    def codegen(c: Any, b: Any, sig: Any, args: Any) -> Any:
+        b.store_atomic(args[2], _address(c, b, signals, *args[:2]), "release", 8)
+        return c.get_dummy_value()
+
+    return types.void(signals, types.intp, types.int64), codegen
+
+
+@intrinsic
+def observe(typing: Any, signals: Any, i: Any) -> Any:
+    """See names.observe."""
+
+    def codegen(c: Any, b: Any, sig: Any, args: Any) -> Any:
+        return b.load_atomic(_address(c, b, signals, *args), "acquire", 8)
+
+    return types.int64(signals, types.intp), codegen
+
+
+@intrinsic
+def relax(typing: Any, spins: Any) -> Any:
+    """See names.relax: give way to the core's other thread, and every so often to who else waits for the core."""
+
+    def codegen(c: Any, b: Any, sig: Any, args: Any) -> Any:
+        if platform.machine().lower() in ("x86_64", "amd64"):
+            nothing = ir.FunctionType(ir.VoidType(), [])
+            b.call(cgutils.get_or_insert_function(b.module, nothing, "llvm.x86.sse2.pause"), [])
+        if os.name == "posix":
+            often = b.and_(args[0], args[0].type(_SPINS - 1))
+            with b.if_then(b.icmp_signed("==", often, args[0].type(_SPINS - 1)), likely=False):
+                number = ir.FunctionType(ir.IntType(32), [])
+                b.call(cgutils.get_or_insert_function(b.module, number, "sched_yield"), [])
+        return c.get_dummy_value()
+
+    return types.void(types.intp), codegen
+
+
+#: a power of two; 256 pauses take about 10 us
+_SPINS = 256
+
+__all__ = [
+    "close_state",
+    "observe",
+    "open_state",
+    "prefetch",
+    "publish",
+    "register_jitable",
+    "relax",
+    "same",
+    "zip_columns",
+]

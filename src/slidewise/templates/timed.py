@@ -27,9 +27,7 @@ class Timed:
         O(log n). Either end may be None: no bound. An argument of the aggregation's lower comes last:
         query(x), or query(start, end, x).
         """
-        if len(argument) > 1:
-            start, end, *rest = argument
-            argument = tuple(rest)
+        start, end, argument = split_range(argument, start, end)
         if start is None and end is None:
             partial = self._step("query")
         else:
@@ -88,6 +86,18 @@ class Timed:
         if start is None or not self._times:
             return self._first(), hi
         return bisect_left(self._times, start, self._first()), hi
+
+
+def split_range(argument: tuple[Any, ...], start: Any, end: Any) -> tuple[Any, Any, tuple[Any, ...]]:
+    """Split what query() was given into the range, by position or by name, and the argument of lower."""
+    if len(argument) < 2:
+        return start, end, argument
+    if start is not None or end is not None:
+        raise InvalidInput(
+            f"query: the range is given by position and by name: {argument[0]!r} to {argument[1]!r}, "
+            f"and start={start!r}, end={end!r}. Give it once"
+        )
+    return argument[0], argument[1], argument[2:]
 
 
 def _require_place(operation: str, time: Any) -> None:
