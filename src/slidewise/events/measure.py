@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from copy import copy
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slidewise.aggregations.base import PROPERTIES, Aggregation
 from slidewise.aggregations.over import Over
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 _HOLISTIC = frozenset({"order_statistic", "distinct_values", "most_frequent"})
 
 
+#: the arguments of a result that its row brings along: none, or None where a null makes the result null
+Question = tuple[Any, ...] | None
+
+
 def _same(partial: Any) -> Any:
     return partial
 
@@ -32,6 +37,7 @@ class OfPartials(Aggregation):
         self.name = of.name  # type: ignore[misc]
         for name in (
             *PROPERTIES,
+            "partial_parts",
             "identity",
             "empty",
             "combine",
@@ -47,35 +53,82 @@ class OfPartials(Aggregation):
         self.parameters = {"of": of}
 
 
+class ReadBySeveral(OfPartials):
+    """The partials of one aggregation, from which several are read: the result is the tuple of theirs."""
+
+    def __init__(self, of: Aggregation, readers: Sequence[tuple[Aggregation, int | None]]) -> None:
+        super().__init__(of)
+        self.parameters = {"of": of, "readers": tuple(readers)}
+        lowers = [(optional_names(reader)["lower"], part) for reader, part in readers]
+
+        def lower(partial: Any) -> tuple[Any, ...]:
+            return tuple(read(partial if part is None else partial[part]) for read, part in lowers)
+
+        self.lower, self.defined = lower, Aggregation.defined
+        self.empty = tuple(reader.empty for reader, _ in readers)
+
+
+class Unlowered(OfPartials):
+    """Partials that are read as they are: each of several windows lowers its own."""
+
+    def __init__(self, of: Aggregation) -> None:
+        super().__init__(of)
+        self.lower, self.defined, self.empty = _same, Aggregation.defined, None
+
+
+class Output(NamedTuple):
+    """One result of a window by name: the measure that it is read from, and where in that one's result it stands."""
+
+    name: str
+    aggregation: Aggregation
+    #: None: it is the number of rows
+    measure: int | None
+    #: None: the measure has one result
+    part: int | None
+
+
 class Measure:
-    """One aggregation of a window: how it reads a row, and which algorithm holds it."""
+    """What a window holds in one structure: how a row is read, which algorithm holds it, and what is read from it.
+
+    Mostly that is the aggregation itself; otherwise `of_partials` tells.
+    """
 
     __slots__ = (
         "aggregation",
         "arity",
+        "asks",
         "columns",
         "combine",
         "entry",
         "lift",
         "lower",
-        "name",
+        "of_partials",
         "options",
         "raw",
         "where",
     )
 
-    def __init__(self, name: str | None, aggregation: Aggregation, entry: AlgorithmEntry, options: dict[str, Any]):
-        self.name = name
+    def __init__(
+        self,
+        aggregation: Aggregation,
+        entry: AlgorithmEntry,
+        options: dict[str, Any],
+        of_partials: OfPartials | None = None,
+    ):
         self.aggregation = aggregation
         self.entry = entry
         self.options = options
         self.columns = aggregation.columns
         self.arity = aggregation.arity
         self.where = aggregation.where
+        self.asks = aggregation.asks
         #: the structure takes the values themselves, not partials
         self.raw = bool(entry.needs & _HOLISTIC)
         names = optional_names(aggregation)
         self.lift, self.combine, self.lower = names["lift"], names["combine"], names["lower"]
+        self.of_partials = of_partials or OfPartials(aggregation)
+        if of_partials is not None:
+            self.lower = optional_names(of_partials)["lower"]
 
     def item(self, value: Any) -> Any:
         """Lift one row to what is held of it: its partial, or its value where the structure holds values. O(1).
@@ -103,6 +156,16 @@ class Measure:
                 raise
             raise InvalidInput(f"{self.aggregation!r} cannot take the value {value!r}: {error}") from error
 
+    def read_question(self, row: Any) -> Question:
+        """Read what a row asks of its own result."""
+        if not self.asks:
+            return ()
+        try:
+            values = tuple(row[column] for column in self.asks)
+        except (KeyError, TypeError, IndexError):
+            raise missing_column(row, self.asks, repr(self.aggregation)) from None
+        return self.aggregation.read_question(values)
+
     def _passes_filter(self, row: Any) -> bool:
         try:
             found = row[self.where]
@@ -117,26 +180,29 @@ class Measure:
     def structure(self) -> Swag:
         """Build a new structure for items."""
         if self.raw:
-            plain = self.aggregation if self.where is None else self.aggregation.variant(where=None)
+            plain = self.aggregation
+            if self.where is not None:
+                plain = copy(plain)  # equal to any other copy, as a variant is not: state finds its measure by that
+                plain.where = None
             return swag(self.entry.name, plain, **self.options)
-        return swag(self.entry.name, OfPartials(self.aggregation), **self.options)
+        return swag(self.entry.name, self.of_partials, **self.options)
 
     @property
     def mergeable(self) -> bool:
         """Whether rows may be merged into slices before the structure sees them."""
         return self.aggregation.associative and not self.raw
 
-    def fold(self, items: Any) -> Any:
+    def fold(self, items: Any, question: tuple[Any, ...] = ()) -> Any:
         """Compute the result of some items, the oldest first. O(n) combines."""
         if self.raw:
             structure = self.structure()
             for item in items:
                 structure.insert(item)
-            return structure.query()
+            return structure.query(*question)
         total = None
         for item in items:
             total = self.combine(total, item)
-        return self.lower(total)
+        return self.lower(total, *question)
 
 
 def missing_column(row: Any, columns: tuple[str, ...], who: str) -> InvalidInput:
@@ -162,8 +228,8 @@ def name_aggregations(aggregations: Any) -> tuple[dict[str, Aggregation], bool]:
             aggregation = aggregation()
         if isinstance(aggregation, Over):
             raise InvalidInput(
-                f"Window: {aggregation!r} brings its own window. Give {aggregation.aggregation!r}, "
-                "and the window as the second argument"
+                f"Window: {aggregation!r} brings its own window, and another is given for all. Give "
+                f"{aggregation.aggregation!r}, or every aggregation with its window and no second argument"
             )
         if not isinstance(aggregation, Aggregation):
             raise InvalidInput(
@@ -212,7 +278,7 @@ def choose_entry(aggregation: Aggregation, name: str, situation: Situation) -> A
             f"{name} lacks the property out of order: it takes rows in order only, and this window inserts late "
             f"rows or has frames that move back. Use {' or '.join(reversed(instead))}"
         )
-    if not entry.events or {"range", "slide"} & set(entry.options):
+    if not entry.row_by_row:
         raise IllegalPair(
             f"{name} is made for whole columns of a fixed range, and a Window goes row by row. "
             f"Use {choose(aggregation, situation).algorithm} here, or slidewise.rolling"

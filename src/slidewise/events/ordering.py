@@ -10,20 +10,9 @@ from slidewise.errors import InvalidInput, LateRow
 from slidewise.events.row_reader import Row
 from slidewise.events.watermark import BEGIN, Mark
 from slidewise.windows.clock import Clock
-from slidewise.windows.definitions import WindowDefinition
 from slidewise.windows.durations import CalendarDuration, Length, length, sign
 
 Late = Literal["error", "drop", "revise"]
-
-
-def require_results_that_stay(window: WindowDefinition, where: str) -> None:
-    """Refuse to revise windows whose results a late row moves."""
-    moved = {window.size_kind, window.slide_kind} & {"delta", "punctuation"}
-    if moved:
-        raise InvalidInput(
-            f'{where}: late="revise" needs results that stay apart when a row comes between, and those of {window!r} '
-            f'do not: a late row moves every {" and ".join(sorted(moved))} after it. Use late="drop"'
-        )
 
 
 class Ordering:

@@ -10,10 +10,12 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-from slidewise.events.measure import Measure
+from slidewise.events.measure import Measure, Question
 from slidewise.events.result import Failed
 
 Items = list[Any]
+#: what the row of a result asks of each measure; None: nothing
+Asked = list[Question] | None
 
 
 class RowHolder:
@@ -23,7 +25,7 @@ class RowHolder:
 
     def __init__(self, measures: Sequence[Measure]) -> None:
         self.measures = measures
-        self.structures = [m.structure() for m in measures]
+        self.structures: list[Any] = [m.structure() for m in measures]
         self.count = 0
 
     def insert(self, items: Items) -> None:
@@ -38,6 +40,9 @@ class RowHolder:
             structure.evict()
         self.count -= 1
 
+    def skip(self, items: Items) -> None:
+        """Leave out a row that came before any that is to enter. O(1)."""
+
     def rebuild(self, rows: Sequence[Items]) -> None:
         """Hold just these rows. O(n)."""
         self.structures = [m.structure() for m in self.measures]
@@ -45,10 +50,14 @@ class RowHolder:
         for items in rows:
             self.insert(items)
 
-    def query(self) -> list[Any] | Failed:
-        """Return the results over the rows held. O(1) with daba_lite."""
+    def query(self, asked: Asked = None) -> list[Any] | Failed:
+        """Return the results over the rows held, for a row that asks this. O(1) with daba_lite."""
         try:
-            return [structure.query() for structure in self.structures]
+            if asked is None:
+                return [structure.query() for structure in self.structures]
+            return [
+                q if q is None else structure.query(*q) for structure, q in zip(self.structures, asked, strict=True)
+            ]
         except Exception as error:
             return Failed(error)
 
@@ -81,11 +90,11 @@ class RunningHolder:
                 self.totals[k] = measure.combine(self.totals[k], item)
         self.count += 1
 
-    def query(self) -> list[Any] | Failed:
-        """Return the results over the rows held. O(1)."""
-        totals = zip(self.measures, self.totals, strict=True)
+    def query(self, asked: Asked = None) -> list[Any] | Failed:
+        """Return the results over the rows held, for a row that asks this. O(1)."""
+        totals = zip(self.measures, self.totals, asked or [()] * len(self.measures), strict=True)
         try:
-            return [total.query() if m.raw else m.lower(total) for m, total in totals]
+            return [q if q is None else total.query(*q) if m.raw else m.lower(total, *q) for m, total, q in totals]
         except Exception as error:
             return Failed(error)
 
@@ -145,20 +154,21 @@ class SliceHolder:
     def empty(self) -> bool:
         return not self.slices and not self.open_rows
 
-    def query(self) -> list[Any] | Failed:
-        """Return the results over the slices held. 1 combine more than the structure's query."""
+    def query(self, asked: Asked = None) -> list[Any] | Failed:
+        """Return the results over the slices held, for a row that asks this. 1 combine more than the structure's."""
         try:
-            return [
-                self._merge(k, measure) if measure.mergeable else self.structures[k].query()
-                for k, measure in enumerate(self.measures)
-            ]
+            return [self._ask(k, measure, asked[k] if asked else ()) for k, measure in enumerate(self.measures)]
         except Exception as error:
             return Failed(error)
 
-    def _merge(self, k: int, measure: Measure) -> Any:
+    def _ask(self, k: int, measure: Measure, question: Question) -> Any:
         structure = self.structures[k]
+        if question is None:
+            return None
+        if not measure.mergeable:
+            return structure.query(*question)
         closed = structure.functions["query"](structure) if len(structure) else None
-        return measure.lower(measure.combine(closed, self.open[k]))
+        return measure.lower(measure.combine(closed, self.open[k]), *question)
 
     def partials(self) -> int:
         held = len(self.slices) + (self.open_rows > 0)
@@ -190,22 +200,20 @@ class RangeHolder:
             if structure is not None:
                 structure.evict(time=place)
 
-    def query(self, ranges: list[list[Any]]) -> list[Any] | Failed:
+    def query(self, ranges: list[list[Any]], asked: Asked = None) -> list[Any] | Failed:
         """Return the results over slices of rows: O(log n) for one with fiba, O(rows) for more or without."""
         try:
-            return self._values(ranges)
+            questions = asked or [()] * len(self.measures)
+            return [None if q is None else self._value(k, ranges, q) for k, q in enumerate(questions)]
         except Exception as error:
             return Failed(error)
 
-    def _values(self, ranges: list[list[Any]]) -> list[Any]:
-        results = []
-        for k, (measure, structure) in enumerate(zip(self.measures, self.structures, strict=True)):
-            if structure is not None and len(ranges) == 1:
-                rows = ranges[0]
-                results.append(structure.query(rows[0].place, rows[-1].place))
-            else:
-                results.append(measure.fold(row.items[k] for rows in ranges for row in rows))
-        return results
+    def _value(self, k: int, ranges: list[list[Any]], question: tuple[Any, ...]) -> Any:
+        structure = self.structures[k]
+        if structure is not None and len(ranges) == 1:
+            rows = ranges[0]
+            return structure.query(rows[0].place, rows[-1].place, *question)
+        return self.measures[k].fold((row.items[k] for rows in ranges for row in rows), question)
 
 
 def _answers_ranges(measure: Measure) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from slidewise.aggregations.values import NAN
 from slidewise.errors import InvalidInput
-from slidewise.events.measure import Measure, missing_column
+from slidewise.events.measure import Measure, Question, missing_column
 from slidewise.windows.clock import Clock
 from slidewise.windows.definitions import Between, DeltaWindow, PunctuationWindow, WindowDefinition
 from slidewise.windows.durations import length
@@ -18,6 +18,7 @@ class Row:
     """One row: what the aggregations take of it, and where it stands."""
 
     __slots__ = (
+        "asked",
         "end",
         "items",
         "key",
@@ -34,6 +35,8 @@ class Row:
     def __init__(self, items: list[Any], key: Any) -> None:
         self.items = items
         self.key = key
+        #: what the row asks of each measure, as arguments of its result; None: of none
+        self.asked: list[Question] | None = None
         #: the time as a number, and as it was given
         self.time: Any = None
         self.stamp: Any = None
@@ -56,10 +59,24 @@ class Row:
         return (self.time, self.number)
 
 
+#: what a window has looked at that does not look at rows
+_NOTHING = (None, None, None, None)
+
+
+class SharedRow(Row):
+    """One row of several windows: what each of them looks at beside the items, see `RowReader.look_at`."""
+
+    __slots__ = ("windows",)
+
+    def __init__(self, items: list[Any], key: Any) -> None:
+        super().__init__(items, key)
+        self.windows: list[tuple[Any, ...]] = []
+
+
 class RowReader:
     """Reads rows. Everything that can be wrong with a row is found here, before any state has changed."""
 
-    __slots__ = ("definition", "measures", "partition_by", "size_clock", "slide_clock", "whole_row")
+    __slots__ = ("asks", "definition", "looks", "measures", "partition_by", "size_clock", "slide_clock", "whole_row")
 
     def __init__(
         self, measures: Sequence[Measure], definition: WindowDefinition, partition_by: str | list[str] | None
@@ -72,14 +89,26 @@ class RowReader:
         if self.size_clock and self.slide_clock and self.size_clock.what == self.slide_clock.what:  # of one column
             self.size_clock.lengths += self.slide_clock.lengths
             self.slide_clock = self.size_clock
+        #: whether the window itself looks at rows: at their values, or at offsets of their own
+        bounds = definition.reach is not None and bool(definition.reach.offset_columns)
+        self.looks = bounds or definition.looks_at_values or (slide is not None and slide.looks_at_values)
         #: rows must be mappings
         self.whole_row = bool(partition_by or definition.columns or any(m.columns or m.where for m in measures))
+        self.asks = any(m.asks for m in measures)
 
     def read(self, value: Any, key: Any) -> Row:
         """Read a row from a value or a mapping. O(1)."""
         if self.whole_row and not isinstance(value, Mapping):
             raise missing_column(value, self._columns(), "the window")
         row = Row([m.item(value) for m in self.measures], self._key(value, key))
+        if self.asks:
+            row.asked = [m.read_question(value) for m in self.measures]
+        if self.looks:
+            self.look_at(row, value)
+        return row
+
+    def look_at(self, row: Row, value: Any) -> None:
+        """Read what the window itself looks at: see `looks`."""
         definition = self.definition
         if isinstance(definition, Between):
             row.start = self._offset(definition.start, value)
@@ -89,12 +118,14 @@ class RowReader:
         slide = definition.every
         if slide is not None and slide.looks_at_values:
             row.slide_value = _read_value(slide, value, self.slide_clock)
-        return row
 
     def _columns(self) -> tuple[str, ...]:
         keys = (self.partition_by,) if isinstance(self.partition_by, str) else tuple(self.partition_by or ())
-        read = (c for m in self.measures for c in (*m.columns, *((m.where,) if m.where else ())))
-        return tuple(dict.fromkeys((*keys, *self.definition.columns, *read)))
+        read = (c for m in self.measures for c in m.aggregation.reads)
+        return tuple(dict.fromkeys((*keys, *self._window_columns(), *read)))
+
+    def _window_columns(self) -> tuple[str, ...]:
+        return self.definition.columns
 
     def _key(self, value: Any, key: Any) -> Any:
         if self.partition_by is None:
@@ -124,6 +155,37 @@ class RowReader:
         if isinstance(offset, bool) or not isinstance(offset, int):
             raise InvalidInput(f"{what} is a number of {self.definition.size_kind} (an int), got {offset!r}")
         return offset
+
+
+class SharedReader(RowReader):
+    """Reads rows of several windows: the items once, and for each window what it looks at."""
+
+    __slots__ = ("readers",)
+
+    def __init__(
+        self, measures: Sequence[Measure], readers: Sequence[RowReader], partition_by: str | list[str] | None
+    ) -> None:
+        super().__init__(measures, readers[0].definition, partition_by)
+        #: one for each window, which reads no items
+        self.readers = readers
+        self.whole_row = self.whole_row or any(reader.whole_row for reader in readers)
+
+    def read(self, value: Any, key: Any) -> SharedRow:
+        """Read a row from a value or a mapping. O(windows)."""
+        if self.whole_row and not isinstance(value, Mapping):
+            raise missing_column(value, self._columns(), "the window")
+        row = SharedRow([m.item(value) for m in self.measures], self._key(value, key))
+        for reader in self.readers:
+            if not reader.looks:
+                row.windows.append(_NOTHING)
+                continue
+            reader.look_at(row, value)
+            row.windows.append((row.size_value, row.slide_value, row.start, row.end))
+            row.size_value = row.slide_value = row.start = row.end = None
+        return row
+
+    def _window_columns(self) -> tuple[str, ...]:
+        return tuple(c for reader in self.readers for c in reader.definition.columns)
 
 
 def _cell(row: Mapping[str, Any], column: str, who: str) -> Any:

@@ -8,23 +8,26 @@ through their own state. Only the classes listed here are ever made, and none of
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from slidewise.errors import StateError
-from slidewise.events import partials, triggers
+from slidewise.events import partials, shared_partials, triggers
 from slidewise.events.deadlines import Deadlines
-from slidewise.events.engines import hopping, result_slots, retained, sliding, trailing
+from slidewise.events.engines import hopping, result_slots, retained, shared, sliding, trailing
+from slidewise.events.measure import Output
 from slidewise.events.result import Result
-from slidewise.events.row_reader import Row
+from slidewise.events.row_reader import Row, SharedRow
+from slidewise.events.shared_partials import SharedPartials
+from slidewise.events.shared_plan import PartPlan, SharedPlan
 from slidewise.events.soundness import require_sound
 from slidewise.events.watermark import BEGIN, Mark
 from slidewise.events.window_plan import WindowPlan
 from slidewise.serialization import codec, envelope
-from slidewise.templates.canonical_form import canonical_text, define_swag
+from slidewise.templates.canonical_form import canonical_text, define_aggregation, define_swag
 from slidewise.templates.interpret import Swag
-from slidewise.windows.clock import Clock
-from slidewise.windows.definitions import PunctuationWindow, canonical
+from slidewise.windows.definitions import PunctuationWindow, WindowDefinition, canonical
 from slidewise.windows.durations import CalendarDuration, Duration
 
 if TYPE_CHECKING:
@@ -38,19 +41,23 @@ _CLASSES: dict[str, type] = {
         triggers.EachRow, triggers.EveryCount, triggers.EveryDelta, triggers.EveryPunctuation,
         result_slots.BoundarySlots, result_slots.CountSlots, result_slots.HoppingSlots, result_slots.RowSlots,
         partials.RangeHolder, partials.RowHolder, partials.RunningHolder, partials.SliceHolder,
+        SharedRow, shared.SharedWindows, shared.Awaited, shared_partials.SharedPartials,
+        shared_partials.SharedRowHolder, shared_partials.SharedRangeHolder,
     )
 }  # fmt: skip
 #: a row's own offsets, where the bounds of frames are columns
 _LENGTHS = {"Duration": (Duration, "nanoseconds"), "CalendarDuration": (CalendarDuration, "months")}
+#: slots that states of before have not, and what they are then
+_ADDED: dict[str, dict[str, Any]] = {"Row": {"asked": None}}
 #: slots that hold one partial per measure
-_PARTIALS = {"Row": "items", "RunningHolder": "totals", "SliceHolder": "open"}
+_PARTIALS = {"Row": "items", "SharedRow": "items", "RunningHolder": "totals", "SliceHolder": "open"}
 
 
 def save(window: Window) -> bytes:
     """Save the state of a window as bytes. O(state)."""
     order = window._order
     payload = (
-        {name: (clock.kind, clock.zone) for name, clock in _list_clocks(window._plan).items()},
+        {name: (clock.kind, clock.zone) for name, clock in window._plan.clocks.items()},
         (tuple(order.mark), order.newest, order.dropped, order.entries, order.held, order.ahead),
         window._agenda,
         window._engines,
@@ -66,7 +73,7 @@ def load(window: Window, data: bytes) -> None:
     order = window._order
     with codec.refuse_damage():  # of the right definition, and yet not what save() gave
         clocks, ordered, window._agenda, window._engines, window._last, flags = payload
-        for name, clock in _list_clocks(window._plan).items():
+        for name, clock in window._plan.clocks.items():
             clock.kind, clock.zone = clocks[name]
         mark, order.newest, order.dropped, order.entries, order.held, *ahead = ordered
         order.ahead = ahead[0] if ahead else 0  # states of before it was counted have none
@@ -87,13 +94,12 @@ def _list_owed(window: Window) -> list[tuple[Any, tuple[Any, ...]]]:
 
 def _describe(window: Window) -> dict[str, str]:
     """Describe what the state belongs to: not max_ahead, which only says what does not come to be state."""
-    found = {"window": repr(canonical(window.window))}
-    for part in (window.window, window.window.every):
-        if isinstance(part, PunctuationWindow):
-            found["predicate"] = found.get("predicate", "") + canonical_text(part.predicate)
-    for m in window._plan.measures:
-        of = define_swag(m.entry, m.aggregation, m.options, m.structure().fields)
-        found |= {f"{part} of {m.name}" if m.name else part: text for part, text in of.items()}
+    found: dict[str, str] = {}
+    for name, definition in window._plan.windows.items():
+        found |= {f"{part} of {name}" if name else part: text for part, text in _define_window(definition).items()}
+    for output in window._plan.outputs:
+        of = _define_output(window._plan, output)
+        found |= {f"{part} of {output.name}" if output.name else part: text for part, text in of.items()}
     return found | {
         "partition_by": canonical_text(window._plan.reader.partition_by),
         "emit": window.emit,
@@ -103,37 +109,62 @@ def _describe(window: Window) -> dict[str, str]:
     }
 
 
+def _define_window(definition: WindowDefinition) -> dict[str, str]:
+    """Define a window: predicates by their code."""
+    found = {"window": repr(canonical(definition))}
+    for part in (definition, definition.every):
+        if isinstance(part, PunctuationWindow):
+            found["predicate"] = found.get("predicate", "") + canonical_text(part.predicate)
+    return found
+
+
+def _define_output(plan: WindowPlan | SharedPlan, output: Output) -> dict[str, str]:
+    """Define one aggregation: what it is, and the structure that it is read from."""
+    if output.measure is None:
+        return {"algorithm": "none", **define_aggregation(output.aggregation)}
+    m = plan.measures[output.measure]
+    of = define_swag(m.entry, output.aggregation, m.options, m.structure().fields)
+    return of if output.part is None else of | {"partials": repr(m.aggregation)}
+
+
 def _list_slots(cls: type) -> tuple[str, ...]:
     return tuple(slot for c in reversed(cls.__mro__) for slot in c.__dict__.get("__slots__", ()))
 
 
-def _list_clocks(plan: WindowPlan) -> dict[str, Clock]:
-    """Return the clocks of a window, which learn from the first time that they read."""
-    found = {"order": plan.clock, "size": plan.reader.size_clock, "slide": plan.reader.slide_clock}
-    return {name: clock for name, clock in found.items() if clock is not None}
-
-
 class Objects:
-    """The objects of one window on their way to plain values, or back."""
+    """The objects of one window on their way to plain values, or back.
 
-    def __init__(self, plan: WindowPlan) -> None:
+    Of several windows over one stream each has objects of its own, which are saved on their own: their partials are
+    those of other measures. `stores` is what they share.
+    """
+
+    def __init__(
+        self,
+        plan: WindowPlan | SharedPlan,
+        stores: Sequence[SharedPartials] = (),
+        blank: Sequence[Swag] | None = None,
+    ) -> None:
         self.measures = plan.measures
         self.anchors: dict[str, Any] = {
             "plan": plan,
             "definition": plan.definition,
             "reader": plan.reader,
             "frame": plan.frame,
-            **{f"{name} clock": clock for name, clock in _list_clocks(plan).items()},
+            **{f"{name} clock": clock for name, clock in plan.clocks.items()},
             **{f"measure {k}": measure for k, measure in enumerate(plan.measures)},
+            **{f"store {k}": store for k, store in enumerate(stores)},
         }
         self.names = {id(anchor): name for name, anchor in self.anchors.items() if anchor is not None}
+        self.parts: Sequence[PartPlan] = plan.parts if isinstance(plan, SharedPlan) else ()
+        self.blank_of_parts = [[measure.structure() for measure in part.measures] for part in self.parts]
         #: objects met so far, by id and by number; a list of them keeps the ids their own
         self.numbers: dict[int, int] = {}
         self.met: list[Any] = []
         self.made: dict[int, Any] = {}
         #: classes whose slots are named in the state: each with its first object
         self.described: set[str] = set()
-        self.blank = [measure.structure() for measure in plan.measures]
+        self.saved_slots: dict[str, tuple[str, ...]] = {}
+        self.blank = [measure.structure() for measure in plan.measures] if blank is None else blank
 
     # ---- to plain values
     def reduce(self, x: Any) -> Any:
@@ -149,7 +180,7 @@ class Objects:
         name = type(x).__name__
         if type(x) is _CLASSES.get(name):
             names = _list_slots(type(x))
-            values = tuple(self._plain(name, slot, getattr(x, slot)) for slot in names)
+            values = tuple(self._plain(x, name, slot, getattr(x, slot)) for slot in names)
             if name in self.described:
                 return (number, name, values)
             self.described.add(name)
@@ -166,12 +197,18 @@ class Objects:
             if (blank.entry, blank.aggregation, blank._options) == (swag.entry, swag.aggregation, swag._options)
         )
 
-    def _plain(self, name: str, slot: str, value: Any) -> Any:
+    def _plain(self, x: Any, name: str, slot: str, value: Any) -> Any:
+        if (name, slot) == ("SharedWindows", "engines"):
+            return [codec.encode(e, of.reduce) for e, of in zip(value, self._separate(x.stores), strict=True)]
         if _PARTIALS.get(name) == slot:
             return self._convert_each(value, "dump")
         if (name, slot) == ("WithinDelta", "rows"):
             return [(number, self._convert_each(items, "dump")) for number, items in value]
         return value
+
+    def _separate(self, stores: Sequence[SharedPartials]) -> list[Objects]:
+        """Prepare for the objects of each of several windows."""
+        return [Objects(part, stores, blank) for part, blank in zip(self.parts, self.blank_of_parts, strict=True)]
 
     def _convert_each(self, items: list[Any], function: str) -> list[Any]:
         """Dump or load one item per measure; where a structure holds values, they stay as they are."""
@@ -196,15 +233,28 @@ class Objects:
             x = _LENGTHS[name][0](values)
         else:
             x = object.__new__(_CLASSES[name])
-            if names and names[0] != _list_slots(type(x)):
-                raise StateError(
-                    f"this state was saved by another version of slidewise, whose {name} has other fields. "
-                    "Load it with the version that saved it"
-                )
-            for slot, value in zip(_list_slots(type(x)), values, strict=True):
+            if names:
+                self.saved_slots[name] = self._require_slots(name, names[0])
+            for slot, value in zip(self.saved_slots[name], values, strict=True):
                 setattr(x, slot, self._live(name, slot, value))
+            for slot, value in _ADDED.get(name, {}).items():
+                if slot not in self.saved_slots[name]:
+                    setattr(x, slot, value)
+            if name == "SharedWindows":
+                separate = zip(x.engines, self._separate(x.stores), strict=True)
+                x.engines = [codec.decode(data, of.revive) for data, of in separate]
         self.made[number] = x
         return x
+
+    def _require_slots(self, name: str, saved: tuple[str, ...]) -> tuple[str, ...]:
+        """Refuse an object with other fields than its class has here, but for those that were added since."""
+        slots = _list_slots(_CLASSES[name])
+        if saved not in (slots, tuple(slot for slot in slots if slot not in _ADDED.get(name, {}))):
+            raise StateError(
+                f"this state was saved by another version of slidewise, whose {name} has other fields. "
+                "Load it with the version that saved it"
+            )
+        return saved
 
     def _live(self, name: str, slot: str, value: Any) -> Any:
         if _PARTIALS.get(name) == slot:

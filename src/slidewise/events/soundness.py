@@ -19,10 +19,13 @@ from slidewise.events.deadlines import Deadlines
 from slidewise.events.engines.hopping import Hopping, SlicedRows
 from slidewise.events.engines.result_slots import BoundarySlots, CountSlots, HoppingSlots, RowSlots
 from slidewise.events.engines.retained import Retained
+from slidewise.events.engines.shared import Awaited
 from slidewise.events.engines.sliding import Sliding
 from slidewise.events.engines.trailing import LastRows, SincePunctuation, Trailing, WithinDelta
 from slidewise.events.partials import RangeHolder, RowHolder, RunningHolder, SliceHolder
-from slidewise.events.row_reader import Row
+from slidewise.events.row_reader import Row, SharedRow
+from slidewise.events.shared_partials import SharedPartials, SharedRangeHolder, SharedRowHolder
+from slidewise.events.shared_plan import SharedPlan
 from slidewise.serialization.codec import require_told_apart
 from slidewise.templates.interpret import Swag
 from slidewise.windows.clock import ENDS, Clock
@@ -36,6 +39,7 @@ _NUMBERS = (int, float, Decimal, Fraction)
 _LENGTHS = (Duration, CalendarDuration)
 #: numbers that the definition decides
 _DECIDED: dict[type, tuple[str, ...]] = {
+    SharedRowHolder: ("takes_items",),
     SlicedRows: ("k", "first", "last"), LastRows: ("n",), WithinDelta: ("size",),
     CountSlots: ("k", "least"), RowSlots: ("least",), BoundarySlots: ("least",),
     triggers.EveryCount: ("k",), triggers.EveryDelta: ("size",),
@@ -46,15 +50,16 @@ _COUNTS = ("next", "step")
 
 def require_sound(window: Window) -> None:
     """Refuse what push, advance or flush could stumble over, or never come to an end with. O(state)."""
-    Soundness(window).check()
+    several = isinstance(window._plan, SharedPlan)
+    (SharedSoundness if several else Soundness)(window, window._plan).check()
 
 
 class Soundness:
     """The checks of one window."""
 
-    def __init__(self, window: Window) -> None:
-        self.window, self.plan = window, window._plan
-        self.clock = self.plan.clock
+    def __init__(self, window: Window, plan: Any) -> None:
+        self.window, self.plan = window, plan
+        self.clock = plan.clock
 
     def require(self, *conditions: Any) -> None:
         if not all(conditions):
@@ -62,8 +67,8 @@ class Soundness:
 
     def check(self) -> None:
         window, order, agenda = self.window, self.window._order, self.window._agenda
-        for clock in (self.clock, self.plan.reader.size_clock, self.plan.reader.slide_clock):
-            self.require(clock is None or clock.kind is None or clock.kind in ("number", *ENDS))
+        for clock in self.plan.clocks.values():
+            self.require(clock.kind is None or clock.kind in ("number", *ENDS))
         engines = window._engines
         self.require(type(engines) is dict, type(window._last) is dict, window._timed in (None, True, False))
         self.require(type(window._flushed) is bool, type(agenda) is Deadlines)
@@ -71,17 +76,21 @@ class Soundness:
         mark = tuple(order.mark)
         self.require(len(mark) == 2, type(mark[1]) is bool, type(mark[0]) in _NUMBERS and mark[0] == mark[0])
         self.check_times([order.newest] if order.newest is not None else [])
-        self.check_entries(order.held, order.entries, lambda time, row: type(row) is Row and time == row.time)
+        self.check_entries(order.held, order.entries, lambda time, row: isinstance(row, Row) and time == row.time)
         self.check_times(time for time, _, _ in order.held)
-        self.check_rows(row for _, _, row in order.held)
+        self.check_held([row for _, _, row in order.held])
         self.require(type(agenda.deadlines) is dict, agenda.deadlines.keys() <= engines.keys())
         self.check_entries(agenda.heap, agenda.entries, lambda deadline, key: self.is_deadline(deadline))
         self.require(all(map(self.is_deadline, agenda.deadlines.values())))
         require_told_apart([*engines, *(row.key for _, _, row in order.held)])
         require_told_apart([key for _, _, key in agenda.heap])
         for key, engine in engines.items():
-            self.check_type(window._engine(self.plan, key), engine)
-            self.check_engine(engine)
+            self.check_key(window._engine(self.plan, key), engine)
+
+    def check_key(self, new: Any, engine: Any) -> None:
+        """Check what holds the rows of a key; `new` is what a new key has."""
+        self.check_type(new, engine)
+        self.check_engine(engine)
 
     # ---- types
     def check_type(self, new: Any, found: Any) -> None:
@@ -93,6 +102,8 @@ class Soundness:
                 self.require(a == b, type(a) is type(b))
             elif slot == "structures":
                 self.require(type(b) is list, [*map(type, a)] == [*map(type, b)])
+            elif slot == "stores" and type(new) in (SharedRowHolder, SharedRangeHolder):
+                self.require(type(b) is list, [s is None for s in a] == [s is None for s in b])
             elif slot == "plan":
                 self.require(a is b)
             elif slot == "measures":
@@ -118,14 +129,35 @@ class Soundness:
     def check_rows(self, rows: Iterable[Any]) -> None:
         for row in rows:
             self.require(type(row) is Row)
-            self.check_counts(row.number)
-            self.require(type(row.items) is list, len(row.items) == len(self.plan.measures))
-            self.require(type(row.revision) is int, -1 <= row.revision < 1 << 63)
-            if row.time is not None:
-                self.check_times([row.time])
-            self.require(row.x is None or type(row.x) in _NUMBERS)
-            self.require(*(v is None or type(v) in (bool, *_NUMBERS) for v in (row.size_value, row.slide_value)))
-            self.require(*(v is None or type(v) in (*_NUMBERS, *_LENGTHS) for v in (row.start, row.end)))
+            self.check_row(row)
+
+    def check_row(self, row: Row) -> None:
+        self.check_counts(row.number)
+        self.require(type(row.items) is list, len(row.items) == len(self.plan.measures))
+        self.check_questions(row.asked)
+        self.require(type(row.revision) is int, -1 <= row.revision < 1 << 63)
+        if row.time is not None:
+            self.check_times([row.time])
+        self.require(row.x is None or type(row.x) in _NUMBERS)
+        self.check_looked_at(row.size_value, row.slide_value, row.start, row.end)
+
+    def check_looked_at(self, size: Any, slide: Any, start: Any, end: Any) -> None:
+        self.require(*(v is None or type(v) in (bool, *_NUMBERS) for v in (size, slide)))
+        self.require(*(v is None or type(v) in (*_NUMBERS, *_LENGTHS) for v in (start, end)))
+
+    def check_held(self, rows: list[Any]) -> None:
+        """Check rows that wait for their time to come."""
+        self.check_rows(rows)
+
+    def check_questions(self, asked: Any) -> None:
+        """Check what a row asks of each measure: as many numbers as it reads, or a null."""
+        if not self.plan.reader.asks:
+            self.require(asked is None)
+            return
+        self.require(type(asked) is list, len(asked) == len(self.plan.measures))
+        for measure, question in zip(self.plan.measures, asked, strict=True):
+            sound = type(question) is tuple and len(question) == len(measure.asks)
+            self.require(question is None or (sound and all(type(value) in _NUMBERS for value in question)))
 
     def check_counts(self, *numbers: Any) -> None:
         self.require(*(type(n) is int and 0 <= n < 1 << 63 for n in numbers))
@@ -136,6 +168,8 @@ class Soundness:
         for time in times:
             if kind is None or kind == "number":
                 self.require(type(time) in _NUMBERS and time == time)
+                # one near the ends of what a decimal can be overflows where a length is added to it
+                self.require(type(time) is not Decimal or abs(time.adjusted()) < 10_000)
             else:
                 self.require(type(time) is int and ENDS[kind][0] <= time <= ENDS[kind][1])
 
@@ -181,7 +215,7 @@ class Soundness:
             self.require(type(holder.totals) is list, len(holder.totals) == len(measures))
             self.require(all(isinstance(t, Swag) == m.raw for m, t in zip(measures, holder.totals, strict=True)))
         elif isinstance(holder, RowHolder):
-            self.require(all(len(structure) == holder.count for structure in holder.structures))
+            self.require(all(s is None or len(s) == holder.count for s in holder.structures))
         elif isinstance(holder, SliceHolder):
             self.require(
                 all(type(s) is tuple and len(s) == 2 for s in holder.slices), len(holder.open) == len(measures)
@@ -264,8 +298,78 @@ class Soundness:
             self.require(all(slots._bounds(engine, k)[0] < slots._bounds(engine, k)[1] for k in slots.extra))
 
 
+class SharedSoundness(Soundness):
+    """The checks of several windows over one stream: each for itself, what they share, and the rows that wait."""
+
+    def check_held(self, rows: list[Any]) -> None:
+        """Check rows that wait for their time to come, with what each window looks at."""
+        for row in rows:
+            self.require(type(row) is SharedRow, type(row.windows) is list)
+            self.require(len(row.windows) == len(self.plan.parts), all(type(w) is tuple for w in row.windows))
+            self.check_row(row)
+            for size, slide, start, end in row.windows:
+                self.check_looked_at(size, slide, start, end)
+
+    def check_key(self, new: Any, engine: Any) -> None:
+        """Check what holds the rows of a key; `new` is what a new key has."""
+        self.check_type(new, engine)
+        plan, seen = self.plan, engine.seen
+        self.require(len(engine.stores) == len(plan.stored) == len({id(store) for store in engine.stores}))
+        self.require(len(engine.engines) == len(plan.parts) == len(engine.given))
+        for fresh, store in zip(new.stores, engine.stores, strict=True):
+            self.require(type(store) is SharedPartials, store.measure is fresh.measure)
+            self.require(type(store.structure) is type(fresh.structure), store.behind is fresh.behind)
+            self.check_counts(store.first, store.end)
+            self.require(len(store.structure) == store.end - store.first)
+            ends = (store.first, store.end - 1) if store.measure.entry.ranges and len(store.structure) else (None, None)
+            self.require((store.structure.oldest, store.structure.youngest) == ends)
+        self.require(all(type(number) is int for number in engine.given))
+        for k, part in enumerate(plan.parts):
+            own: Any = engine.engines[k]
+            checks = Soundness(self.window, part)
+            checks.check_key(new.engines[k], own)
+            self.require(getattr(own, "seen", seen) == seen)
+            if part.shares:
+                self.check_share(own, [None if n is None else engine.stores[n] for n in part.shared])
+            if part.each_row:
+                slots: Any = getattr(own, "slots", None)
+                waiting = getattr(own, "waiting", ()) if slots is None else slots.pending
+                self.require(engine.given[k] + len(waiting) == max(seen, part.least - 1))
+        for store, stored in zip(engine.stores, plan.stored, strict=True):
+            holders = [engine.engines[k].holder for k in stored.asking]
+            self.require(store.end == (max(h.first + h.count for h in holders) if store.behind else seen))
+        self.check_awaited(engine)
+
+    def check_share(self, engine: Any, stores: list[SharedPartials | None]) -> None:
+        """Check that a window has its place among the rows that are held for it and others."""
+        holder = engine.holder
+        self.require(all(a is b for a, b in zip(holder.stores, stores, strict=True)))
+        if isinstance(engine, Retained):
+            numbers = [row.number for row in engine.rows]
+            self.require(numbers == [*range(engine.seen - len(numbers) + 1, engine.seen + 1)])
+            outside = len(numbers)
+        else:
+            outside = holder.count + len(getattr(engine, "ahead", ()))
+        self.require(holder.first + outside == engine.seen)
+        self.require(all(store is None or store.first <= holder.first for store in stores))
+
+    def check_awaited(self, engine: Any) -> None:
+        """Check that the rows whose results have not all come are the last ones, and what each waits for."""
+        plan, first = self.plan, engine.seen - len(engine.awaited) + 1
+        joined = [(part.least, given) for part, given in zip(plan.parts, engine.given, strict=True) if part.each_row]
+        self.require(all(given >= first - 1 or given == least - 1 >= engine.seen for least, given in joined))
+        for number, row in enumerate(engine.awaited, first):
+            self.require(type(row) is Awaited, row.number == number, type(row.number) is int)
+            self.require(
+                type(row.missing) is int, row.missing == sum(least <= number > given for least, given in joined)
+            )
+            self.require(row.values is None or (type(row.values) is dict and [*row.values] == plan.joined))
+            self.check_times([row.time] if row.time is not None else [])
+
+
 _CHECKED = (
-    RowHolder, RunningHolder, SliceHolder, RangeHolder, LastRows, WithinDelta, SincePunctuation,
+    RowHolder, RunningHolder, SliceHolder, RangeHolder, SharedRowHolder, SharedRangeHolder,
+    LastRows, WithinDelta, SincePunctuation,
     RowSlots, CountSlots, BoundarySlots, HoppingSlots,
     triggers.EachRow, triggers.EveryCount, triggers.EveryDelta, triggers.EveryPunctuation,
 )  # fmt: skip

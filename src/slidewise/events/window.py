@@ -6,23 +6,25 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.over import Over
 from slidewise.errors import InvalidInput
 from slidewise.events.clock_guard import Now, guard_of
 from slidewise.events.deadlines import Deadlines
 from slidewise.events.engines.engine import Engine
-from slidewise.events.ordering import Late, Ordering, check_length, require_results_that_stay
+from slidewise.events.ordering import Late, Ordering, check_length
 from slidewise.events.result import Failed, Result, are_alike
 from slidewise.events.row_reader import Row
+from slidewise.events.shared_plan import SeveralWindows, SharedPlan, plan_windows, read_windows
 from slidewise.events.watermark import BEGIN, END, Mark
-from slidewise.events.window_plan import Due, WindowPlan, engine_class, plan_for
+from slidewise.events.window_plan import Due, WindowPlan, plan_for
 from slidewise.windows.clock import Clock
-from slidewise.windows.definitions import WindowDefinition, window_of
+from slidewise.windows.definitions import WindowDefinition, require_results_that_stay
 
 __all__ = ["Result", "Window"]
 
 
 class Window:
-    """One or more aggregations over a window, event by event.
+    """One or more aggregations over a window, or each over its own, event by event.
 
     >>> import slidewise as sw
     >>> w = sw.Window(sw.max(), sw.rows(3))
@@ -39,6 +41,13 @@ class Window:
     >>> w.flush()
     [Result({'peak': 20.5, 'n': 2}, key='a', time=5, row=2)]
 
+    Windows of their own, over one stream: what they can share is held once, and the results of a row come together.
+    Those with a slide (`every=`) give results of their own.
+
+    >>> w = sw.Window({"peak": sw.max().over(sw.rows(100)), "high": sw.max().over(sw.rows(2))})
+    >>> [result.value for x in (5, 1, 2) for result in w.push(x)]
+    [{'peak': 5, 'high': 5}, {'peak': 5, 'high': 5}, {'peak': 5, 'high': 2}]
+
     - `emit="changes"` gives only results that differ from the last of their key (CQL's IStream).
     - `max_delay` holds rows back so long, and takes them in the order of time. `late` says what becomes of rows
       that come later still: "error", "drop" (`window.dropped` counts them), or "revise": the results that they
@@ -50,8 +59,8 @@ class Window:
 
     def __init__(
         self,
-        aggregation: Aggregation | type[Aggregation] | Mapping[str, Aggregation | type[Aggregation]],
-        window: WindowDefinition | int,
+        aggregation: Aggregation | type[Aggregation] | Over | Mapping[str, Aggregation | type[Aggregation] | Over],
+        window: WindowDefinition | int | None = None,
         partition_by: str | Iterable[str] | None = None,
         emit: Literal["every", "changes"] = "every",
         max_delay: Any = None,
@@ -61,27 +70,35 @@ class Window:
         max_ahead: Any = None,
         clock: Now | None = None,
     ) -> None:
-        window = window_of(window, "Window")
-        _check(window, emit, late, keep)
+        asked = read_windows(aggregation, window, algorithm)
+        for each in asked.windows:
+            _check(each, emit, late, keep)
         delay, kept = check_length(max_delay, "max_delay"), check_length(keep, "keep")
         given = [x for x in (delay, kept, check_length(max_ahead, "max_ahead")) if x is not None]
-        times = Clock("the time", [*window.lengths, *given])
+        times = Clock("the time", [*(length for each in asked.windows for length in each.lengths), *given])
         self._guard = guard_of(times, max_ahead, clock)
-        self.window = window
         self.emit = emit
+        #: the window of all aggregations; None where they bring their own
+        self.window: WindowDefinition | None = None
         self._algorithm = algorithm
-        self._plan: WindowPlan = plan_for(
-            aggregation, window, times, partition_by, revises=late == "revise", keep=kept, algorithm=algorithm
-        )
-        self._engine: type[Engine] = engine_class(window, self._plan.frame, self._plan.revises)
+        self._plan: WindowPlan | SharedPlan
+        if isinstance(asked, SeveralWindows):
+            _refuse_revisions(asked, late)
+            self._plan = plan_windows(asked, times, partition_by)
+        else:
+            aggregation, self.window, self._algorithm = asked
+            self._plan = plan_for(
+                aggregation, self.window, times, partition_by,
+                revises=late == "revise", keep=kept, algorithm=self._algorithm,
+            )  # fmt: skip
+        self._engine: type[Engine] = self._plan.engine
         self._order = Ordering(times, delay, late, kept)
         self._agenda = Deadlines()
         self._engines: dict[Any, Engine] = {}
         #: the last value of each key, where only changes are emitted
         self._last: dict[Any, Any] = {}
         #: whether rows have times; None before the first row
-        needs_time = _needs_time(window) or delay is not None or late == "revise" or max_ahead is not None
-        self._timed = True if needs_time else None
+        self._timed = True if self._plan.needs_time or delay is not None or max_ahead is not None else None
         self._flushed = False
         #: results that were due beside one that failed
         self._owed: list[Due] = []
@@ -191,7 +208,7 @@ class Window:
     @property
     def algorithms(self) -> dict[str, str]:
         """The algorithm of each aggregation, by name."""
-        return {m.name or m.aggregation.name: m.entry.name for m in self._plan.measures}
+        return self._plan.algorithms
 
     # ---- state as bytes
     def to_bytes(self) -> bytes:
@@ -218,7 +235,7 @@ class Window:
         from slidewise.events import snapshot
 
         new = Window(
-            self._aggregations,
+            self._plan.given,
             self.window,
             partition_by=self._plan.reader.partition_by,
             emit=self.emit,
@@ -232,19 +249,15 @@ class Window:
         snapshot.load(new, data)
         return new
 
-    @property
-    def _aggregations(self) -> Any:
-        """The aggregation, or all by name, as they were given."""
-        measures = self._plan.measures
-        return measures[0].aggregation if self._plan.single else {m.name: m.aggregation for m in measures}
-
     def __repr__(self) -> str:
-        return f"Window({self._aggregations!r}, {self.window!r})"
+        return f"Window({self._plan.given!r}{'' if self.window is None else f', {self.window!r}'})"
 
     # ---- steps
     def _check_time(self, time: Any) -> bool:
         if time is None and self._timed:
-            raise InvalidInput(f"push: {self.window!r} here needs the time of every row: push(value, time=...)")
+            raise InvalidInput(
+                f"push: {self._plan.definition!r} here needs the time of every row: push(value, time=...)"
+            )
         if time is not None and self._timed is False:
             raise InvalidInput(f"push: the rows before had no times, and this one has {time!r}. Give all or none")
         return time is not None
@@ -291,7 +304,7 @@ class Window:
 
     def _results(self, out: list[Due]) -> list[Result]:
         """Return the results in the order in which they were due, or only those that are news."""
-        if len(out) > 1 and self._timed and len(self._engines) != 1:
+        if len(out) > 1 and self._timed and (len(self._engines) != 1 or self.window is None):
             out.sort(key=lambda entry: entry[0])
         if self._owed:
             out, self._owed = self._owed + out, []
@@ -316,15 +329,20 @@ class Window:
             )
 
     def _is_news(self, result: Result) -> bool:
-        if result.key in self._last and are_alike(self._last[result.key], result.value):
+        stream = self._plan.stream_of(result)
+        if stream in self._last and are_alike(self._last[stream], result.value):
             return False
-        self._last[result.key] = result.value
+        self._last[stream] = result.value
         return True
 
 
-def _needs_time(window: WindowDefinition) -> bool:
-    peers = window.reach is not None and window.reach.looks_at_peers
-    return peers or window.size_kind in ("time", "range", "groups") or window.slide_kind == "time"
+def _refuse_revisions(several: SeveralWindows, late: Late) -> None:
+    if late == "revise":
+        raise InvalidInput(
+            'Window: late="revise" gives a result again when a late row has changed it, and here the results of a row '
+            f"come together, of {len(several.windows)} windows, of which the row changes some. "
+            'Use a Window for each of the windows, or late="drop"'
+        )
 
 
 def _check(window: WindowDefinition, emit: Any, late: Any, keep: Any) -> None:

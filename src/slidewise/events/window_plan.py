@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.over import Over
 from slidewise.errors import IllegalPair, InvalidInput
 from slidewise.events.engines.engine import Engine
 from slidewise.events.engines.hopping import Hopping, SlicedRows
@@ -13,10 +14,11 @@ from slidewise.events.engines.retained import Retained
 from slidewise.events.engines.sliding import Sliding
 from slidewise.events.engines.trailing import Trailing
 from slidewise.events.frame import Frame
-from slidewise.events.measure import Measure, choose_entry, name_aggregations
+from slidewise.events.measure import Measure, Output, ReadBySeveral, choose_entry, name_aggregations
 from slidewise.events.result import Failed, Result
 from slidewise.events.row_reader import Row, RowReader
 from slidewise.planner.choose import Situation
+from slidewise.planner.sharing import Partials, group_by_partials
 from slidewise.registry.entries import AlgorithmEntry
 from slidewise.windows.clock import ENDS, Clock
 from slidewise.windows.definitions import WindowDefinition
@@ -39,6 +41,8 @@ class WindowPlan:
         "keep",
         "least",
         "measures",
+        "outputs",
+        "plain",
         "reader",
         "revises",
         "single",
@@ -49,6 +53,7 @@ class WindowPlan:
         self,
         definition: WindowDefinition,
         measures: list[Measure],
+        outputs: list[Output],
         single: bool,
         reader: RowReader,
         clock: Clock,
@@ -58,7 +63,10 @@ class WindowPlan:
         self.definition = definition
         #: a result has failed that the window has not yet told of
         self.failed = False
+        #: what is held, and what is read from it; each output is a measure of its own where that is plain
         self.measures = measures
+        self.outputs = outputs
+        self.plain = are_plain(outputs, measures)
         #: one aggregation without a name
         self.single = single
         self.reader = reader
@@ -105,15 +113,76 @@ class WindowPlan:
                 "Leave such rows out, or give times as plain numbers"
             )
 
-    def result(self, values: list[Any] | Failed, key: Any, **where: Any) -> Result | Failed:
-        """Build a result over the values of all measures."""
+    @property
+    def engine(self) -> type[Engine]:
+        """What holds the rows of a key."""
+        return engine_class(self.definition, self.frame, self.revises)
+
+    @property
+    def windows(self) -> dict[str, WindowDefinition]:
+        """The window, without a name: it is that of all aggregations."""
+        return {"": self.definition}
+
+    @property
+    def clocks(self) -> dict[str, Clock]:
+        """The clocks by name: that of time, and those of columns that the window looks at."""
+        found = {"order": self.clock, "size": self.reader.size_clock, "slide": self.reader.slide_clock}
+        return {name: clock for name, clock in found.items() if clock is not None}
+
+    @property
+    def held(self) -> int:
+        """How many partials stand for a row."""
+        return len(self.measures)
+
+    @property
+    def needs_time(self) -> bool:
+        """Whether every row must have a time."""
+        definition = self.definition
+        peers = definition.reach is not None and definition.reach.looks_at_peers
+        by_time = definition.size_kind in ("time", "range", "groups") or definition.slide_kind == "time"
+        return peers or by_time or self.revises
+
+    @property
+    def given(self) -> Any:
+        """The aggregation, or all by name, as they were given."""
+        return self.outputs[0].aggregation if self.single else {o.name: o.aggregation for o in self.outputs}
+
+    @property
+    def algorithms(self) -> dict[str, str]:
+        """The algorithm of each aggregation, by name."""
+        return {
+            o.name or o.aggregation.name: "none" if o.measure is None else self.measures[o.measure].entry.name
+            for o in self.outputs
+        }
+
+    def stream_of(self, result: Result) -> Any:
+        """Tell which results follow one another, where only changes are emitted."""
+        return result.key
+
+    def result(self, values: list[Any] | Failed, rows: int | None, key: Any, **where: Any) -> Result | Failed:
+        """Build a result over the values of all measures, and the number of rows; None where slices are held."""
         if isinstance(values, Failed):
             self.failed = True
             values.error.add_note(f"in {Result(None, key, **where)!r}; other results now due come with the next call")
             return values
         if self.single:
             return Result(values[0], key, **where)
-        return Result({m.name: v for m, v in zip(self.measures, values, strict=True)}, key, **where)
+        if self.plain:
+            return Result({o.name: v for o, v in zip(self.outputs, values, strict=True)}, key, **where)
+        return Result(self.read_outputs(values, rows), key, **where)
+
+    def read_outputs(self, values: list[Any], rows: int | None) -> dict[str, Any]:
+        """Read the results by name from the values of all measures, and the number of rows."""
+        found = {}
+        for name, _, measure, part in self.outputs:
+            value: Any = rows if measure is None else values[measure]
+            found[name] = value if part is None else value[part]
+        return found
+
+
+def are_plain(outputs: list[Output], measures: list[Measure]) -> bool:
+    """Tell whether each output is the result of a measure of its own, in this order."""
+    return [(output.measure, output.part) for output in outputs] == [(k, None) for k in range(len(measures))]
 
 
 def frame_of(definition: WindowDefinition, clock: Clock) -> Frame | None:
@@ -126,14 +195,9 @@ def engine_class(window: WindowDefinition, frame: Frame | None, revises: bool) -
     """Choose the engine that holds the rows of a key under this window."""
     if revises or (frame is not None and not frame.reach.monotone):
         return Retained
-    if window.hopping:
-        return Hopping
-    if frame is not None and frame.unit == "rows" and window.slide_kind == "count":
-        if isinstance(frame.end, int) and frame.end >= 0:
-            return SlicedRows
-    elif frame is None or window.trailing_rows is not None:
-        return Trailing
-    return Sliding
+    if window.sliced:
+        return Hopping if window.hopping else SlicedRows
+    return Trailing if frame is None or window.trailing_rows is not None else Sliding
 
 
 def plan_for(
@@ -149,22 +213,50 @@ def plan_for(
     """Plan a window."""
     named, single = name_aggregations(aggregation)
     engine = engine_class(window, frame_of(window, clock), revises)
+    for op in named.values():
+        op.require_own_row(window)
+    entries = {name: choose_entry(op, algorithm, situation_in(engine, window)) for name, op in named.items()}
+    groups, counted = group_by_partials({name: Over(op, window, algorithm) for name, op in named.items()})
+    measures: list[Measure] = []
+    outputs = [Output(name, named[name], None, None) for name in counted]
+    for group in groups:
+        entry = entries[next(iter(group.readers))]
+        options = structure_options(entry, group.aggregation, window, engine)
+        measure, read = build_measure(len(measures), group, entry, options, named)
+        measures.append(measure)
+        outputs += read
+    outputs.sort(key=lambda output: [*named].index(output.name))
+    reader = RowReader(measures, window, key_columns(partition_by))
+    return WindowPlan(window, measures, outputs, single, reader, clock, revises, keep)
+
+
+def situation_in(engine: type[Engine], window: WindowDefinition) -> Situation:
+    """Describe what a window means for the choice of an algorithm, in the engine that holds its rows."""
     rows = window.trailing_rows if engine is Trailing else None
-    situation = Situation("events", rows=rows, monotone=engine is not Retained, out_of_order=engine is Retained)
-    measures = []
-    for name, op in named.items():
-        entry = choose_entry(op, algorithm, situation)
-        measures.append(Measure(name, op, entry, _options(entry, op, window, engine)))
-    reader = RowReader(measures, window, _key_columns(partition_by))
-    return WindowPlan(window, measures, single, reader, clock, revises, keep)
+    return Situation("events", rows=rows, monotone=engine is not Retained, out_of_order=engine is Retained)
 
 
-def _options(
+def build_measure(
+    index: int,
+    partials: Partials,
+    entry: AlgorithmEntry,
+    options: dict[str, Any],
+    named: Mapping[str, Aggregation],
+) -> tuple[Measure, list[Output]]:
+    """Build the measure that holds some partials, as number `index` of its window, and the outputs read from it."""
+    base, readers = partials.aggregation, [(named[name], part) for name, part in partials.readers.items()]
+    if all(reader == base for reader, _ in readers):  # their results are the same one
+        return Measure(base, entry, options), [Output(name, base, index, None) for name in partials.readers]
+    outputs = [Output(name, named[name], index, k) for k, name in enumerate(partials.readers)]
+    return Measure(base, entry, options, ReadBySeveral(base, readers)), outputs
+
+
+def structure_options(
     entry: AlgorithmEntry, aggregation: Aggregation, window: WindowDefinition, engine: type[Engine]
 ) -> dict[str, Any]:
     """Return what a structure must know at its start: the most entries that the window holds."""
-    if "capacity" not in entry.options:
-        return {}
+    if "capacity" not in entry.required:
+        return dict(entry.given)
     rows = window.trailing_rows
     if rows is not None and engine is Trailing:
         return {"capacity": rows}
@@ -179,7 +271,7 @@ def _options(
     )
 
 
-def _key_columns(partition_by: Any) -> str | list[str] | None:
+def key_columns(partition_by: Any) -> str | list[str] | None:
     if partition_by is None or isinstance(partition_by, str):
         return partition_by
     columns = list(partition_by)

@@ -106,6 +106,25 @@ class WindowDefinition:
         return self.reach is not None and self.reach.needs_whole_key
 
     @property
+    def sliced(self) -> bool:
+        """Whether windows start at places known in advance, so that rows can be combined into slices on arrival."""
+        reach = self.reach
+        if reach is None or not reach.monotone or self.hopping:
+            return self.hopping
+        return self.slide_kind == "count" and reach.unit == "rows" and isinstance(reach.end, int) and reach.end >= 0
+
+    @property
+    def holds_rows(self) -> bool:
+        """Whether frames are ranges of a key's rows that begin and end anywhere, so that rows are held one by one."""
+        reach = self.reach
+        return reach is not None and not self.sliced and not (reach.monotone and reach.from_first_row)
+
+    @property
+    def common_end(self) -> str | None:
+        """What frames end with when they are complete, where they are held as rows: see `Reach.common_end`."""
+        return self.reach.common_end if self.reach is not None and self.holds_rows else None
+
+    @property
     def lengths(self) -> list[Length]:
         """Every length that is measured along the order, as the user gave it: of frames by range, of slides by time."""
         return [*self._sizes, *(length for length in (self.slide_size, self.offset) if length is not None)]
@@ -440,6 +459,16 @@ def window_of(given: Any, what: str) -> WindowDefinition:
     raise InvalidInput(
         f'{what} takes a window such as sw.rows(100) or sw.time("1h"), or a number of rows, got {given!r}'
     )
+
+
+def require_results_that_stay(window: WindowDefinition, where: str) -> None:
+    """Refuse to revise windows whose results a late row moves."""
+    moved = {window.size_kind, window.slide_kind} & {"delta", "punctuation"}
+    if moved:
+        raise InvalidInput(
+            f'{where}: late="revise" needs results that stay apart when a row comes between, and those of {window!r} '
+            f'do not: a late row moves every {" and ".join(sorted(moved))} after it. Use late="drop"'
+        )
 
 
 def _check_count(value: Any, what: str) -> int:

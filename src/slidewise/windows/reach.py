@@ -168,6 +168,19 @@ class Reach:
         return self.ahead is None or sign(self.ahead) > 0
 
     @property
+    def common_end(self) -> str | None:
+        """What a frame ends with at the moment at which it is complete, if other frames may end with the same row.
+
+        Those that reach to their own row or beyond end with the newest row then. Others are complete when their row
+        arrives, and end with the same row where they have the same bound. None where frames end anywhere.
+        """
+        if not self.monotone:
+            return None
+        if self.to_last_row or (sign(self.end) >= 0 and not self.open_end):  # type: ignore[arg-type]
+            return "newest"
+        return f"{self.unit} {self.end!r} {self.open_end}"
+
+    @property
     def running(self) -> bool:
         """Whether frames begin with the key, and end somewhere that moves on with the rows."""
         return self.from_first_row and self.exclude is None and not isinstance(self.end, Unbounded | OffsetColumn)

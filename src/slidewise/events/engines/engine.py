@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from slidewise.events.row_reader import Row
 from slidewise.events.watermark import Deadline, Mark
 
 if TYPE_CHECKING:
-    from slidewise.events.window_plan import Due, WindowPlan
+    from slidewise.events.shared_partials import Stores
+    from slidewise.events.window_plan import Due
 
 
 class Engine:
     """Takes the rows of one key in the order of time, and gives the results that are due."""
 
     __slots__ = ()
+    #: whether it keeps rows themselves, and notes in them what is true of its own window only
+    keeps_rows: ClassVar[bool] = True
 
-    def __init__(self, plan: WindowPlan, key: Any) -> None:
+    def __init__(self, plan: Any, key: Any) -> None:
+        raise NotImplementedError
+
+    def share(self, stores: Stores) -> None:
+        """Hold no partials of measures that have a store, but ask that; only engines that hold rows one by one can."""
         raise NotImplementedError
 
     def insert(self, row: Row, mark: Mark, out: list[Due]) -> None:

@@ -57,8 +57,8 @@ class SlicedRows(Engine):
         if self.first is not None:
             self.holder.evict_before(row.number + self.first)
         if row.number >= self.plan.least:
-            values = self.holder.query()
-            out.append((row.time, self.plan.result(values, self.key, time=row.stamp, row=row.number)))
+            values = self.holder.query(row.asked)
+            out.append((row.time, self.plan.result(values, None, self.key, time=row.stamp, row=row.number)))
         if self.first is not None:
             self.holder.evict_before(row.number + self.first + self.k)
 
@@ -70,6 +70,7 @@ class Hopping(Engine):
     """Spark's hopping windows [start, end): the rows of one key."""
 
     __slots__ = ("holder", "key", "next", "plan")
+    keeps_rows = False
 
     def __init__(self, plan: WindowPlan, key: Any) -> None:
         self.plan = plan
@@ -91,7 +92,7 @@ class Hopping(Engine):
         while self.next is not None and mark.has_reached(end := grid.end_of(self.next)):
             start, stop = plan.clock.write(grid.at(self.next)), plan.clock.write(end)
             values = self.holder.query()
-            out.append((end, plan.result(values, self.key, time=stop, start=start, end=stop)))
+            out.append((end, plan.result(values, None, self.key, time=stop, start=start, end=stop)))
             self.next += 1
             self.holder.evict_before(self.next)
             if self.holder.empty:

@@ -13,6 +13,7 @@ from slidewise.events.engines.engine import Engine
 from slidewise.events.engines.result_slots import slots_for
 from slidewise.events.partials import RangeHolder
 from slidewise.events.row_reader import Row
+from slidewise.events.shared_partials import SharedRangeHolder, Stores
 from slidewise.events.watermark import ALREADY, BEGIN, NEVER, Deadline, Mark
 from slidewise.windows.reach import UNBOUNDED, OffsetColumn
 
@@ -45,6 +46,9 @@ class Retained(Engine):
         self.again: dict[Any, Any] = {}
 
     # ---- rows
+    def share(self, stores: Stores) -> None:
+        self.holder = SharedRangeHolder(self.plan.measures, stores)
+
     def insert(self, row: Row, mark: Mark, out: list[Due]) -> None:
         """Take the next row. Amortised O(1) with fiba, and O(log n) per result."""
         self._place(row)
@@ -94,7 +98,7 @@ class Retained(Engine):
         return None if min(deadlines) == NEVER else min(deadlines)
 
     def partials(self) -> int:
-        return len(self.rows) * len(self.plan.measures)
+        return len(self.rows) * self.plan.held
 
     def _place(self, row: Row) -> None:
         self.seen += 1
@@ -120,9 +124,11 @@ class Retained(Engine):
     # ---- results
     def _emit(self, slot: Any, out: list[Due]) -> None:
         ranges = [self.rows[lo:hi] for lo, hi in self.slots.find_ranges(self, slot)]
-        values = self.holder.query(ranges)
+        asks = self.plan.reader.asks
+        values = self.holder.query(ranges, self.slots.row(self, slot).asked if asks else None)
+        rows = sum(map(len, ranges))
         due, where = self.slots.where(self, slot)
-        out.append((due, self.plan.result(values, self.key, revision=self.slots.count(slot), **where)))
+        out.append((due, self.plan.result(values, rows, self.key, revision=self.slots.count(slot), **where)))
 
     def _signature(self, slot: Any) -> tuple[Any, list[tuple[int, int, int]]]:
         """Identify a result by its time and rows. A slice with the same ends and the same length has the same rows."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from slidewise.events.engines.engine import Engine
 from slidewise.events.partials import RowHolder, RunningHolder
 from slidewise.events.row_reader import Row
+from slidewise.events.shared_partials import SharedRowHolder, Stores
 from slidewise.events.triggers import row_slide
 from slidewise.events.watermark import Deadline, Mark
 
@@ -49,6 +50,9 @@ class Sliding(Engine):
         self.holder: Any = RunningHolder(plan.measures) if running else RowHolder(plan.measures)
         self.slide = row_slide(plan.definition, plan.reader.slide_clock)
 
+    def share(self, stores: Stores) -> None:
+        self.holder = SharedRowHolder(self.plan.measures, stores)
+
     def insert(self, row: Row, mark: Mark, out: list[Due]) -> None:
         """Take the next row, and give the results that it completes. O(1) amortised with daba_lite."""
         self.release(mark, out)  # a boundary before this row belongs to the row before it
@@ -80,11 +84,11 @@ class Sliding(Engine):
         while self.waiting and plan.frame.is_complete(self.waiting[0][0], last, mark):  # type: ignore[arg-type]
             row, boundary = self.waiting.popleft()
             self._move(row)
-            values = self.holder.query()
+            values, count = self.holder.query(row.asked), self.holder.count
             if boundary is None:
-                out.append((row.time, plan.result(values, self.key, time=row.stamp, row=row.number)))
+                out.append((row.time, plan.result(values, count, self.key, time=row.stamp, row=row.number)))
             else:
-                out.append((boundary, plan.result(values, self.key, time=plan.clock.write(boundary))))
+                out.append((boundary, plan.result(values, count, self.key, time=plan.clock.write(boundary))))
 
     def _move(self, row: Row) -> None:
         """Make the holder hold the frame of the row."""
@@ -96,7 +100,7 @@ class Sliding(Engine):
                 self.inside.popleft()
                 holder.evict()
             while self.ahead and frame.starts_after(low, self.ahead[0].x):
-                self.ahead.popleft()
+                holder.skip(self.ahead.popleft().items)
         while self.ahead and frame.reaches(high, self.ahead[0].x):
             entering = self.ahead.popleft()
             holder.insert(entering.items)
@@ -111,4 +115,4 @@ class Sliding(Engine):
 
     def partials(self) -> int:
         partials: int = self.holder.partials()
-        return partials + len(self.ahead) * len(self.plan.measures)
+        return partials + len(self.ahead) * self.plan.held

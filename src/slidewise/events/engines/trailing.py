@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from slidewise.events.engines.engine import Engine
 from slidewise.events.partials import RowHolder, RunningHolder
 from slidewise.events.row_reader import Row
+from slidewise.events.shared_partials import SharedRowHolder, Stores
 from slidewise.events.triggers import row_slide
 from slidewise.events.watermark import Deadline, Mark
 from slidewise.windows.definitions import DeltaWindow, PunctuationWindow
@@ -78,6 +79,7 @@ class Trailing(Engine):
     """The rows of one key under such a window."""
 
     __slots__ = ("holder", "key", "plan", "seen", "size", "slide", "step")
+    keeps_rows = False
 
     def __init__(self, plan: WindowPlan, key: Any) -> None:
         self.plan = plan
@@ -99,6 +101,9 @@ class Trailing(Engine):
             self.size = SincePunctuation()
             self.holder = RunningHolder(plan.measures)
 
+    def share(self, stores: Stores) -> None:
+        self.holder = SharedRowHolder(self.plan.measures, stores)
+
     def insert(self, row: Row, mark: Mark, out: list[Due]) -> None:
         """Take the next row. O(1) with daba_lite; a slide by time also finds its boundary."""
         self.seen += 1
@@ -108,8 +113,8 @@ class Trailing(Engine):
         if self.plan.slides_by_time:
             self.step = self.plan.grid.step(row.time)
         elif self.slide.fires(row) and self.seen >= self.plan.least:
-            values = self.holder.query()
-            out.append((row.time, self.plan.result(values, self.key, time=row.stamp, row=row.number)))
+            values, count = self.holder.query(row.asked), self.holder.count
+            out.append((row.time, self.plan.result(values, count, self.key, time=row.stamp, row=row.number)))
 
     def release(self, mark: Mark, out: list[Due]) -> None:
         """Give the result of a boundary that time has reached. O(1)."""
@@ -119,7 +124,7 @@ class Trailing(Engine):
         boundary, self.step = deadline[0], None
         if self.seen >= self.plan.least:
             time = self.plan.clock.write(boundary)
-            out.append((boundary, self.plan.result(self.holder.query(), self.key, time=time)))
+            out.append((boundary, self.plan.result(self.holder.query(), self.holder.count, self.key, time=time)))
 
     def deadline(self) -> Deadline | None:
         """Return the time at which the next result is due; None where it depends on rows."""
