@@ -5,6 +5,8 @@ import pytest
 
 from benchmarks.comparisons import COMPARISONS, Comparison, Data
 
+pytestmark = pytest.mark.compiled
+
 DATA = Data(3_000)
 CALLS = [
     pytest.param(comparison, library, id=f"{comparison.name} {library}")

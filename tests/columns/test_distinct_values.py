@@ -66,6 +66,12 @@ def test_as_duckdb(seed):
     for frame, (order, window) in FRAMES.items():
         made = {name: aggregation.over(window) for name, (aggregation, _) in wanted.items()}
         ours = sw.with_columns(data, partition_by="k", order_by=order, **made)
+        by_tree = {name: over.aggregation.over(window, algorithm="merge_sort_tree") for name, over in made.items()}
+        others = sw.with_columns(data, partition_by="k", order_by=order, **by_tree)
+        for name in made:  # the order of additions is another
+            assert others[name].is_null().equals(ours[name].is_null())
+            pairs = zip(others[name].drop_null().to_pylist(), ours[name].drop_null().to_pylist(), strict=True)
+            assert all(float(a) == pytest.approx(float(b), rel=1e-12) for a, b in pairs), (name, frame)
         items = ", ".join(f"{call} OVER (PARTITION BY k {frame}) AS {name}" for name, (_, call) in wanted.items())
         theirs = duckdb.sql(f"SELECT {items} FROM data ORDER BY id").fetchall()
         for name, column in zip(made, zip(*theirs, strict=True), strict=True):
@@ -76,25 +82,27 @@ def test_as_duckdb(seed):
                     assert float(found) == pytest.approx(float(expected), rel=1e-12, abs=1e-4 * (name == "avg_d"))
 
 
-def test_a_value_that_left_has_left_no_trace():
+@pytest.mark.parametrize("algorithm", ["auto", "merge_sort_tree"])
+def test_a_value_that_left_has_left_no_trace(algorithm):
     x = np.array([1e16, 1.0, np.nan, np.inf, 0.1, 0.2, 0.1, 0.3])
-    found = sw.rolling(x, sw.sum_distinct(), sw.rows(2))
+    found = sw.rolling(x, sw.sum_distinct(), sw.rows(2), algorithm=algorithm)
     assert found[1] == 1e16 and math.isnan(found[3]) and found[4] == np.inf
     assert found[5:].tolist() == [0.1 + 0.2, 0.1 + 0.2, 0.1 + 0.3]
     assert sw.rolling(x[:4], sw.sum_distinct(), sw.rows(4))[-1] != 1e16
 
 
-def test_integers_are_exact_or_an_error():
+@pytest.mark.parametrize("algorithm", ["auto", "merge_sort_tree"])
+def test_integers_are_exact_or_an_error(algorithm):
     large = 2**62
     x = np.array([large, large, large - 1, -large, 5, 5])
-    assert sw.rolling(x, sw.sum_distinct(), sw.rows(3)).tolist() == [
+    assert sw.rolling(x, sw.sum_distinct(), sw.rows(3), algorithm=algorithm).tolist() == [
         large, large, 2 * large - 1, large - 1, 4, 5 - large
     ]  # fmt: skip
     with pytest.raises(OverflowError):
-        sw.rolling(np.array([large, large - 1, 1]), sw.sum_distinct(), sw.rows(3))
+        sw.rolling(np.array([large, large - 1, 1]), sw.sum_distinct(), sw.rows(3), algorithm=algorithm)
 
 
-@pytest.mark.parametrize("algorithm", ["two_stacks_lite", "daba_lite", "recalculate", "flat_fat"])
+@pytest.mark.parametrize("algorithm", ["two_stacks_lite", "daba_lite", "recalculate", "flat_fat", "merge_sort_tree"])
 def test_every_algorithm_gives_the_same(algorithm):
     x = np.random.default_rng(1).integers(0, 9, 200) * 0.5
     expected = [math.fsum(set(x[max(0, i - 9) : i + 1].tolist())) for i in range(len(x))]

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
+from support.aggregations import build
 
 import slidewise as sw
 from slidewise.registry.aggregations import AGGREGATIONS
@@ -51,14 +52,11 @@ TYPES = {
     "map": (pa.map_(pa.string(), pa.float64()), [[("k", NAN)], []]),
     "null": (pa.null(), []),
 }  # fmt: skip
-PARAMETERS = {"percentile": (0.25,), "percentile_disc": (0.25,), "approx_percentile": (0.25,), "nth_value": (2,)}
-PARAMETERS |= {"nth_smallest": (2,)}
 W = 4
 
 
 def made(entry):
-    columns = ["x"] * max(1, entry.cls(*PARAMETERS.get(entry.name, ())).arity)
-    return entry.cls(*columns, *PARAMETERS.get(entry.name, ()))
+    return build(entry.name, *["x"] * max(1, build(entry.name).arity))
 
 
 def values_of(name, n=40):

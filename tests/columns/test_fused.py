@@ -135,6 +135,7 @@ def test_few_rows_are_not_worth_a_kernel(passes):
     assert all(len(p) == 1 for p in passes)
 
 
+@pytest.mark.compiled
 def test_what_cannot_be_compiled_runs_alone(monkeypatch):
     monkeypatch.setattr(fused, "MANY", 0)
 

@@ -241,6 +241,64 @@ def test_frames_of_one_length_over_many_blocks(odd):
             assert median[i] == np.median(frame) and modes[0][i] == expected_mode(frame)
 
 
+# ---- merge sort trees
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("moves", FRAMES)
+def test_quantiles_distinct_values_and_ranks_by_a_tree(kind, moves):
+    values = data(kind, 300)
+    start, end = frames(moves, 300)
+    for (method, q), rule in RULES.items():
+        result = holistic.quantile_by_tree(values, start, end, q, method)
+        check(result, values, start, end, lambda f, rule=rule: expected_quantile(f, rule))
+    bounds = list(zip(start.tolist(), end.tolist(), strict=True))
+    counts = holistic.count_distinct_by_tree(values, start, end)[0]
+    assert counts.tolist() == [expected_distinct(values[a:b]) for a, b in bounds]
+    if len(start) == len(values):
+        ranks = holistic.rank_by_tree(values, start, end)
+        keys = [(v != v, 0 if v != v else v) for v in values.tolist()]  # NaN above all
+        assert ranks.tolist() == [1 + sum(k < keys[i] for k in keys[a:b]) for i, (a, b) in enumerate(bounds)]
+
+
+def test_a_fraction_for_each_frame_by_a_tree():
+    values, (start, end) = data("uniform", 300), frames("mod prime", 300)
+    fractions = np.random.default_rng(4).choice([0.0, 0.25, 0.5, 1.0], 300)
+    found = holistic.quantile_by_tree(values, start, end, fractions)[0].tolist()
+    assert found == [
+        expected_quantile(values[a:b], Percentile(q)) for a, b, q in zip(start, end, fractions.tolist(), strict=True)
+    ]
+    with pytest.raises(InvalidInput, match="between 0 and 1"):
+        holistic.quantile_by_tree(values, start, end, fractions + 0.1)
+
+
+def test_trees_of_no_rows_and_of_few():
+    none = np.zeros(0, np.int64)
+    assert holistic.quantile_by_tree(np.zeros(0), none, none, 0.5)[0].tolist() == []
+    assert holistic.rank_by_tree(none, none, none).tolist() == []
+    for n in range(1, 9):
+        values = data("few", n)
+        start, end = (bound.ravel() for bound in np.meshgrid(np.arange(n + 1), np.arange(n + 1)))
+        check(holistic.quantile_by_tree(values, start, end, 0.5), values, start, end,
+              lambda f: expected_quantile(f, Percentile(0.5)))  # fmt: skip
+        counts = holistic.count_distinct_by_tree(values, start, end)[0].tolist()
+        assert counts == [expected_distinct(values[a:b]) for a, b in zip(start, end, strict=True)]
+    with pytest.raises(InvalidInput, match="3 rows and 1 frames"):
+        holistic.rank_by_tree(np.arange(3), [0], [1])
+
+
+@needs_compiler  # too many rows for anything else
+def test_trees_of_many_frames_go_block_by_block():
+    rng = np.random.default_rng(9)
+    n = 60_000
+    values, rows = rng.random(n), np.arange(n)
+    start, end = np.maximum(0, rows - rng.integers(0, 50, n)), np.minimum(n, rows + rng.integers(0, 50, n))
+    near = holistic.quantile_by_tree(values, start, end, 0.5)
+    assert all(np.array_equal(a, b) for a, b in zip(near, holistic.quantile(values, start, end, 0.5), strict=True))
+    order = rng.permutation(n)
+    far = holistic.quantile_by_tree(values, start[order], end[order], 0.5)
+    assert all(np.array_equal(a, b[order]) for a, b in zip(far, near, strict=True))
+
+
 # ---- count distinct and mode
 def expected_distinct(frame):
     return len(np.unique(frame))  # all NaNs are one

@@ -427,10 +427,10 @@ def test_new_columns_may_be_called_self_and_data(name):
 
 def test_a_new_column_with_the_name_of_a_parameter_is_told_so():
     for name in ("partition_by", "order_by", "threads", "algorithm"):
-        with pytest.raises(sw.InvalidInput, match=f"{name}= is a parameter.*rename"):
+        with pytest.raises(sw.InvalidInput, match=f"{name}= is a parameter.*Give it in a dict"):
             sw.with_columns(arrow(), **{name: sw.sum("t").over(2)})
     for name in ("partition_by", "order_by", "threads", "algorithm"):
-        with pytest.raises(sw.InvalidInput, match=f"{name}= is a parameter.*rename"):
+        with pytest.raises(sw.InvalidInput, match=f"{name}= is a parameter.*Give it in a dict"):
             sw.aggregate(arrow(), **{name: sw.sum("t")}, window=sw.rows(2, every=2))
 
 

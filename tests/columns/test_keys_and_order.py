@@ -80,6 +80,7 @@ def test_every_type_is_ordered_both_ways_with_nulls_at_either_end(kind, dictiona
             assert found == in_order(ranks, descending, not descending if first is None else first)
 
 
+@pytest.mark.compiled
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("kind", ASCENDING)
 @pytest.mark.parametrize("dictionary", [False, True])

@@ -72,6 +72,7 @@ class Evaluated(sw.Aggregation):
         return a + b
 
 
+@pytest.mark.compiled
 def test_what_cannot_be_compiled():
     with pytest.warns(sw.CompileFallback):
         sw.with_columns(TABLE, r=Evaluated("x").over(sw.rows(2)))

@@ -15,6 +15,7 @@ def by_hand(x, function, n):
     return np.array([function(x[max(0, i - n + 1) : i + 1]) for i in range(len(x))])
 
 
+@pytest.mark.compiled
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("n", [1, 2, 3, 16, 100, 1000])
 @pytest.mark.parametrize("algorithm", [e.name for e in legal_algorithms(sw.sum()) if e.compiled])

@@ -11,6 +11,8 @@ import pytest
 import slidewise as sw
 from slidewise.display import is_watched
 
+pytestmark = pytest.mark.compiled
+
 numba = pytest.importorskip("numba")
 needs_jit = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="numba is switched off")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,17 @@ import pyarrow as pa
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
 from slidewise.columns.arranged import ArrangedFrame
+from slidewise.columns.effects import (
+    add_revisions,
+    begin_lifetimes,
+    find_changed_slides,
+    leave_out_untimed,
+    read_kind,
+)
 from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.frames.slides import Slides, slides_of
 from slidewise.columns.sources import Origin, source_of
+from slidewise.columns.stream_options import ROW, read_effects
 from slidewise.columns.threads import thread_count
 from slidewise.columns.with_columns import check_columns, find_origins, list_names, list_order
 from slidewise.errors import InvalidInput
@@ -29,17 +38,33 @@ def aggregate(
     order_by: Any = None,
     threads: int | None = None,
     algorithm: str = "auto",
+    **options: Any,
 ) -> Any:
-    """Aggregate a frame in memory, one row per key and slide; slidewise.aggregate says the rules."""
+    """Aggregate a frame in memory, one row per key and slide; slidewise.aggregate says the rules.
+
+    `options` are those for streams (stream_options.py).
+    """
     incoming = source_of(data)
     expressions = slide_expressions(window, given, algorithm)
     number = thread_count(threads)
-    rows = ArrangedFrame(incoming, list_names(partition_by, "partition_by"), list_order(order_by), number)
-    found = compute_slides(rows, expressions, number)
+    keys, order = list_names(partition_by, "partition_by"), list_order(order_by)
+    named = [*keys, *(by.name for by in order)]
+    effects = read_effects(options, "aggregate", expressions, named, order, partial(read_kind, incoming))
+    incoming = leave_out_untimed(incoming, effects)
+    rows = ArrangedFrame(incoming, keys, order, number)
+    [window] = {over.window for over in expressions.values()}
+    if not window.hopping:  # these may reach over the time in which a key is forgotten, as on a stream
+        begin_lifetimes(rows, effects)
+    found = compute_slides(rows, expressions, number, row_numbers=effects.revises)
+    if effects.changes:
+        changed = pa.array(find_changed_slides(found, keys, expressions, effects))
+        found = {name: column.filter(changed) for name, column in found.items()}
     labels = {name: found[name] for name in found if name not in expressions}
     values_of = {*rows.partition_by, *(by.name for by in rows.order_by)}
     made_from = {name: Origin(name, "values") for name in labels if name in values_of} | find_origins(expressions)
-    return incoming.table(labels, {name: found[name] for name in expressions}, made_from)
+    results = {name: found[name] for name in expressions}
+    count = len(next(iter(results.values())))
+    return incoming.table(labels, add_revisions(results, count, effects), made_from)
 
 
 def slide_expressions(window: Any, columns: Mapping[str, Any], algorithm: str) -> dict[str, Over]:
@@ -49,20 +74,25 @@ def slide_expressions(window: Any, columns: Mapping[str, Any], algorithm: str) -
     return {name: Over(aggregation, window, algorithm) for name, aggregation in columns.items()}
 
 
-def compute_slides(rows: ArrangedFrame, expressions: Mapping[str, Over], threads: int) -> dict[str, pa.Array]:
-    """Compute the columns of a call: keys, what says which slide it is, and results."""
+def compute_slides(
+    rows: ArrangedFrame, expressions: Mapping[str, Over], threads: int, row_numbers: bool = False
+) -> dict[str, pa.Array]:
+    """Compute the columns of a call: keys, what says which slide it is, and results.
+
+    With `row_numbers`, slides at every so many rows have the number of their row in its key.
+    """
     window = next(iter(expressions.values())).window
     for over in expressions.values():
-        for column in (*over.aggregation.columns, *window.columns, over.aggregation.where):
-            if column is not None:
-                rows.require_column(column)
+        rows.require_reads(over)
     slides = slides_of(window, rows)
     rows.set_frames(window, slides.frames)
     out = slide_labels(rows, slides)
+    if row_numbers and window.slide_kind == "count":
+        out[ROW] = number_slide_rows(rows, slides)
     taken = [name for name in expressions if name in out]
     if taken:
         raise InvalidInput(f"aggregate: {taken[0]!r} is the name of a key or of the slide already: {list(out)}")
-    return out | Evaluation(rows, expressions.values(), threads, slides.offsets).columns(expressions)
+    return out | Evaluation(rows, expressions.values(), threads, slides).columns(expressions)
 
 
 def slide_labels(rows: ArrangedFrame, slides: Slides) -> dict[str, pa.Array]:
@@ -70,6 +100,12 @@ def slide_labels(rows: ArrangedFrame, slides: Slides) -> dict[str, pa.Array]:
     first = np.repeat(rows.offsets[:-1], np.diff(slides.offsets))
     keys = {name: rows.take(name, first, np.ones(len(first), bool)) for name in rows.partition_by}
     return keys | {name: label for name, label in slides.labels.items() if name not in keys}
+
+
+def number_slide_rows(rows: ArrangedFrame, slides: Slides) -> pa.Array:
+    """Tell the number of the row of each slide within its key, from 1."""
+    assert slides.rows is not None
+    return pa.array(rows.places[slides.rows] + 1)
 
 
 def _check(window: WindowDefinition, columns: Mapping[str, Any]) -> None:
@@ -92,3 +128,4 @@ def _check(window: WindowDefinition, columns: Mapping[str, Any]) -> None:
         if not isinstance(aggregation, Aggregation):
             raise InvalidInput(f'aggregate: {name}= takes an aggregation such as sw.max("x"), got {aggregation!r}')
         check_columns(aggregation, f"aggregate: {name}")
+        aggregation.require_own_row(window)

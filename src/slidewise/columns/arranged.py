@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.over import Over
 from slidewise.columns.encoding import Encoded, canonical, encode, encoding_for, integers_as_arrow, mask_of
 from slidewise.columns.frames.bounds import Frames
 from slidewise.columns.frames.from_window import Arranged, frames_of
@@ -58,6 +59,11 @@ class ArrangedFrame:
         """Key k is arranged rows offsets[k] to offsets[k + 1] - 1."""
         return self.arrangement.offsets
 
+    def begin_anew(self, rows: np.ndarray) -> None:
+        """Begin keys anew at some arranged rows, the first of each key among them, before anything else is done."""
+        if len(self.source):
+            self.arrangement.offsets = np.append(rows, len(self.source))
+
     def array(self, name: str) -> pa.Array:
         """Return a column as it came in; read once."""
         if name not in self._arrays:
@@ -66,9 +72,21 @@ class ArrangedFrame:
 
     def require_column(self, name: str) -> str:
         """Check that there is a column of this name, and return the name; refuse others with the nearest one."""
-        if name in self.source.names:
+        known = self.source.readable
+        if name in known:
             return name
-        raise InvalidInput(f"there is no column {name!r}. {suggest(name, self.source.names)}")
+        raise InvalidInput(f"there is no column {name!r}. {suggest(name, known)}")
+
+    def require_reads(self, over: Over) -> None:
+        """Check that there are the columns that an expression reads; say what `where` takes, where it is none."""
+        where = over.aggregation.where
+        if where is not None and where not in self.source.readable:
+            raise InvalidInput(
+                f"{over.aggregation.name}: where= names a boolean column, and there is no column {where!r}. Conditions "
+                f"in SQL are for Spark DataFrames: compute the column first. {suggest(where, self.source.readable)}"
+            )
+        for column in (*over.aggregation.reads, *over.window.columns):
+            self.require_column(column)
 
     # ---- arranged columns
     def arrange(self, name: str) -> pa.Array:

@@ -89,6 +89,20 @@ def as_array(data: Any) -> Any:
     return np.asarray(data)
 
 
+def take_rows(data: Any, rows: np.ndarray) -> Any:
+    """Take some rows of an array or a list, in kind; what is neither comes as one of Arrow or NumPy."""
+    if isinstance(data, list):
+        return [data[row] for row in rows.tolist()]
+    array = as_array(data)
+    if is_pandas(array, "Series"):
+        return array.iloc[rows]
+    if isinstance(array, np.ndarray) or is_polars(array) or is_pandas(array, "Index", "ExtensionArray"):
+        return array[rows]
+    if not isinstance(array, pa.Array | pa.ChunkedArray):
+        array = pa.array(array) if hasattr(array, "__arrow_c_array__") else pa.chunked_array(array)
+    return array.take(pa.array(rows))
+
+
 def is_pandas(data: Any, *names: str) -> bool:
     """Tell whether this is one of these classes of pandas, or made from one, without importing pandas."""
     return any(c.__module__.partition(".")[0] == "pandas" and c.__name__ in names for c in type(data).__mro__)

@@ -7,7 +7,7 @@ passed on becomes the number of its row. Nulls are masks beside the numbers, nev
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -33,6 +33,7 @@ _ACCEPTED = {
     "boolean": {"boolean"},
     "string": {"string"},
     "ordered": _ORDERED,
+    "time": {"timestamp", "date"},
 }
 _WANTED = {
     "number": "numbers",
@@ -41,6 +42,7 @@ _WANTED = {
     "boolean": "booleans",
     "string": "text",
     "ordered": "values that have an order",
+    "time": "timestamps or dates",
 }
 
 
@@ -106,6 +108,8 @@ def encoding_for(aggregation: Aggregation, position: int, name: str, kind: pa.Da
         )
     if accepts == "string":
         return "object"
+    if accepts == "time":
+        return "nanoseconds"
     if of == "decimal" and accepts in ("number", "amount"):
         return "unscaled" if accepts == "amount" else "double"
     return "order" if accepts == "ordered" or of == "duration" else "number"
@@ -117,6 +121,8 @@ def _instead(aggregation: Aggregation, of: str) -> str:
             "It has no order and no arithmetic: first, last, nth_value, count, count_distinct, collect_list and "
             "collect_set take it"
         )
+    if aggregation.name == "ewm_avg" and of in ("integer", "float", "decimal", "timestamp", "date"):
+        return 'half_life= is a length such as "1h" for timestamps and dates, and a number for times that are numbers'
     if aggregation.name in ("median", "percentile") and of in _ORDERED:
         return "Use percentile_disc, which takes one of the values"
     if of == "boolean" and aggregation.accepts[0] in ("number", "amount"):
@@ -131,7 +137,7 @@ def _instead(aggregation: Aggregation, of: str) -> str:
 
 # ---- encodings
 def encode(array: pa.Array, how: str) -> Encoded:
-    """Encode a column: as "number", "double", "unscaled", "order", "equal", "first" or "object"."""
+    """Encode a column: as "number", "double", "unscaled", "order", "equal", "first", "nanoseconds" or "object"."""
     if pa.types.is_null(array.type):
         return Encoded(np.zeros(len(array), np.int64), lambda values, valid: pa.nulls(len(values), array.type))
     return _ENCODINGS[canonical(array, how)](array)
@@ -288,6 +294,20 @@ def _rank_dictionary(array: pa.Array, kind: pa.DataType | None = None) -> Encode
     return Encoded(values, decode)
 
 
+def _count_nanoseconds(array: pa.Array) -> Encoded:
+    """Encode timestamps and dates as nanoseconds since 1970, whatever their unit: differences of them are exact."""
+    if pa.types.is_dictionary(array.type):
+        array = array.cast(array.type.value_type)
+    try:
+        times = array.cast(pa.timestamp("ns", getattr(array.type, "tz", None)))
+    except pa.ArrowInvalid:
+        raise InvalidInput(
+            f"times of {array.type} are measured in nanoseconds here, which are those of the years 1678 to 2262, and "
+            "one is beyond: replace it, by null for example"
+        ) from None
+    return Encoded(read_words(times, np.int64), _to(times.type))
+
+
 def _object(array: pa.Array) -> Encoded:
     values = np.empty(len(array), object)
     for i, value in enumerate(array.to_pylist()):  # a slice would take lists apart
@@ -302,6 +322,7 @@ _ENCODINGS: dict[str, Callable[[pa.Array], Encoded]] = {
     "order": _order,
     "equal": _equal,
     "first": _first,
+    "nanoseconds": _count_nanoseconds,
     "object": _object,
 }
 
@@ -386,7 +407,7 @@ def results_as_arrow(
     values: np.ndarray,
     valid: np.ndarray,
     names: tuple[str, ...] = (),
-    part: Decode | None = None,
+    of_parts: Sequence[Decode] = (),
     of_none: Callable[[], pa.DataType] = pa.null,
 ) -> pa.Array:
     """Convert computed results to Arrow, in the type that they have; tuples to structs.
@@ -396,16 +417,19 @@ def results_as_arrow(
     if values.dtype.names:
         fields = names or values.dtype.names
         parts = [np.ascontiguousarray(values[f]) for f in values.dtype.names]
-        arrays = [part(p, valid) if part else results_as_arrow(p, valid) for p in parts]
-        return pa.StructArray.from_arrays(
-            arrays, fields, mask=words_as_arrow(~valid, all_valid(len(valid)), pa.bool_())
-        )
+        decode = of_parts or [results_as_arrow] * len(parts)
+        arrays = [as_arrow(part, valid) for as_arrow, part in zip(decode, parts, strict=True)]
+        return _build_structs(arrays, fields, valid)
     if values.dtype.kind in "biuf":
         return words_as_arrow(values, valid, pa.from_numpy_dtype(values.dtype))
+    if names and of_parts:
+        known = [v if ok else (0,) * len(names) for v, ok in zip(values, valid, strict=True)]
+        columns = [np.array([v[k] for v in known] or np.zeros(0, np.int64)) for k in range(len(names))]
+        return _build_structs([as_arrow(c, valid) for as_arrow, c in zip(of_parts, columns, strict=True)], names, valid)
     if not valid.any():
         return pa.nulls(len(values), of_none())
     if names:
-        return pa.array([dict(zip(names, v, strict=True)) if ok else None for v, ok in zip(values, valid, strict=True)])
+        return pa.array([name_parts(v, names) if ok else None for v, ok in zip(values, valid, strict=True)])
     try:
         return objects_as_arrow(values, valid, None)
     except OverflowError:
@@ -414,13 +438,22 @@ def results_as_arrow(
         raise InvalidInput(f"the results are of types that do not go together in one column: {error}") from None
 
 
+def _build_structs(parts: list[pa.Array], names: Sequence[str], valid: np.ndarray) -> pa.Array:
+    return pa.StructArray.from_arrays(parts, names, mask=words_as_arrow(~valid, all_valid(len(valid)), pa.bool_()))
+
+
+def name_parts(result: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    """Name the parts of a result; answers to questions have their names already."""
+    return result if isinstance(result, dict) else dict(zip(names, result, strict=True))
+
+
 def type_by_trial(aggregation: Aggregation, kinds: list[pa.DataType]) -> pa.DataType:
     """Find the type that results would have, from two rows with values of these types; null where it is not known."""
     try:
         row = tuple(_some_value(kind) for kind in kinds)
         result = compute_trial(aggregation, [row, row])
         if aggregation.result_fields:
-            result = dict(zip(aggregation.result_fields, result, strict=True))
+            result = name_parts(result, aggregation.result_fields)
         return pa.array([result]).type
     except Exception:  # whatever a user's functions raise
         return pa.null()

@@ -26,7 +26,9 @@ from slidewise.columns import encoding, fused
 from slidewise.columns.arranged import ArrangedFrame, RowView
 from slidewise.columns.buffers import are_all_valid
 from slidewise.columns.frames.bounds import Frames, Pieces, Scattered
+from slidewise.columns.frames.slides import Slides
 from slidewise.columns.threads import compute_keys
+from slidewise.errors import InvalidInput
 from slidewise.planner.choose import Situation, choose
 from slidewise.planner.sharing import base_of, may_join, read_off
 
@@ -38,10 +40,10 @@ class Evaluation:
     """The columns of one call."""
 
     def __init__(
-        self, data: ArrangedFrame, expressions: Iterable[Over], threads: int, slides: np.ndarray | None = None
+        self, data: ArrangedFrame, expressions: Iterable[Over], threads: int, slides: Slides | None = None
     ) -> None:
         self.data, self.threads = data, threads
-        #: where the slides of each key begin; None: every row has a frame, and results go back to the input's order
+        #: what results are for; None: every row has a frame, and results go back to the input's order
         self.slides = slides
         self.wanted = set(expressions)
         self._done: dict[Any, Result] = {}
@@ -97,20 +99,47 @@ class Evaluation:
             return derived
         encoded = view.arguments(aggregation)
         columns = tuple(e.values for e in encoded)
-        return self._run(aggregation, columns, view, frames, over.algorithm)
+        if not aggregation.asks:
+            return self._run(aggregation, columns, view, frames, over.algorithm)
+        asked, known = self._read_questions(aggregation)
+        values, valid = self._run(aggregation, columns, view, frames, over.algorithm, asked)
+        return values, valid & known
+
+    def _read_questions(self, aggregation: Aggregation) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
+        """Read what the row of each result asks, in numbers, and tell where no null is among them."""
+        asked, known = [], np.ones(len(self.data.source), bool)
+        for name in aggregation.asks:
+            kind = self.data.array(name).type
+            if encoding.family(kind) not in ("integer", "float", "decimal", "null"):
+                raise InvalidInput(f"{aggregation!r}: the column {name!r} must be of numbers, and is of {kind}")
+            null = self.data.mask(name)
+            values = self.data.encode(self.data.encoding(name, "double")).values
+            asked.append(values if null is None else np.where(null, 0.0, values))
+            known &= True if null is None else ~null
+        rows = slice(None) if self.slides is None else self.slides.rows
+        assert rows is not None, "results of a window by time have no row to ask"
+        questions = tuple(np.ascontiguousarray(values[rows], np.float64) for values in asked)
+        aggregation.check_questions(questions)
+        return questions, known[rows]
 
     def _run(
-        self, aggregation: Aggregation, columns: tuple[np.ndarray, ...], view: RowView, frames: Frames, algorithm: str
+        self,
+        aggregation: Aggregation,
+        columns: tuple[np.ndarray, ...],
+        view: RowView,
+        frames: Frames,
+        algorithm: str,
+        asked: tuple[np.ndarray, ...] = (),
     ) -> Result:
         if algorithm == "auto":
             algorithm = _choose_algorithm(aggregation, columns, frames)
-        found = compute_keys([aggregation], columns, frames, algorithm, self._find_keys(view), self.threads)
+        found = compute_keys([aggregation], columns, frames, algorithm, self._find_keys(view), self.threads, asked)
         assert found is not None
         return _fill_empty(aggregation, frames, *found[0])
 
     def _find_keys(self, view: RowView) -> tuple[np.ndarray, np.ndarray]:
         """Return where each key begins among the frames and among the rows."""
-        return (self.data.offsets if self.slides is None else self.slides), view.offsets
+        return (self.data.offsets if self.slides is None else self.slides.offsets), view.offsets
 
     # ---- several results in one pass
     def _join(self, overs: list[Over]) -> None:
@@ -239,11 +268,22 @@ class Evaluation:
             return first.decode
         if isinstance(aggregation, CollectSet | CollectList):
             return lambda values, valid: encoding.lists_as_arrow(values, valid, first)
-        part = first.decode if aggregation.parts_keep_type else None
         kinds = [self.data.array(name).type for name in aggregation.columns]
         return lambda values, valid: encoding.results_as_arrow(
-            values, valid, aggregation.result_fields, part, lambda: encoding.type_by_trial(aggregation, kinds)
+            values,
+            valid,
+            aggregation.result_fields,
+            self._part_decoders(aggregation, view),
+            lambda: encoding.type_by_trial(aggregation, kinds),
         )
+
+    def _part_decoders(self, aggregation: Aggregation, view: RowView) -> list[encoding.Decode]:
+        """Find how the parts of a result become values of the columns that they are of; none: they are numbers."""
+        of = aggregation.parts_keep_type
+        if not of:
+            return []
+        columns = view.arguments(aggregation)
+        return [columns[k].decode for k in (of if isinstance(of, tuple) else (0,) * len(aggregation.result_fields))]
 
     def _collect_lists(
         self, aggregation: Aggregation, view: RowView, frames: Frames, due: np.ndarray | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,8 @@ from slidewise.columns import fused_kernel
 from slidewise.columns.buffers import all_valid
 from slidewise.columns.frames.bounds import Frames, KeyedTrailingRows, Pieces, Scattered
 from slidewise.columns.fused import Joint, joint
-from slidewise.errors import IllegalPair
+from slidewise.errors import IllegalPair, InvalidInput
+from slidewise.planner.choose import BY_BOUNDS, require_frames
 from slidewise.registry import algorithm as algorithm_entry
 from slidewise.registry import require_legal
 from slidewise.registry.entries import AlgorithmEntry
@@ -36,30 +37,38 @@ Results = tuple[np.ndarray, np.ndarray]
 
 
 def compute(
-    aggregation: Aggregation, columns: Columns, frames: Frames, algorithm: str, buffers: OutputBuffers | None = None
+    aggregation: Aggregation,
+    columns: Columns,
+    frames: Frames,
+    algorithm: str,
+    buffers: OutputBuffers | None = None,
+    asked: Columns = (),
 ) -> Results:
-    """Compute the results of all frames, and which of them are not null; written to `buffers`, if given."""
+    """Compute the results of all frames, and which of them are not null; written to `buffers`, if given.
+
+    Where frames ask something each, `asked` are the arguments of lower.
+    """
     entry = algorithm_entry(algorithm)
     require_legal(entry, aggregation)
     _require_frames(entry, frames)
-    distinct = isinstance(aggregation, OfDistinct) and entry.name == "flat_fat"
+    distinct = isinstance(aggregation, OfDistinct) and entry.name in ("flat_fat", "merge_sort_tree")
     in_pieces = isinstance(frames, Pieces) and entry.name == "flat_fat" and not distinct
     if isinstance(frames, Scattered) and not in_pieces:
-        return _run_scattered(aggregation, columns, frames, algorithm)
+        return _run_scattered(aggregation, columns, frames, algorithm, asked)
     if distinct:
         of = aggregation.of  # type: ignore[attr-defined]
         with by_name(aggregation.name, of):
             return _run_distinct(entry, of, columns, frames)
     numeric = all(c.dtype.kind in "biuf" for c in columns)
     if not entry.events:
-        return _run_holistic(entry, aggregation, columns[0], frames)
+        return _run_holistic(entry, aggregation, columns[0], frames, asked)
     if numeric and entry.compiled and (other := aggregation.by_columns(columns)) is not None:
         base, made, finish = other
         out, valid = compute(base, made, frames, algorithm, buffers)
-        return finish(out), valid
+        return finish(out, *asked), valid
     op = aggregation.compiled(columns, frames.longest) if numeric and entry.compiled else None
     result = _run_compiled(entry, op, columns, frames, buffers) if op is not None else None
-    return result if result is not None else _run_interpreted(entry, aggregation, columns, frames)
+    return result if result is not None else _run_interpreted(entry, aggregation, columns, frames, asked)
 
 
 def compute_jointly(
@@ -114,21 +123,27 @@ def _run_fused_counted(
 
 
 def _require_frames(entry: AlgorithmEntry, frames: Frames) -> None:
-    if entry.name in _BY_BOUNDS or not entry.events or frames.monotone:
-        return
-    raise IllegalPair(
-        f"{entry.name} needs frames whose bounds never move back, and these do. "
-        "Use flat_fat, which answers any frame in logarithmic time, or recalculate"
-    )
+    capacity = dict(entry.given).get("capacity")
+    if capacity is not None and capacity < frames.longest:
+        raise InvalidInput(
+            f"{entry.name}: a capacity of {capacity} is given, and a frame has {frames.longest} rows. "
+            "Give one that holds the longest frame, or none"
+        )
+    require_frames(entry, frames.monotone)
 
 
 # ---- frames with holes
-def _run_scattered(aggregation: Aggregation, columns: Columns, frames: Scattered, algorithm: str) -> Results:
+def _run_scattered(
+    aggregation: Aggregation, columns: Columns, frames: Scattered, algorithm: str, asked: Columns
+) -> Results:
     """Compute frames with holes by copying their rows one frame after the other: O(rows of all frames), in batches."""
     done = []
+    first = 0
     for rows, offsets in frames.batches(_BATCH):
-        gathered = tuple(c[rows] for c in columns)
-        done.append(compute(aggregation, gathered, Frames(offsets[:-1], offsets[1:]), algorithm))
+        gathered, last = tuple(c[rows] for c in columns), first + len(offsets) - 1
+        questions = tuple(values[first:last] for values in asked)
+        done.append(compute(aggregation, gathered, Frames(offsets[:-1], offsets[1:]), algorithm, asked=questions))
+        first = last
     if not done:
         return compute(aggregation, tuple(c[:0] for c in columns), Frames(*np.zeros((2, 0), np.int64)), algorithm)
     outs, valids = zip(*done, strict=True)
@@ -140,7 +155,9 @@ _BATCH = 1 << 20
 
 
 # ---- holistic
-def _run_holistic(entry: AlgorithmEntry, aggregation: Aggregation, column: np.ndarray, frames: Frames) -> Results:
+def _run_holistic(
+    entry: AlgorithmEntry, aggregation: Aggregation, column: np.ndarray, frames: Frames, asked: Columns = ()
+) -> Results:
     """Run the kernels of order statistics, distinct counts and modes, on values as 64-bit numbers."""
     from slidewise.columns import holistic
 
@@ -154,7 +171,9 @@ def _run_holistic(entry: AlgorithmEntry, aggregation: Aggregation, column: np.nd
     n = frames.trailing
     if entry.name == "chunk_ranks":
         rule, fraction = aggregation.rule_and_fraction  # type: ignore[attr-defined]
-        if n is not None:
+        if asked:
+            out, valid = holistic.quantile(values, frames.start, frames.end, asked[0], rule)
+        elif n is not None:
             out, valid = holistic.quantile_rows(values, n, fraction, rule)
         else:
             out, valid = holistic.quantile(values, frames.start, frames.end, fraction, rule)
@@ -163,6 +182,11 @@ def _run_holistic(entry: AlgorithmEntry, aggregation: Aggregation, column: np.nd
             out, valid = holistic.count_distinct_rows(values, n)
         else:
             out, valid = holistic.count_distinct(values, frames.start, frames.end)
+    elif entry.name == "merge_sort_tree" and aggregation.order_statistic:
+        rule, fraction = aggregation.rule_and_fraction  # type: ignore[attr-defined]
+        out, valid = holistic.quantile_by_tree(values, frames.start, frames.end, asked[0] if asked else fraction, rule)
+    elif entry.name == "merge_sort_tree":
+        out, valid = holistic.count_distinct_by_tree(values, frames.start, frames.end)
     else:
         out, valid = holistic.mode_rows(values, n) if n is not None else holistic.mode(values, frames.start, frames.end)
     return (out.astype(column.dtype, copy=False) if aggregation.keeps_type else out), valid
@@ -190,7 +214,7 @@ def _run_compiled(
     out = np.empty(len(frames), dtype) if buffers is None else buffers.take("result", dtype)
     # Where all frames have a result, drivers of trailing rows fill what there is of `valid`, and here that is nothing.
     forms = (op,) if op.counted is None else (op, op.counted)
-    sure = every and all(form.defined is Aggregation.defined for form in forms) and entry.name not in _BY_BOUNDS
+    sure = every and all(form.defined is Aggregation.defined for form in forms) and entry.name not in BY_BOUNDS
     if sure:
         valid = np.empty(0, bool)
     else:
@@ -199,7 +223,7 @@ def _run_compiled(
         out.fill(0)
         valid.fill(False)
     run: _Runner = _RUNNERS.get(entry.name, _run_fifo)
-    if not run(_Compiler(entry.module, op, partial), columns, frames, out, valid):
+    if not run(_Compiler(entry.module, op, partial, dict(entry.given)), columns, frames, out, valid):
         return None
     if sure:
         return out, all_valid(len(frames))
@@ -216,8 +240,12 @@ def _writes_every(entry: AlgorithmEntry, frames: Frames) -> bool:
 class _Compiler:
     """Kernels of one algorithm and aggregation."""
 
-    def __init__(self, module: ModuleType, op: Aggregation, partial: np.dtype) -> None:
+    def __init__(
+        self, module: ModuleType, op: Aggregation, partial: np.dtype, options: Mapping[str, Any] | None = None
+    ) -> None:
         self.module, self.op, self.partial = module, op, partial
+        #: those given with the algorithm's name
+        self.options = options or {}
 
     def work(self, size: int) -> np.ndarray:
         """Allocate that many partials."""
@@ -233,7 +261,7 @@ class _Compiler:
 
 
 def _run_fifo(c: _Compiler, columns: Columns, frames: Frames, out: Any, valid: np.ndarray) -> bool:
-    state = new_state(c.module, c.op, c.partial, frames.longest + 1)
+    state = new_state(c.module, c.op, c.partial, c.options.get("capacity", frames.longest + 1))
     if frames.trailing is not None:
         return c.call(fifo.run_rows, state, columns, frames.trailing, out, valid)
     if isinstance(frames, KeyedTrailingRows):
@@ -283,10 +311,11 @@ def _run_again(
 
 
 def _run_pba(c: _Compiler, columns: Columns, frames: Frames, out: Any, valid: np.ndarray) -> bool:
-    if frames.trailing is None:
-        return _run_sba(_Compiler(algorithm_entry("sba").module, c.op, c.partial), columns, frames, out, valid)
-    done: bool = c.module.rolling_pba(c.op, c.partial, columns, frames.longest, out, valid)
-    return done
+    pba = c.module
+    if frames.trailing is not None:
+        return bool(pba.compute_rows(c.op, c.partial, columns, frames.longest, out, valid))
+    bounds = frames.start, frames.end, frames.longest
+    return bool(pba.compute_frames(c.op, c.partial, columns, *bounds, out, valid))
 
 
 def _run_flat_fat(c: _Compiler, columns: Columns, frames: Frames, out: Any, valid: np.ndarray) -> bool:
@@ -301,8 +330,6 @@ def _tree_size(columns: Columns) -> int:
 
 
 _Runner = Callable[[_Compiler, Columns, Frames, Any, np.ndarray], bool]
-#: those whose drivers go by the bounds of frames, also for trailing rows
-_BY_BOUNDS = ("recalculate", "flat_fat")
 _RUNNERS: dict[str, _Runner] = {
     "recalculate": _run_fold,
     "sba": _run_sba,
@@ -314,20 +341,27 @@ _RUNNERS: dict[str, _Runner] = {
 # ---- distinct values
 def _run_distinct(entry: AlgorithmEntry, of: Aggregation, columns: Columns, frames: Frames) -> Results:
     """Aggregate the different values of each frame: O(log n) per row and frame."""
-    column = columns[0]
-    order = np.argsort(-frames.start, kind="stable")
+    column, module = columns[0], entry.module
     following = _find_next_rows(column)
+    numbers: tuple[Any, ...]  # of the driver, beside its partials
+    if entry.name == "flat_fat":
+        partials = _tree_size(columns)
+        numbers = following, np.argsort(-frames.start, kind="stable")
+    else:
+        depth = module.depth_for(frames.longest)
+        partials = (depth + 1) * len(column)
+        numbers = *module.distinct_keys(following, depth), depth
     op = of.compiled(columns, frames.longest) if column.dtype.kind in "biuf" else None
     if op is not None:
-        c = _Compiler(entry.module, op, partial_dtype(op, columns))
+        c = _Compiler(module, op, partial_dtype(op, columns))
         out = np.zeros(len(frames), result_dtype(op, columns, c.partial))
         valid = np.zeros(len(frames), bool)
-        tree = c.work(_tree_size(columns))
-        if c.call(entry.module.run_distinct, tree, following, order, columns, frames.start, frames.end, out, valid):
+        work = c.work(partials)
+        if c.call(module.run_distinct, work, *numbers, columns, frames.start, frames.end, out, valid):
             return out, valid
-    work = [None] * _tree_size(columns), following.tolist(), order.tolist()
+    lists = [None] * partials, *(x.tolist() if isinstance(x, np.ndarray) else x for x in numbers)
     bounds = frames.start.tolist(), frames.end.tolist()
-    results = _drive(of, functions_of(entry.module), "run_distinct", work, column.tolist(), *bounds)
+    results = _drive(of, functions_of(module), "run_distinct", lists, column.tolist(), *bounds)
     return _as_arrays(results, lambda: _type_of_one(of, columns))
 
 
@@ -346,26 +380,30 @@ def _find_next_rows(column: np.ndarray) -> np.ndarray:
 
 
 # ---- interpreted
-def _run_interpreted(entry: AlgorithmEntry, aggregation: Aggregation, columns: Columns, frames: Frames) -> Results:
+def _run_interpreted(
+    entry: AlgorithmEntry, aggregation: Aggregation, columns: Columns, frames: Frames, asked: Columns
+) -> Results:
+    questions = list(zip(*(values.tolist() for values in asked), strict=True)) or None
     lists = [c.tolist() for c in columns]
     rows = lists[0] if aggregation.arity == 1 else list(zip(*lists, strict=True))
     start, end = frames.start.tolist(), frames.end.tolist()
     if entry.name == "recalculate":
-        results = _drive(aggregation, [fold.run], "run", (), rows, start, end)
+        results = _drive(aggregation, [fold.run], "run", (), rows, start, end, questions=questions)
     elif entry.name == "flat_fat":
         tree = [None] * _tree_size(columns)
         driver = "run_frames"
         if isinstance(frames, Pieces):
             driver, (start, end) = "run_pieces", ([b.tolist() for b in bounds] for bounds in frames.bounds)
-        results = _drive(aggregation, functions_of(entry.module), driver, (tree,), rows, start, end, len(frames))
+        functions = functions_of(entry.module)
+        results = _drive(aggregation, functions, driver, (tree,), rows, start, end, len(frames), questions)
     elif entry.name in ("sba", "pba"):
-        work = [None] * max(1, frames.longest)
-        results = _drive(
-            aggregation, functions_of(algorithm_entry("sba").module), "run_frames", (work,), rows, start, end
-        )
+        work: list[Any] = [None] * max(1, frames.longest)
+        work = work if entry.name == "sba" else [work, work.copy()]
+        functions = functions_of(entry.module)
+        results = _drive(aggregation, functions, "run_frames", (work,), rows, start, end, questions=questions)
     else:
-        options = {"capacity": frames.longest + 1} if "capacity" in entry.options else {}
-        results = list(run_interpreted(swag_class(entry, aggregation)(**options), rows, start, end))
+        options = {"capacity": frames.longest + 1} if "capacity" in entry.required else dict(entry.given)
+        results = list(run_interpreted(swag_class(entry, aggregation)(**options), rows, start, end, questions))
     return _as_arrays(results, lambda: _type_of_one(aggregation, columns))
 
 
@@ -378,14 +416,20 @@ def _drive(
     start: list[Any],
     end: list[Any],
     count: int | None = None,
+    questions: list[tuple[Any, ...]] | None = None,
 ) -> list[Any]:
     """Run a driver over Python objects, and collect its results; lower itself gives None where there is no result."""
     names = optional_names(aggregation)
+    lower = names["lower"]
+    if questions is not None:  # drivers lower without an argument: the partials are lowered afterwards
+        names["lower"] = lambda partial: partial
     names |= {"zip_columns": lambda x: x, "defined": lambda total: True, "always_defined": False}
     count = len(start) if count is None else count
-    out = [aggregation.empty] * count
+    out: list[Any] = [aggregation.empty if questions is None else None] * count
     bind(functions, names)[driver](*work, [(row,) for row in rows], start, end, out, [False] * count)
-    return out
+    if questions is None:
+        return out
+    return [lower(total, *question) for total, question in zip(out, questions, strict=True)]
 
 
 def _type_of_one(aggregation: Aggregation, columns: Columns) -> np.dtype:

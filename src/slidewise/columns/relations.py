@@ -97,6 +97,18 @@ class Relation(ColumnSource):
         arrays = {f"c{k}": values for k, values in enumerate(columns.values())}
         return _hold(self._held, f"SELECT {', '.join(made)} FROM {_RESULTS}", pa.table(arrays))[0]
 
+    def filter(self, chosen: np.ndarray) -> ColumnSource:
+        arrays = {"chosen": pa.array(chosen)}
+        join = f"POSITIONAL JOIN {_RESULTS}"
+        order = ""
+        if self._number:
+            arrays["number"] = integers_as_arrow(np.arange(1, len(self) + 1))
+            join = f"JOIN {_RESULTS} ON {_ROWS}.{_quote(self._number)} = {_RESULTS}.number"
+            order = f" ORDER BY {_quote(self._number)}"
+        columns = ", ".join(f"{_ROWS}.{_quote(name)}" for name in self._names)
+        query = f"SELECT {columns} FROM {_ROWS} {join} WHERE {_RESULTS}.chosen{order}"
+        return Relation(_hold(self._held, query, pa.table(arrays))[0])
+
     def _result(self, column: str, origin: Origin | None) -> str:
         """Select a column of results. Arrow has no UUID, for example: values of a column are cast to its type again."""
         if origin is None or origin.holds is None:

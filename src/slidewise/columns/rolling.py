@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,18 +20,25 @@ from slidewise.columns.encoding import encoding_for, integers_as_arrow, results_
 from slidewise.columns.evaluate import Evaluation, describe_situation
 from slidewise.columns.execute import Columns, compute
 from slidewise.columns.frames import bounds
+from slidewise.columns.frames.slides import Slides
 from slidewise.columns.sources import Arrays
-from slidewise.columns.with_columns import held_values
+from slidewise.columns.with_columns import held_values, with_columns
+from slidewise.columns.wrapped import unwrap
 from slidewise.errors import InvalidInput
 from slidewise.planner.choose import choose
-from slidewise.windows.definitions import Between, FramesWindow, RowsWindow, WindowDefinition, window_of
+from slidewise.windows.definitions import Between, DeltaWindow, FramesWindow, RowsWindow, WindowDefinition, window_of
 from slidewise.windows.reach import OffsetColumn, Unbounded
 
 
 def rolling(
-    x: Any, aggregation: Aggregation | type[Aggregation], window: WindowDefinition | int, *, algorithm: str = "auto"
+    x: Any,
+    aggregation: Aggregation | type[Aggregation],
+    window: WindowDefinition | int,
+    *,
+    at: Any = None,
+    algorithm: str = "auto",
 ) -> Any:
-    """Compute an aggregation over a window of rows, for every row of an array.
+    """Compute an aggregation over a window, for every row of an array.
 
     >>> import numpy as np, slidewise as sw
     >>> sw.rolling(np.array([3.0, 1.0, 2.0, 5.0]), sw.max(), sw.rows(2))
@@ -51,6 +59,14 @@ def rolling(
     masked_array(data=[--, 1.4142135623730951, 1.4142135623730951],
                  mask=[ True, False, False],
            fill_value=1e+20)
+
+    `at` has the times of the rows, or other values to order them by, as an array of any kind: it is `with_columns` with
+    these as `order_by`. Windows by time, range and groups need it. Rows may come in any order, and results come in the
+    order of `x`; rows without a time are those that have none in `with_columns`, too.
+
+    >>> at = np.array(["2026-01-01T10:00", "2026-01-01T10:50", "2026-01-01T11:20"], "M8[m]")
+    >>> sw.rolling(np.array([3.0, 1.0, 2.0]), sw.sum(), sw.time("1h"), at=at)
+    array([3., 4., 3.])
     """
     if isinstance(aggregation, type) and issubclass(aggregation, Aggregation):
         aggregation = aggregation()
@@ -60,8 +76,14 @@ def rolling(
         raise InvalidInput(
             f"rolling has arrays and no column {aggregation.where!r}: mask the rows, or use with_columns"
         )
+    if aggregation.asks:
+        raise InvalidInput(f"rolling has arrays and no column {aggregation.asks[0]!r} of the row: use with_columns")
     window = window_of(window, "rolling")
+    first, wrap = unwrap(x[0] if isinstance(x, tuple) and x else x)
+    x = (first, *x[1:]) if isinstance(x, tuple) and x else first
     arrays = _check_arrays(x, aggregation)
+    if at is not None or isinstance(window, DeltaWindow):
+        return wrap(_compute_in_order(arrays, aggregation, window, at, algorithm))
     frames, due = _build_frames(window, len(arrays[0]))
     if (
         _are_plain_numbers(arrays)
@@ -70,9 +92,8 @@ def rolling(
     ):
         return _compute_numbers(arrays, aggregation, frames, due, algorithm)
     values = _compute_column(arrays, aggregation, frames, due, algorithm)
-    return in_kind(
-        values, arrays[0], _find_rows(window, len(arrays[0]), len(frames)), held_values(aggregation) == "values"
-    )
+    rows = _find_rows(window, len(arrays[0]), len(frames))
+    return wrap(in_kind(values, arrays[0], rows, held_values(aggregation) == "values"))
 
 
 def _check_arrays(x: Any, aggregation: Aggregation) -> tuple[Any, ...]:
@@ -94,6 +115,44 @@ def _check_arrays(x: Any, aggregation: Aggregation) -> tuple[Any, ...]:
 def _name_arrays(arrays: tuple[Any, ...]) -> tuple[str, ...]:
     """Name the arrays, for errors."""
     return ("x",) if len(arrays) == 1 else tuple(f"x[{k}]" for k in range(len(arrays)))
+
+
+# ---- in the order of an array beside
+def _compute_in_order(
+    arrays: tuple[Any, ...], aggregation: Aggregation, window: WindowDefinition, at: Any, algorithm: str
+) -> Any:
+    names = _name_arrays(arrays)
+    columns = dict(zip(names, arrays, strict=True))
+    if at is not None:
+        columns["at"] = as_array(at)
+        if getattr(columns["at"], "ndim", 1) != 1 or len(columns["at"]) != len(arrays[0]):
+            raise InvalidInput(
+                f"rolling: at= has one time for each of the {len(arrays[0])} rows, got {_describe_size(columns['at'])}"
+            )
+    if window.every is not None or window.is_explicit:
+        raise InvalidInput(f"rolling with at= gives a result for every row, got {window!r}. Use slidewise.aggregate")
+    if isinstance(window, DeltaWindow) and window.column is None:
+        window = replace(window, column=names[0])
+    unknown = [column for column in window.columns if column not in columns]
+    if unknown:
+        raise InvalidInput(
+            f"rolling has arrays and no column {unknown[0]!r}, which {window!r} reads. Use slidewise.with_columns"
+        )
+    over = Over(_bind(aggregation, names), window, algorithm)
+    return with_columns(columns, {"result": over}, order_by=None if at is None else "at")["result"]
+
+
+def _describe_size(array: Any) -> str:
+    return f"shape {array.shape}" if getattr(array, "ndim", 1) != 1 else str(len(array))
+
+
+def _bind(aggregation: Aggregation, names: tuple[str, ...]) -> Aggregation:
+    """Bind an aggregation to the arrays as columns; count() reads none."""
+    if not aggregation.columns and isinstance(aggregation, Count):
+        return aggregation
+    aggregation = copy(aggregation)
+    aggregation.columns = names
+    return aggregation
 
 
 # ---- NumPy's numbers, as they are: a call of 1,000 rows takes a third of the time that it takes as a column
@@ -135,14 +194,12 @@ def _compute_column(
     arrays: tuple[Any, ...], aggregation: Aggregation, frames: bounds.Frames, due: np.ndarray | bool, algorithm: str
 ) -> pa.Array:
     names = _name_arrays(arrays)
-    if aggregation.columns or not isinstance(aggregation, Count):
-        aggregation = copy(aggregation)
-        aggregation.columns = names
+    aggregation = _bind(aggregation, names)
     data = ArrangedFrame(Arrays(dict(zip(names, arrays, strict=True))), [], [])
     # Frames are explicit, whatever the window is: any one stands for them here.
     over = Over(aggregation, RowsWindow(1), algorithm)
     data.set_frames(over.window, frames)
-    out = Evaluation(data, [over], 1, np.array([0, len(frames)])).columns({"x": over})["x"]
+    out = Evaluation(data, [over], 1, Slides(frames, np.array([0, len(frames)]), {})).columns({"x": over})["x"]
     return out if due is True else out.take(integers_as_arrow(np.arange(len(out)), np.asarray(due)))
 
 
@@ -169,7 +226,10 @@ def _build_frames(window: WindowDefinition, count: int) -> tuple[bounds.Frames, 
     elif isinstance(window, FramesWindow):
         frames = _check_frames(window, count)
     else:
-        raise InvalidInput(f"rolling takes rows(n), rows_between(a, b) or frames(start, end), got {window!r}")
+        raise InvalidInput(
+            f"rolling without times takes rows(n), rows_between(a, b) or frames(start, end), got {window!r}. Give the "
+            "times of the rows: at=, or use slidewise.with_columns"
+        )
     step = window.slide_rows
     if step is not None:
         frames = frames.every(step)

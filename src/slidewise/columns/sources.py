@@ -26,6 +26,7 @@ from slidewise.columns.arrays import (
     is_polars,
     pandas_as_arrow,
     polars_as_arrow,
+    take_rows,
 )
 from slidewise.errors import InvalidInput
 
@@ -65,6 +66,15 @@ class ColumnSource(ABC):
     def table(self, labels: Mapping[str, pa.Array], results: Mapping[str, pa.Array], origins: Origins) -> Any:
         """Build other rows, in kind: labels with an origin hold values of that column."""
 
+    @abstractmethod
+    def filter(self, chosen: np.ndarray) -> ColumnSource:
+        """Return the same data with only the rows of a mask, in kind."""
+
+    @property
+    def readable(self) -> list[str]:
+        """The names that can be read: those of its columns, and what else has one (the levels of a pandas index)."""
+        return self.names
+
     def column(self, name: str) -> pa.Array:
         """Read one column, in one piece; refuse a name that several columns have."""
         self.require_one(name)
@@ -87,7 +97,10 @@ def source_of(data: Any) -> ColumnSource:
     if is_pandas(data, "DataFrame"):
         return _Pandas(data)
     if is_polars(data, "LazyFrame"):
-        raise InvalidInput("a polars LazyFrame has no rows yet: collect() it first, and make the result lazy() again")
+        raise InvalidInput(
+            "a polars LazyFrame has no rows yet: collect() it first, or import slidewise.polars and write lazy.sw in "
+            "place of sw, as in lazy.sw.with_columns(...)"
+        )
     if is_polars(data, "DataFrame"):
         return _Polars(data)
     if "duckdb" in module and name == "DuckDBPyRelation":
@@ -137,6 +150,9 @@ class _Arrow(ColumnSource):
     def table(self, labels: Mapping[str, pa.Array], results: Mapping[str, pa.Array], origins: Origins) -> Any:
         return self._give_back(self._made({**labels, **results}))
 
+    def filter(self, chosen: np.ndarray) -> ColumnSource:
+        return _Arrow(self._table.filter(pa.array(chosen)), self._made, self._give_back)
+
 
 class _Pandas(ColumnSource):
     """A DataFrame, or what is made from one by its rules for subclasses."""
@@ -144,10 +160,16 @@ class _Pandas(ColumnSource):
     def __init__(self, frame: Any) -> None:
         self._frame = frame
         self._names = list(frame.columns)
+        #: a column hides a level of the same name
+        self._levels = [name for name in frame.index.names if name not in self._names]
 
     @property
     def names(self) -> list[str]:
         return self._names
+
+    @property
+    def readable(self) -> list[str]:
+        return [*self._names, *(name for name in self._levels if isinstance(name, str))]
 
     def __len__(self) -> int:
         return len(self._frame)
@@ -156,7 +178,11 @@ class _Pandas(ColumnSource):
         return pandas_as_arrow(self._column(name), name)
 
     def _column(self, name: str) -> Any:
-        return self._frame[name]
+        if name not in self._levels:
+            return self._frame[name]
+        if self._levels.count(name) > 1:
+            raise InvalidInput(f"levels of an index that are read must have different names, got {name!r} twice")
+        return self._frame.index.get_level_values(name)
 
     def with_columns(self, new: Mapping[str, pa.Array], origins: Origins) -> Any:
         frame = self._frame.assign()  # a copy as pandas makes it; assign(**new) has no room for a column "self"
@@ -168,6 +194,9 @@ class _Pandas(ColumnSource):
         columns = {**labels, **results}
         series = {n: arrow_to_pandas(values, self._backend(origins.get(n)), None) for n, values in columns.items()}
         return self._frame._constructor(series)
+
+    def filter(self, chosen: np.ndarray) -> ColumnSource:
+        return _Pandas(self._frame[chosen])
 
     def _backend(self, origin: Origin | None) -> str:
         """Tell what a result is made of: as the column that it is made from, or as all columns where there is none."""
@@ -199,6 +228,11 @@ class _Polars(ColumnSource):
         import polars
 
         return polars.DataFrame(self._series({**labels, **results}, origins))
+
+    def filter(self, chosen: np.ndarray) -> ColumnSource:
+        import polars
+
+        return _Polars(self._frame.filter(polars.Series(chosen)))
 
     def _series(self, columns: Mapping[str, pa.Array], origins: Origins) -> list[Any]:
         made = []
@@ -241,6 +275,9 @@ class Arrays(ColumnSource):
         of_no_row = np.zeros(0, np.int64)
         columns = {**labels, **results}
         return {n: self._in_kind(n, values, origins, of_no_row) for n, values in columns.items()}
+
+    def filter(self, chosen: np.ndarray) -> ColumnSource:
+        return Arrays({name: take_rows(array, np.flatnonzero(chosen)) for name, array in self._given.items()})
 
     def _in_kind(self, name: str, values: pa.Array, origins: Origins, rows: np.ndarray | None = None) -> Any:
         origin = origins.get(name, Origin(next(iter(self._arrays))))

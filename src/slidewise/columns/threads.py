@@ -36,6 +36,7 @@ def compute_keys(
     algorithm: str,
     keys: tuple[np.ndarray, np.ndarray],
     threads: int,
+    asked: Columns = (),
 ) -> list[Results] | None:
     """Compute in chunks of whole keys, as compute(): `keys` are where each begins among the frames and among the rows.
 
@@ -50,19 +51,20 @@ def compute_keys(
     listed = isinstance(frames, Scattered) and not isinstance(frames, Pieces)
     whole = OutputBuffers(len(frames))
 
-    def run(columns: Columns, frames: Frames, buffers: OutputBuffers) -> list[Results] | None:
+    def run(columns: Columns, frames: Frames, buffers: OutputBuffers, asked: Columns) -> list[Results] | None:
         if len(aggregations) > 1:
             return compute_jointly(aggregations, columns, frames, algorithm, buffers)
-        return [compute(aggregations[0], columns, frames, algorithm, buffers)]
+        return [compute(aggregations[0], columns, frames, algorithm, buffers, asked)]
 
     if len(cuts) < 3 or not compiled or listed:
-        return run(columns, frames, whole)
+        return run(columns, frames, whole, asked)
     bounds = [(tuple(int(k[a]) for k in keys), tuple(int(k[b]) for k in keys)) for a, b in pairwise(cuts)]
     parts = [whole.part(first, last) for (first, _), (last, _) in bounds]
 
     def chunk(k: int) -> list[Results] | None:
         (first, row), (last, end) = bounds[k]
-        return run(tuple(c[row:end] for c in columns), frames.part(first, last, row), parts[k])
+        questions = tuple(values[first:last] for values in asked)
+        return run(tuple(c[row:end] for c in columns), frames.part(first, last, row), parts[k], questions)
 
     if threads == 1:
         done = [chunk(k) for k in range(len(bounds))]

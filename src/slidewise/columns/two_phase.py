@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from slidewise.aggregations import integer_sums
 from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.partials import Part
 from slidewise.aggregations.sums import Sum
 from slidewise.aggregations.trial import partial_dtype
 from slidewise.columns.encoding import decimal_sum_type, family
@@ -125,20 +126,6 @@ class Total(Sum):
 
     name = "total"
     empty = 0
-
-
-class Part(Aggregation):
-    """The partial of an aggregation as its result."""
-
-    def __init__(self, of: Aggregation, op: Aggregation, fields: tuple[str, ...]) -> None:
-        self.identity_for = of.identity_for  # type: ignore[method-assign]
-        self.identity, self.lift, self.combine = op.identity, op.lift, op.combine
-        self.accepts, self.where, self.result_fields = of.accepts, of.where, fields
-        super().__init__(*of.columns, of=of)
-
-    def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
-        """Return this as it is: how partials look does not depend on the rows of a call."""
-        return self
 
 
 class Merged(Aggregation):

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
+
+import pyarrow as pa
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.collecting import CollectList, CollectSet, StringAgg
@@ -12,9 +15,17 @@ from slidewise.aggregations.over import Over
 from slidewise.aggregations.ranks import Percentile
 from slidewise.aggregations.sums import Count
 from slidewise.columns.arranged import ArrangedFrame
+from slidewise.columns.effects import (
+    add_revisions,
+    begin_lifetimes,
+    find_changed_rows,
+    leave_out_untimed,
+    read_kind,
+)
 from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.sorting import OrderColumn
 from slidewise.columns.sources import Origin, source_of
+from slidewise.columns.stream_options import read_effects
 from slidewise.columns.threads import thread_count
 from slidewise.errors import InvalidInput
 
@@ -27,22 +38,33 @@ def with_columns(
     order_by: Any = None,
     threads: int | None = None,
     algorithm: str = "auto",
+    **options: Any,
 ) -> Any:
-    """Give a frame in memory the columns of some expressions; slidewise.with_columns says the rules."""
+    """Give a frame in memory the columns of some expressions; slidewise.with_columns says the rules.
+
+    `options` are those for streams (stream_options.py).
+    """
     incoming = source_of(data)
     if not given:
         raise InvalidInput('with_columns: name at least one new column, as in peak=sw.max("x").over(sw.rows(10))')
     expressions = {name: check_expression(name, over, algorithm) for name, over in given.items()}
     number = thread_count(threads)
-    rows = ArrangedFrame(incoming, list_names(partition_by, "partition_by"), list_order(order_by), number)
+    order = list_order(order_by)
+    kind_of = partial(read_kind, incoming)
+    effects = read_effects(options, "with_columns", expressions, incoming.names, order, kind_of)
+    incoming = leave_out_untimed(incoming, effects)
+    rows = ArrangedFrame(incoming, list_names(partition_by, "partition_by"), order, number)
+    begin_lifetimes(rows, effects)
     for over in expressions.values():
-        for column in (*over.aggregation.columns, *over.window.columns, over.aggregation.where):
-            if column is not None:
-                rows.require_column(column)
+        rows.require_reads(over)
     for name in expressions:
         incoming.require_one(name)
-    evaluation = Evaluation(rows, expressions.values(), number)
-    return incoming.with_columns(evaluation.columns(expressions), find_origins(expressions))
+    columns = Evaluation(rows, expressions.values(), number).columns(expressions)
+    if effects.changes:
+        changed = find_changed_rows(rows, columns, effects)
+        incoming = incoming.filter(changed)
+        columns = {name: column.filter(pa.array(changed)) for name, column in columns.items()}
+    return incoming.with_columns(add_revisions(columns, len(incoming), effects), find_origins(expressions))
 
 
 def asc(column: str, nulls: str | None = None) -> OrderColumn:

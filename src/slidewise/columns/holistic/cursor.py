@@ -108,10 +108,11 @@ def slide(ranks, n, w, ordered, bits, p, pair, floor, ceiling, low, high):
 
 
 @leaf
-def follow(start, end, offset, ranks, ordered, bits, summary, fraction, method, low, high, share):
+def follow(start, end, offset, ranks, ordered, bits, summary, fractions, method, low, high, share):
     """Follow frames whose bounds never move back, over a chunk that begins at row `offset`. summary has a bit for
-    every word of bits that is not zero; both are zero on entry. O(1) expected a row, and the cursor's way
-    where the size changes."""
+    every word of bits that is not zero; both are zero on entry. There is one fraction, or one for each frame. O(1)
+    expected a row, and the cursor's way where the size or the fraction changes: 64 rows of the chunk at a time."""
+    step = int64(fractions.size > 1)
     p, below = ZERO, 0  # the cursor, and how many bits are set before it
     first = last = start[0] - offset
     for t in range(start.size):
@@ -133,7 +134,7 @@ def follow(start, end, offset, ranks, ordered, bits, summary, fraction, method, 
         n = last - first
         if n == 0:
             continue
-        k, s = position(n, fraction, method)
+        k, s = position(n, fractions[step * t], method)
         if k >= n:
             continue
         at = p >> SIX

@@ -16,8 +16,11 @@ from slidewise.columns.holistic.sort_keys import keys_of, put_results
 
 
 @kernel
-def monotone_quantile(words, floats, start, end, fraction, method, interpolated, fewest, out):
-    """Compute quantiles of frames that never move back. O(n) expected: 40 to 70 ns. Chunks of `fewest` rows or more."""
+def monotone_quantile(words, floats, start, end, fractions, method, interpolated, fewest, out):
+    """Compute quantiles of frames that never move back. O(n) expected: 40 to 70 ns. Chunks of `fewest` rows or more.
+
+    There is one fraction, or one for each frame.
+    """
     n = start.size
     room = frames = 0
     work = workspace(0)
@@ -52,6 +55,7 @@ def monotone_quantile(words, floats, start, end, fraction, method, interpolated,
             for j in range((rows >> 12) + 1):
                 summary[j] = ZERO
         a, b = start[i:stop], end[i:stop]
-        follow(a, b, offset, work[3], ordered, bits, summary, fraction, method, low, high, shares)
+        mine = fractions[i:stop] if fractions.size > 1 else fractions
+        follow(a, b, offset, work[3], ordered, bits, summary, mine, method, low, high, shares)
         put_results(low, high, shares, floats, interpolated, out[i:stop])
         i = stop

@@ -106,4 +106,6 @@ def finish(ranks, done, m, w, before, ordered, bits, fraction, method, low, high
     for t in range(done, m):
         start[t - done], end[t - done] = max(0, t + 1 - w), t + 1
     at = done - before
-    follow(start, end, int64(0), ranks, ordered, bits, summary, fraction, method, low[at:], high[at:], shares[at:])
+    fractions = np.empty(1)
+    fractions[0] = fraction
+    follow(start, end, int64(0), ranks, ordered, bits, summary, fractions, method, low[at:], high[at:], shares[at:])

@@ -1,0 +1,90 @@
+"""Effects: what options for streams change in a batch: its rows, where keys begin, and which results go out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from slidewise.columns.arranged import ArrangedFrame
+from slidewise.columns.changes import ChangeFinder
+from slidewise.columns.frames.deltas import as_axis
+from slidewise.columns.sorting import as_plain
+from slidewise.columns.sources import ColumnSource
+from slidewise.columns.stream_options import REVISION, BatchEffects
+from slidewise.errors import InvalidInput
+from slidewise.suggest import suggest
+
+
+def read_kind(source: ColumnSource, name: str) -> pa.DataType:
+    """Read the type of a column."""
+    if name not in source.names:
+        raise InvalidInput(f"there is no column {name!r}. {suggest(name, source.names)}")
+    return as_plain(source.column(name)).type
+
+
+def leave_out_untimed(source: ColumnSource, effects: BatchEffects) -> ColumnSource:
+    """Leave out rows without a time where the options have an effect on rows: a stream has no place for them."""
+    if not effects.on_rows or effects.time is None:
+        return source
+    times = source.column(effects.time)
+    return source.filter(times.is_valid().to_numpy(zero_copy_only=False)) if times.null_count else source
+
+
+def begin_lifetimes(rows: ArrangedFrame, effects: BatchEffects) -> None:
+    """Begin keys anew where they were forgotten: where a row comes after so long without one."""
+    if effects.forget_after is not None and effects.time is not None:
+        times = read_times(rows.arrange(effects.time), effects.time)
+        new = ChangeFinder(effects.forget_after).find([_number_keys(rows)], times, [])
+        rows.begin_anew(np.flatnonzero(new))
+
+
+def find_changed_rows(rows: ArrangedFrame, columns: Mapping[str, pa.Array], effects: BatchEffects) -> np.ndarray:
+    """Find the rows whose results differ from those of the row before of their key, in the order of the input.
+
+    A key that was forgotten has begun anew, and so its first row has none before it.
+    """
+    permutation = rows.arrangement.permutation
+    if permutation is None:
+        return ChangeFinder().find([_number_keys(rows)], None, list(columns.values()))
+    arranged = [column.take(pa.array(permutation)) for column in columns.values()]
+    return rows.arrangement.restore(ChangeFinder().find([_number_keys(rows)], None, arranged))
+
+
+def find_changed_slides(
+    found: Mapping[str, pa.Array], keys: Sequence[str], results: Collection[str], effects: BatchEffects
+) -> np.ndarray:
+    """Find the slides whose results differ from those of the slide before of their key."""
+    return find_changed(ChangeFinder(effects.forget_after), found, keys, results, effects.time)
+
+
+def find_changed(
+    finder: ChangeFinder,
+    found: Mapping[str, pa.Array],
+    keys: Sequence[str],
+    results: Collection[str],
+    time: str | None,
+) -> np.ndarray:
+    """Find the next slides that have changed; the time of a slide is its end, or that of its row."""
+    label = "window_end" if "window_end" in found and "window_end" not in results else time
+    times = read_times(found[label], label) if finder.looks_at_times and label is not None else None
+    return finder.find([found[name] for name in keys], times, [found[name] for name in results])
+
+
+def add_revisions(columns: Mapping[str, pa.Array], count: int, effects: BatchEffects) -> Mapping[str, pa.Array]:
+    """Add the column of revisions, where a stream has one: in a batch no row is late, and all are the first."""
+    return {**columns, REVISION: pa.array(np.zeros(count, np.int32))} if effects.revises else columns
+
+
+def read_times(column: pa.Array, name: str) -> np.ndarray:
+    """Read times as numbers; refuse those that have no distance."""
+    times = as_axis(column, name)
+    if times.dtype.kind == "f" and not np.isfinite(times).all():
+        raise InvalidInput(f"forget_after: the order column {name!r} has NaN or infinity, which have no distance")
+    return times
+
+
+def _number_keys(rows: ArrangedFrame) -> pa.Array:
+    """Tell the number of the key of every arranged row."""
+    return pa.array(np.repeat(np.arange(len(rows.offsets) - 1), np.diff(rows.offsets)))
