@@ -110,7 +110,8 @@ def _verdict(readings: DataFrame, name: str) -> Text:
         return Text("have no such aggregate: it is our own", "yellow")
     PySparkLogger.getLogger("SQLQueryContextLogger").setLevel("CRITICAL")  # a refusal is an answer here
     try:
-        readings.selectExpr(in_sql(name)).schema  # noqa: B018 asks Spark to analyse it
+        # By SQL: a DataFrame's methods take such windows where slidewise's functions are imported.
+        readings.sparkSession.sql(f"SELECT {in_sql(name)} FROM {{readings}}", readings=readings).schema  # noqa: B018
     except AnalysisException as error:
         return Text(f"refused: {(error.getCondition() or 'an error').split('.')[0].lower()}", "yellow")
     return Text("reads the frame again for every row", "yellow")

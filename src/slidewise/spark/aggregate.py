@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -11,12 +11,26 @@ from slidewise.aggregations.base import Aggregation
 from slidewise.columns.aggregate import compute_slides, slide_expressions
 from slidewise.columns.with_columns import list_names, list_order
 from slidewise.spark.column_names import require_distinct
+from slidewise.spark.conditions import hoist_conditions
 from slidewise.spark.executor.slide_task import SlideTask
-from slidewise.spark.plan import Group, column, repartition_by_keys, sort_by_order
-from slidewise.spark.requirements import is_stream, require_batch, require_packages
+from slidewise.spark.input import Input, read_input, tell_columns
+from slidewise.spark.plan import (
+    Group,
+    add_revisions,
+    build_plain_columns,
+    column,
+    leave_out_untimed,
+    read_batch_effects,
+    repartition_by_keys,
+    sort_by_order,
+)
+from slidewise.spark.requirements import require_packages
 from slidewise.spark.schema import Schema, compute_on_no_rows
 from slidewise.spark.with_columns import DataFrameT
 from slidewise.windows.definitions import WindowDefinition
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
 
 
 def aggregate(
@@ -38,6 +52,8 @@ def aggregate(
     slices: bool | None = None,
     metrics: str | None = None,
     checkpoint: str | None = None,
+    schema: StructType | str | None = None,
+    streaming: bool | None = None,
     **columns: Aggregation,
 ) -> DataFrameT:
     """Aggregate over a window with a slide: a DataFrame of one row per key and slide. Nothing runs before an action.
@@ -49,8 +65,9 @@ def aggregate(
       order columns keep their types and metadata. Rows come in no particular order, as from any shuffle.
     - Results come by name, or as a dict where names are no identifiers.
     - Rows of equal order come in any order, as in Spark's own windows.
-    - A stream takes `max_delay`, `max_ahead`, `emit`, `late`, `keep`, `forget_after`, `buckets`, `slices`, `metrics`,
-      `checkpoint` besides: see docs/spark-streams.md.
+    - `max_delay`, `max_ahead`, `emit`, `late`, `keep`, `forget_after`, `buckets`, `slices`, `metrics` and `checkpoint`
+      are for streams: see docs/spark-streams.md, also for what they do on a batch.
+    - `schema` and `streaming` are those of `with_columns`: nothing is then asked of the DataFrame.
     - An executor holds the rows of one window. Frames that end with their key, whose bounds are columns, or that grow
       with it and are of aggregates such as median, of which no part of fixed size can stand for the rows gone, hold the
       rows of a key.
@@ -62,34 +79,41 @@ def aggregate(
     options: dict[str, Any] = {
         "max_delay": max_delay, "max_ahead": max_ahead, "emit": emit, "late": late, "keep": keep,
         "forget_after": forget_after, "buckets": buckets, "slices": slices, "metrics": metrics,
-        "checkpoint": checkpoint,
+        "checkpoint": checkpoint, "schema": schema, "streaming": streaming,
     }  # fmt: skip
     named = {name: value for name, value in options.items() if isinstance(value, Aggregation)}
     given = {**dict(aggregations or {}), **columns, **named}  # a result may have the name of an option
     streams = {name: value for name, value in options.items() if value is not None and name not in named}
     expressions = slide_expressions(window, given, algorithm)
-    if is_stream(df):
-        return stream_aggregate(df, expressions, partition_by, order_by, **streams)
-    require_batch(df, "aggregate", streams)
+    source = read_input(df, "aggregate", streams.pop("schema", None), streams.pop("streaming", None))
+    source = hoist_conditions(source, "aggregate", given.values())
+    if source.streaming:
+        return stream_aggregate(source, expressions, partition_by, order_by, **streams)
     group = Group(tuple(list_names(partition_by, "partition_by")), tuple(list_order(order_by)), expressions)
-    schema = Schema(df)
-    reads = schema.to_arrow(schema.find_read_columns(group))
-    output = build_slides_schema(schema, reads, group)
-    kinds = tuple(to_arrow_type(field.dataType, schema.zone, field.name) for field in output)
+    labels = [*group.partition_by, *(by.name for by in group.order_by)]
+    effects = read_batch_effects(source, "aggregate", streams, group, labels)
+    known = source.schema
+    reads = known.to_arrow(known.find_read_columns(group))
+    output = build_slides_schema(known, reads, group, effects.revises)
+    kinds = tuple(to_arrow_type(field.dataType, known.zone, field.name) for field in output)
     overs = tuple(expressions.values())
-    task = SlideTask(reads, group.partition_by, group.order_by, overs, kinds, names=tuple(output.names))
+    task = SlideTask(
+        reads, group.partition_by, group.order_by, overs, kinds, effects=effects, names=tuple(output.names)
+    )
     by = group.partition_by, group.order_by
-    rows = repartition_by_keys(df.select(*(column(name) for name in reads.names)), *by)
-    # Under plain names: mapInArrow cannot find columns whose names have dots.
-    plain = sort_by_order(rows, *by).toDF(*map(str, range(len(reads))))
-    return plain.mapInArrow(_build_function(schema.spark, task), output)
+    timed = leave_out_untimed(source, effects).df
+    rows = repartition_by_keys(timed.select(*(column(name) for name in reads.names)), *by)
+    plain = sort_by_order(rows, *by).select(*build_plain_columns(reads.names))
+    if source.given:
+        plain = tell_columns(plain, {str(k): known.field(name).dataType for k, name in enumerate(reads.names)})
+    return add_revisions(plain.mapInArrow(_build_function(source, task), output), effects)
 
 
-def build_slides_schema(schema: Schema, reads: pa.Schema, group: Group) -> Any:
+def build_slides_schema(schema: Schema, reads: pa.Schema, group: Group, row_numbers: bool = False) -> Any:
     """Build the schema of the output: the columns that the slides of no rows have."""
     from pyspark.sql.types import StructField, StructType
 
-    made = compute_on_no_rows(reads, group, lambda rows: compute_slides(rows, group.expressions, 1))
+    made = compute_on_no_rows(reads, group, lambda rows: compute_slides(rows, group.expressions, 1, row_numbers))
     require_distinct(made, schema.heeds_capitals, "aggregate")
     window = next(iter(group.expressions.values())).window
     at_rows = window.slide_kind != "time"
@@ -104,9 +128,9 @@ def build_slides_schema(schema: Schema, reads: pa.Schema, group: Group) -> Any:
     return StructType(fields)
 
 
-def _build_function(spark: Any, task: SlideTask) -> Any:
+def _build_function(source: Input, task: SlideTask) -> Any:
     from pyspark import cloudpickle
 
     from slidewise.spark.shipping import build_executor_function, ship
 
-    return build_executor_function(cloudpickle.dumps(task), ship(spark))
+    return build_executor_function(cloudpickle.dumps(task), ship(source.schema.spark, cloned=source.given))

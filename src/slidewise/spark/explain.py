@@ -7,20 +7,34 @@ from typing import Any
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
 from slidewise.columns.aggregate import slide_expressions
+from slidewise.columns.stream_options import OPTIONS, describe_options
+from slidewise.columns.with_columns import list_names, list_order
 from slidewise.display import Table
 from slidewise.planner.choose import choose, situation_of
 from slidewise.planner.sharing import read_off
+from slidewise.spark.conditions import hoist_conditions
 from slidewise.spark.executor.running_evaluation import carries_partial, carries_row
-from slidewise.spark.plan import Group, choose_halo, group_expressions, plan_task
-from slidewise.spark.requirements import is_stream, require_batch
+from slidewise.spark.input import Input, read_input
+from slidewise.spark.plan import (
+    LOOKS_BACK,
+    Group,
+    choose_halo,
+    group_expressions,
+    join_groups,
+    plan_task,
+    read_batch_effects,
+    require_one_pass,
+)
+from slidewise.spark.pyspark_internals import is_column
 from slidewise.spark.schema import Schema
 from slidewise.spark.spark_operator import Verdict, choose_engine
 from slidewise.spark.streams.explain import explain_task
-from slidewise.spark.streams.query import OPTIONS, build_rows_query, build_slides_query
+from slidewise.spark.streams.query import build_rows_query, build_slides_query
 from slidewise.spark.window import SpecifiedOver
+from slidewise.spark.window_columns import Windows, compute, find_markers
 
 #: of a call, besides its columns
-ARGUMENTS = ("partition_by", "order_by", "algorithm", "engine", "hot_keys", "window", *OPTIONS)
+ARGUMENTS = ("partition_by", "order_by", "algorithm", "engine", "hot_keys", "window", "schema", "streaming", *OPTIONS)
 
 
 def explain(df: Any, call: dict[str, Any]) -> Table:
@@ -28,17 +42,37 @@ def explain(df: Any, call: dict[str, Any]) -> Table:
     columns = {
         name: value
         for name, value in call.items()
-        if name not in ARGUMENTS or isinstance(value, Over | SpecifiedOver | Aggregation)
+        if name not in ARGUMENTS or isinstance(value, Over | SpecifiedOver | Aggregation) or is_column(value)
     }
     arguments = {name: value for name, value in call.items() if name not in columns}
-    if is_stream(df):
-        return _explain_stream(df, columns, **{n: v for n, v in arguments.items() if n not in ("engine", "hot_keys")})
-    require_batch(df, "explain", {name: value for name, value in arguments.items() if name in OPTIONS})
-    return _explain_batch(df, columns, **arguments)
+    df, columns = _list_windows(df, columns)
+    source = read_input(df, "explain", arguments.pop("schema", None), arguments.pop("streaming", None))
+    source = hoist_conditions(source, "explain", columns.values())
+    if source.streaming:
+        of_streams = {name: value for name, value in arguments.items() if name not in ("engine", "hot_keys")}
+        return _explain_stream(source, columns, **of_streams)
+    options = {name: arguments.pop(name) for name in OPTIONS if arguments.get(name) is not None}
+    return _explain_batch(source, columns, options, **arguments)
+
+
+def _list_windows(df: Any, columns: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """List the windows of expressions in PySpark's spelling, by the columns that they are in."""
+    windows = Windows(find_markers(columns.values()))
+    listed: dict[str, Any] = {}
+    with compute():
+        df, definitions = windows.add_inputs(df)
+    for name, value in columns.items():
+        if not is_column(value):
+            listed[name] = value
+            continue
+        markers = find_markers([value])
+        for number, marker in enumerate(markers, 1):
+            listed[name if len(markers) == 1 else f"{name} ({number})"] = definitions[marker]
+    return df, listed
 
 
 def _explain_stream(
-    df: Any,
+    source: Input,
     columns: dict[str, Any],
     *,
     partition_by: Any = None,
@@ -48,37 +82,51 @@ def _explain_stream(
     **options: Any,
 ) -> Table:
     if window is None:
-        return explain_task(build_rows_query(df, columns, partition_by, order_by, algorithm, **options).task)
-    return explain_task(
-        build_slides_query(df, slide_expressions(window, columns, algorithm), partition_by, order_by, **options).task
-    )
+        return explain_task(build_rows_query(source, columns, partition_by, order_by, algorithm, **options).task)
+    expressions = slide_expressions(window, columns, algorithm)
+    return explain_task(build_slides_query(source, expressions, partition_by, order_by, **options).task)
 
 
 def _explain_batch(
-    df: Any,
+    source: Input,
     columns: dict[str, Any],
+    options: dict[str, Any],
     *,
     partition_by: Any = None,
     order_by: Any = None,
     algorithm: str = "auto",
     engine: str = "auto",
     hot_keys: str | bool = "auto",
+    window: Any = None,
 ) -> Table:
-    schema = Schema(df)
+    schema = source.schema
     lines = []
-    groups = group_expressions(columns, partition_by, order_by, algorithm)
+    if window is None:
+        groups = group_expressions(columns, partition_by, order_by, algorithm)
+        came_in = schema.names
+    else:
+        expressions = slide_expressions(window, columns, algorithm)
+        group = Group(tuple(list_names(partition_by, "partition_by")), tuple(list_order(order_by)), expressions)
+        groups, came_in = [group], [*group.partition_by, *(by.name for by in group.order_by)]
+        hot_keys = False
+    effects = read_batch_effects(source, "explain", options, join_groups(groups), came_in)
+    if effects.on_rows:
+        require_one_pass(groups, engine, hot_keys)
+        hot_keys = False
     for group in groups:
         decided = choose_engine(group.expressions.values(), engine, schema.wraps)
-        spread = decided.engine == "slidewise" and choose_halo(df, group, hot_keys) is not None
+        if effects.on_rows:
+            decided = Verdict("slidewise", LOOKS_BACK)
+        spread = decided.engine == "slidewise" and choose_halo(source, group, hot_keys) is not None
         for name, over in group.expressions.items():
             lines.append(_build_line(name, over, group, decided, schema, spread))
     sorts = (
         "one shuffle and one sort" if len(groups) == 1 else f"{len(groups)} sorts, one for each partitioning and order"
     )
     order = {name: k for k, name in enumerate(columns)}
-    return Table.of(
-        "with_columns on Spark", sorted(lines, key=lambda line: order[line["column"]]), f"{sorts}; nothing has run"
-    )
+    name = "with_columns" if window is None else "aggregate"
+    note = "; ".join([sorts, *([describe_options(options)] if options else []), "nothing has run"])
+    return Table.of(f"{name} on Spark", sorted(lines, key=lambda line: order[line["column"]]), note)
 
 
 def _build_line(name: str, over: Over, group: Group, decided: Verdict, schema: Schema, spread: bool) -> dict[str, str]:

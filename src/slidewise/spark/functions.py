@@ -1,696 +1,807 @@
-"""PySpark's functions, for `F.median("x").over(w)`: its names and arguments, and the aggregations that it lacks.
+"""PySpark's functions, all of them, of which aggregates take windows that Spark refuses or computes slowly.
 
-Columns are named, by a string or `F.col(name)`. Every function also takes `where=`, the name of a boolean column: SQL's
-FILTER. The results are slidewise's aggregations, which take its own windows, too; and any other aggregation, your own
-included, takes a spec of `slidewise.spark.Window` in its `over`.
+    from slidewise.spark import Window, functions as F
 
->>> from slidewise.spark import Window, functions as F
->>> F.sum("paid", where="valid").over(Window.partitionBy("shop").orderBy("ts").rowsBetween(-9, 0))
-sum('paid', where='valid').over(rows_between(-9, 0)) partitioned by [shop] ordered by [ts]
+    w = Window.partitionBy("shop").orderBy("ts").rowsBetween(-9, 0)
+    df.withColumn("usual", F.median("paid").over(w)).withColumn("before", F.lag("paid").over(w))
+
+Without `over`, `F.sum("x")` is PySpark's own column, for `groupBy` and `agg`. Over a window it is a Column of PySpark's
+as well, which `df.select`, `withColumn` and `filter` take. Aggregates have `where=`, a boolean column: SQL's FILTER.
+Those that PySpark lacks are for windows only. All other names are PySpark's own functions.
 """
 
 from __future__ import annotations
 
+import functools
+import types
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from slidewise import aggregations as agg
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.bloom_filters import BloomFilter
 from slidewise.aggregations.moment_sketches import MomentSketch
-from slidewise.columns.sorting import OrderColumn
 from slidewise.errors import InvalidInput
-from slidewise.spark.window import Column, read_column_name
+from slidewise.spark.named_expressions import name_column
+from slidewise.spark.pyspark_internals import install_hook, is_column
+from slidewise.spark.select import GROUP_HOOKS, HOOKS
+from slidewise.spark.window import WindowSpec, build_their_window
+from slidewise.spark.window_columns import build_over
+from slidewise.windows.definitions import WindowDefinition
+from slidewise.windows.definitions import col as named
 from slidewise.windows.reach import OffsetColumn
 
-Name = str | OffsetColumn
-Fractions = float | Sequence[float]
+if TYPE_CHECKING:
+    from pyspark.sql.column import Column
+    from pyspark.sql.window import WindowSpec as TheirSpec
+
+    class AggregateColumn(Column):  # type: ignore[misc]  # PySpark's has no types where it is not installed
+        """What an aggregate is to a type checker: a Column, whose `over` takes slidewise's windows as well."""
+
+        def over(self, window: TheirSpec | WindowDefinition | int, algorithm: str = "auto") -> Column: ...
+
+    ColumnOrName: TypeAlias = Column | str | OffsetColumn
+    Fractions: TypeAlias = float | Sequence[float] | ColumnOrName
+    FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+
+#: functions of PySpark's that are no aggregates without a window
+_ONLY_OVER = ("nth_value",)
 
 
+# ---- how they are built
 def _build(
-    factory: Callable[..., Aggregation], name: str, columns: Sequence[Any], where: Any, **parameters: Any
-) -> Aggregation:
-    """Build an aggregation of these columns."""
-    if where is not None:
-        parameters["where"] = read_column_name(where, f"{name}: where=")
-    return factory(*(read_column_name(c, name) for c in columns), **parameters)
+    factory: Callable[..., Aggregation],
+    name: str,
+    columns: Sequence[Any],
+    where: Any,
+    arguments: Sequence[Any] | None = None,
+    of_pyspark: bool = True,
+    **parameters: Any,
+) -> AggregateColumn:
+    """Build PySpark's own column of an aggregate, if it has one; its `over` takes windows of all kinds.
 
-
-# ---- columns and their order
-def col(name: str) -> Column:
-    """Name a column; its methods `asc()`, `desc()` and their like are for `orderBy`.
-
-    >>> col("ts").desc_nulls_first()
-    OrderColumn(name='ts', descending=True, nulls_first=True)
+    `arguments` are those of PySpark's function, where they are not the columns; `of_pyspark` says whether its column
+    would mean the same.
     """
-    return Column(read_column_name(name, "col"))
+
+    def make() -> Aggregation:
+        more = {key: _read_parameter(value, name) for key, value in parameters.items()}
+        return factory(*(name_column(c, name) for c in columns), where=_name_condition(where, name), **more)
+
+    if not any(map(is_column, [*columns, where, *parameters.values()])):
+        make()  # refuses at once what is wrong with it
+    return _give_over(name, columns if arguments is None else arguments, make, of_pyspark and where is None)
 
 
-column = col
+def _name_condition(where: Any, name: str) -> str | None:
+    return None if where is None else name_column(where, f"{name}: where=")
 
 
-def asc(col: Name) -> OrderColumn:
-    """Order by a column, the smallest first, nulls before all.
+def _give_over(
+    name: str, arguments: Sequence[Any], make: Callable[[], Aggregation], of_pyspark: bool = True
+) -> AggregateColumn:
+    """Give PySpark's column of an aggregate an `over` of ours; a name that tells what to do where there is none."""
+    from pyspark.sql import functions as theirs
 
-    >>> asc("ts")
-    OrderColumn(name='ts', descending=False, nulls_first=None)
-    """
-    return Column(read_column_name(col, "asc")).asc()
-
-
-def asc_nulls_first(col: Name) -> OrderColumn:
-    """Order by a column, the smallest first, nulls before all.
-
-    >>> asc_nulls_first("ts").nulls_first
-    True
-    """
-    return Column(read_column_name(col, "asc_nulls_first")).asc_nulls_first()
+    function = getattr(theirs, name, None)
+    aggregate = None if function is None else function(*(_to_theirs(argument) for argument in arguments))
+    column: Any = aggregate
+    if aggregate is None or not of_pyspark:
+        lacks = f"{name}(...)" if aggregate is None else f"{name}(...) with what PySpark lacks"
+        column = theirs.col(f"`{lacks} is for windows only, give it one: .over(window)`")
+    column.over = build_over(aggregate, make, of_pyspark, name not in _ONLY_OVER)
+    return column
 
 
-def asc_nulls_last(col: Name) -> OrderColumn:
-    """Order by a column, the smallest first, nulls after all.
+def _to_theirs(argument: Any) -> Any:
+    from pyspark.sql import functions as theirs
 
-    >>> asc_nulls_last("ts").nulls_first
-    False
-    """
-    return Column(read_column_name(col, "asc_nulls_last")).asc_nulls_last()
-
-
-def desc(col: Name) -> OrderColumn:
-    """Order by a column, the largest first, nulls after all.
-
-    >>> desc("ts")
-    OrderColumn(name='ts', descending=True, nulls_first=None)
-    """
-    return Column(read_column_name(col, "desc")).desc()
+    if isinstance(argument, OffsetColumn):
+        return theirs.col("`" + argument.name.replace("`", "``") + "`")
+    return list(argument) if isinstance(argument, tuple) else argument
 
 
-def desc_nulls_first(col: Name) -> OrderColumn:
-    """Order by a column, the largest first, nulls before all.
-
-    >>> desc_nulls_first("ts").nulls_first
-    True
-    """
-    return Column(read_column_name(col, "desc_nulls_first")).desc_nulls_first()
+def _read_parameter(value: Any, name: str) -> Any:
+    """Read a parameter, in which columns are by name."""
+    if is_column(value):
+        return named(name_column(value, name))
+    return [_read_parameter(part, name) for part in value] if isinstance(value, list | tuple) else value
 
 
-def desc_nulls_last(col: Name) -> OrderColumn:
-    """Order by a column, the largest first, nulls after all.
+def _spell(name: str, function: FunctionT) -> FunctionT:
+    """Spell a function by another name of PySpark's, which its column then has without `over`."""
 
-    >>> desc_nulls_last("ts").nulls_first
-    False
-    """
-    return Column(read_column_name(col, "desc_nulls_last")).desc_nulls_last()
+    @functools.wraps(function)
+    def spelled(*args: Any, where: Any = None, **kwargs: Any) -> Any:
+        from pyspark.sql import functions as theirs
+
+        made = function(*args, where=where, **kwargs)
+        if where is not None or not hasattr(theirs, name):
+            return made
+        column = getattr(theirs, name)(*args, **kwargs)
+        column.over = made.over
+        return column
+
+    return spelled  # type: ignore[return-value]
+
+
+def _leave_to_spark(name: str, *arguments: Any) -> AggregateColumn:
+    """Leave a call to PySpark; its `over` takes windows in our spelling."""
+    from pyspark.sql import functions as theirs
+
+    return _accept_specs(getattr(theirs, name)(*arguments), name)
+
+
+# ---- all other functions are PySpark's
+def __getattr__(name: str) -> Any:
+    """Find a function of PySpark's."""
+    if name.startswith("_") and name != "__all__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from pyspark.sql import functions as theirs
+
+    if name == "__all__":
+        return __dir__()
+    return _find(theirs, name)
+
+
+@functools.cache
+def _find(theirs: Any, name: str) -> Any:
+    """Find a function of PySpark's, the same one every time."""
+    found = getattr(theirs, name)
+    return _wrap(found, name) if isinstance(found, types.FunctionType) else found
+
+
+def __dir__() -> list[str]:
+    from pyspark.sql import functions as theirs
+
+    ours = (name for name, value in globals().items() if getattr(value, "__module__", None) == __name__)
+    return sorted({*theirs.__all__, *(name for name in ours if not name.startswith("_"))} - {"AggregateColumn"})
+
+
+def _wrap(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Wrap a function of PySpark's: what it makes takes windows in our spelling."""
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        return _accept_specs(function(*args, **kwargs), name)
+
+    return wrapped
+
+
+def _accept_specs(made: Any, name: str) -> Any:
+    """Have a column of PySpark's, or of a function made by it, take windows in our spelling."""
+    if isinstance(made, types.FunctionType | functools.partial):  # F.pandas_udf, as a decorator too
+        return _wrap(made, getattr(made, "__name__", name))
+    if is_column(made):
+
+        def over(window: Any) -> Any:
+            own = build_their_window(window, name) if isinstance(window, WindowSpec) else window
+            return type(made).over(made, own)
+
+        made.over = over
+    return made
 
 
 # ---- aggregations of one column
-def avg(col: Name, *, where: Name | None = None) -> Aggregation:
+def avg(col: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Compute the arithmetic mean.
 
-    >>> avg("temp")
-    avg('temp')
+    F.avg("temp").over(w)
     """
     return _build(agg.avg, "avg", [col], where)
 
 
-def bit_and(col: Name, *, where: Name | None = None) -> Aggregation:
+def bit_and(col: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Compute the bitwise and of integers.
 
-    >>> bit_and("flags")
-    bit_and('flags')
+    F.bit_and("flags").over(w)
     """
     return _build(agg.bit_and, "bit_and", [col], where)
 
 
-def bit_or(col: Name, *, where: Name | None = None) -> Aggregation:
+def bit_or(col: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Compute the bitwise or of integers.
 
-    >>> bit_or("flags")
-    bit_or('flags')
+    F.bit_or("flags").over(w)
     """
     return _build(agg.bit_or, "bit_or", [col], where)
 
 
-def bit_xor(col: Name, *, where: Name | None = None) -> Aggregation:
+def bit_xor(col: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Compute the bitwise exclusive or of integers.
 
-    >>> bit_xor("flags")
-    bit_xor('flags')
+    F.bit_xor("flags").over(w)
     """
     return _build(agg.bit_xor, "bit_xor", [col], where)
 
 
-def bool_and(col: Name, *, where: Name | None = None) -> Aggregation:
+def bool_and(col: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Tell whether all are true.
 
-    >>> bool_and("ok")
-    bool_and('ok')
+    F.bool_and("ok").over(w)
     """
     return _build(agg.bool_and, "bool_and", [col], where)
 
 
-def bool_or(col: Name, *, where: Name | None = None) -> Aggregation:
+def bool_or(col: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Tell whether any is true.
 
-    >>> bool_or("ok")
-    bool_or('ok')
+    F.bool_or("ok").over(w)
     """
     return _build(agg.bool_or, "bool_or", [col], where)
 
 
-def collect_list(col: Name, *, where: Name | None = None) -> Aggregation:
+def collect_list(col: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Collect all values that are not null, in order.
 
-    >>> collect_list("word")
-    collect_list('word')
+    F.collect_list("word").over(w)
     """
     return _build(agg.collect_list, "collect_list", [col], where)
 
 
-def collect_set(col: Name, *, where: Name | None = None) -> Aggregation:
+def collect_set(col: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Collect the different values, in the order of their first row.
 
-    >>> collect_set("word")
-    collect_set('word')
+    F.collect_set("word").over(w)
     """
     return _build(agg.collect_set, "collect_set", [col], where)
 
 
-def geomean(col: Name, *, where: Name | None = None) -> Aggregation:
+def geomean(col: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Compute the geometric mean. PySpark has none.
 
-    >>> geomean("growth")
-    geomean('growth')
+    F.geomean("growth").over(w)
     """
     return _build(agg.geomean, "geomean", [col], where)
 
 
-def kurtosis(col: Name, *, where: Name | None = None) -> Aggregation:
+def kurtosis(col: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Compute the excess kurtosis of the population.
 
-    >>> kurtosis("x")
-    kurtosis('x')
+    F.kurtosis("x").over(w)
     """
     return _build(agg.kurtosis, "kurtosis", [col], where)
 
 
-def m4(col: Name, *, where: Name | None = None) -> Aggregation:
-    """Find (min, max, first, last), for line charts. PySpark has none.
+def m4(col: ColumnOrName, time: ColumnOrName | None = None, *, where: ColumnOrName | None = None) -> AggregateColumn:
+    """Find (min, max, first, last), for line charts, and the times of these four rows. PySpark has none.
 
-    >>> m4("x")
-    m4('x')
+    F.m4("x").over(w)
+    F.m4("x", "ts").over(w)
     """
-    return _build(agg.m4, "m4", [col], where)
+    return _build(agg.m4, "m4", [col] if time is None else [col, time], where)
 
 
-def max(col: Name, *, where: Name | None = None) -> Aggregation:
+def max(col: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Find the largest value.
 
-    >>> max("temp")
-    max('temp')
+    F.max("temp").over(w)
     """
     return _build(agg.max, "max", [col], where)
 
 
-def max_count(col: Name, *, where: Name | None = None) -> Aggregation:
+def max_count(col: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Count the rows that have the largest value. PySpark has none.
 
-    >>> max_count("x")
-    max_count('x')
+    F.max_count("x").over(w)
     """
     return _build(agg.max_count, "max_count", [col], where)
 
 
-def median(col: Name, *, where: Name | None = None) -> Aggregation:
+def median(col: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Find the middle value, or the mean of the two middle ones. PySpark refuses it over a frame.
 
-    >>> median("x")
-    median('x')
+    F.median("x").over(w)
     """
     return _build(agg.median, "median", [col], where)
 
 
-def min(col: Name, *, where: Name | None = None) -> Aggregation:
+def min(col: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Find the smallest value.
 
-    >>> min("temp")
-    min('temp')
+    F.min("temp").over(w)
     """
     return _build(agg.min, "min", [col], where)
 
 
-def min_count(col: Name, *, where: Name | None = None) -> Aggregation:
+def min_count(col: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Count the rows that have the smallest value. PySpark has none.
 
-    >>> min_count("x")
-    min_count('x')
+    F.min_count("x").over(w)
     """
     return _build(agg.min_count, "min_count", [col], where)
 
 
-def product(col: Name, *, where: Name | None = None) -> Aggregation:
+def product(col: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Compute the product, in double precision.
 
-    >>> product("x")
-    product('x')
+    F.product("x").over(w)
     """
     return _build(agg.product, "product", [col], where)
 
 
-def relative_variation(col: Name, *, where: Name | None = None) -> Aggregation:
+def relative_variation(col: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Compute (max - min) / max. PySpark has none.
 
-    >>> relative_variation("x")
-    relative_variation('x')
+    F.relative_variation("x").over(w)
     """
     return _build(agg.relative_variation, "relative_variation", [col], where)
 
 
-def skewness(col: Name, *, where: Name | None = None) -> Aggregation:
+def skewness(col: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Compute the population skewness.
 
-    >>> skewness("x")
-    skewness('x')
+    F.skewness("x").over(w)
     """
     return _build(agg.skewness, "skewness", [col], where)
 
 
-def stddev(col: Name, *, where: Name | None = None) -> Aggregation:
+def stddev(col: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Compute the sample standard deviation.
 
-    >>> stddev("x")
-    stddev('x')
+    F.stddev("x").over(w)
     """
     return _build(agg.stddev, "stddev", [col], where)
 
 
-def stddev_pop(col: Name, *, where: Name | None = None) -> Aggregation:
+def stddev_pop(col: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Compute the population standard deviation.
 
-    >>> stddev_pop("x")
-    stddev_pop('x')
+    F.stddev_pop("x").over(w)
     """
     return _build(agg.stddev_pop, "stddev_pop", [col], where)
 
 
-def sum(col: Name, *, where: Name | None = None) -> Aggregation:
+def sum(col: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Compute the sum.
 
-    >>> sum("x")
-    sum('x')
+    F.sum("x").over(w)
     """
     return _build(agg.sum, "sum", [col], where)
 
 
-def sum_distinct(col: Name, *, where: Name | None = None) -> Aggregation:
+def sum_distinct(col: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Compute the sum of the different values. PySpark refuses it over a window.
 
-    >>> sum_distinct("x")
-    sum_distinct('x')
+    F.sum_distinct("x").over(w)
     """
     return _build(agg.sum_distinct, "sum_distinct", [col], where)
 
 
-def avg_distinct(col: Name, *, where: Name | None = None) -> Aggregation:
+def avg_distinct(col: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Compute the mean of the different values. PySpark has none.
 
-    >>> avg_distinct("x")
-    avg_distinct('x')
+    F.avg_distinct("x").over(w)
     """
     return _build(agg.avg_distinct, "avg_distinct", [col], where)
 
 
-def var_pop(col: Name, *, where: Name | None = None) -> Aggregation:
+def var_pop(col: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Compute the population variance.
 
-    >>> var_pop("x")
-    var_pop('x')
+    F.var_pop("x").over(w)
     """
     return _build(agg.var_pop, "var_pop", [col], where)
 
 
-def var_samp(col: Name, *, where: Name | None = None) -> Aggregation:
+def var_samp(col: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Compute the sample variance.
 
-    >>> var_samp("x")
-    var_samp('x')
+    F.var_samp("x").over(w)
     """
     return _build(agg.var_samp, "var_samp", [col], where)
 
 
-sumDistinct = sum_distinct  # noqa: N816 PySpark's name
-array_agg = collect_list
-every = bool_and
-mean = avg
-some = bool_or
-std = stddev_samp = stddev
-variance = var_samp
+sumDistinct = _spell("sumDistinct", sum_distinct)  # noqa: N816 PySpark's name
+array_agg = _spell("array_agg", collect_list)
+every = _spell("every", bool_and)
+mean = _spell("mean", avg)
+some = _spell("some", bool_or)
+std = _spell("std", stddev)
+stddev_samp = _spell("stddev_samp", stddev)
+variance = _spell("variance", var_samp)
 
 
 # ---- counts
-def count(col: Name = "*", *, where: Name | None = None) -> Aggregation:
+def count(col: ColumnOrName = "*", *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Count the rows, or the values that are not null.
 
-    >>> count("*"), count("x")
-    (count(), count('x'))
+    F.count("*").over(w)
+    F.count("x").over(w)
     """
     return _build(agg.count, "count", [col], where)
 
 
-def count_if(col: Name, *, where: Name | None = None) -> Aggregation:
+def count_if(col: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Count the rows for which a boolean column is true.
 
-    >>> count_if("failed")
-    count(where='failed')
+    F.count_if("failed").over(w)
     """
     if where is not None:
         raise InvalidInput(
             f"count_if: where={where!r} on top of {col!r} are two conditions. Make one column of both, and count that"
         )
-    return _build(agg.count, "count_if", [], col)
+    return _give_over("count_if", [col], lambda: agg.count(where=name_column(col, "count_if")))
 
 
-def count_distinct(col: Name, *cols: Name, where: Name | None = None) -> Aggregation:
+def count_distinct(col: ColumnOrName, *cols: ColumnOrName, where: ColumnOrName | None = None) -> AggregateColumn:
     """Count the different values, exactly. PySpark refuses it over a window.
 
-    >>> count_distinct("user")
-    count_distinct('user')
+    F.count_distinct("user").over(w)
     """
-    if cols:
-        raise InvalidInput(
-            f"count_distinct takes one column, got {1 + len(cols)}. Add one that tells their pairs apart, as in "
-            'df.withColumn("pair", concat_ws("|", "a", "b")), and count that'
-        )
-    return _build(agg.count_distinct, "count_distinct", [col], where)
+    if not cols:
+        return _build(agg.count_distinct, "count_distinct", [col], where)
+
+    def make() -> Aggregation:
+        from pyspark.sql import functions as theirs
+
+        parts = [theirs.col(part) if isinstance(part, str) else _to_theirs(part) for part in (col, *cols)]
+        known = functools.reduce(lambda a, b: a & b, (part.isNotNull() for part in parts))
+        row = theirs.when(known, theirs.struct(*(part.alias(str(k)) for k, part in enumerate(parts))))
+        return agg.count_distinct(name_column(row, "count_distinct"), where=_name_condition(where, "count_distinct"))
+
+    return _give_over("count_distinct", [col, *cols], make, where is None)
 
 
-countDistinct = nunique = count_distinct  # noqa: N816 PySpark's name
+countDistinct = _spell("countDistinct", count_distinct)  # noqa: N816 PySpark's name
+nunique = _spell("nunique", count_distinct)
 
 
-def approx_count_distinct(col: Name, rsd: float | None = None, *, where: Name | None = None) -> Aggregation:
+def approx_count_distinct(
+    col: ColumnOrName, rsd: float | None = None, *, where: ColumnOrName | None = None
+) -> AggregateColumn:
     """Count the different values. The count is exact, and so within any `rsd`.
 
     Over windows of 1,000 rows the exact count takes 0.1 microseconds a row, and a sketch 42. The sketch is
     `slidewise.approx_count_distinct`.
 
-    >>> approx_count_distinct("user", 0.01)
-    count_distinct('user')
+        F.approx_count_distinct("user", 0.01).over(w)
     """
     if rsd is not None:
         agg.approx_count_distinct(rsd=rsd)  # refuses what is no such deviation
-    return count_distinct(col, where=where)
+    arguments = [col] if rsd is None else [col, rsd]
+    return _build(agg.count_distinct, "approx_count_distinct", [col], where, arguments)
 
 
-approxCountDistinct = approx_count_distinct  # noqa: N816 PySpark's name
+approxCountDistinct = _spell("approxCountDistinct", approx_count_distinct)  # noqa: N816 PySpark's name
 
 
 # ---- values of one row of the frame
-def first(col: Name, ignorenulls: bool = False, *, where: Name | None = None) -> Aggregation:
+def first(col: ColumnOrName, ignorenulls: bool = False, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Find the value of the first row; of the first that is not null with `ignorenulls`.
 
-    >>> first("price", ignorenulls=True)
-    first('price', ignore_nulls=True)
+    F.first("price", ignorenulls=True).over(w)
     """
-    return _build(agg.first, "first", [col], where, ignore_nulls=ignorenulls)
+    return _build(agg.first, "first", [col], where, [col, ignorenulls], ignore_nulls=ignorenulls)
 
 
-def last(col: Name, ignorenulls: bool = False, *, where: Name | None = None) -> Aggregation:
+def last(col: ColumnOrName, ignorenulls: bool = False, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Find the value of the last row; of the last that is not null with `ignorenulls`.
 
-    >>> last("price")
-    last('price')
+    F.last("price").over(w)
     """
-    return _build(agg.last, "last", [col], where, ignore_nulls=ignorenulls)
+    return _build(agg.last, "last", [col], where, [col, ignorenulls], ignore_nulls=ignorenulls)
 
 
-def first_value(col: Name, ignoreNulls: bool = False, *, where: Name | None = None) -> Aggregation:  # noqa: N803
+def first_value(col: ColumnOrName, ignoreNulls: bool = False, *, where: ColumnOrName | None = None) -> AggregateColumn:  # noqa: N803
     """Find the value of the first row; of the first that is not null with `ignoreNulls`.
 
-    >>> first_value("price")
-    first('price')
+    F.first_value("price").over(w)
     """
-    return first(col, ignoreNulls, where=where)
+    return _build_value(agg.first, "first_value", col, ignoreNulls, where)
 
 
-any_value = first_value
+any_value = _spell("any_value", first_value)
 
 
-def last_value(col: Name, ignoreNulls: bool = False, *, where: Name | None = None) -> Aggregation:  # noqa: N803
+def last_value(col: ColumnOrName, ignoreNulls: bool = False, *, where: ColumnOrName | None = None) -> AggregateColumn:  # noqa: N803
     """Find the value of the last row; of the last that is not null with `ignoreNulls`.
 
-    >>> last_value("price")
-    last('price')
+    F.last_value("price").over(w)
     """
-    return last(col, ignoreNulls, where=where)
+    return _build_value(agg.last, "last_value", col, ignoreNulls, where)
+
+
+def _build_value(
+    factory: Callable[..., Aggregation], name: str, col: Any, ignore_nulls: bool, where: Any
+) -> AggregateColumn:
+    arguments = [col, True] if ignore_nulls else [col]
+    return _build(factory, name, [col], where, arguments, ignore_nulls=ignore_nulls)
 
 
 def nth_value(
-    col: Name,
+    col: ColumnOrName,
     offset: int,
     ignoreNulls: bool = False,  # noqa: N803
     *,
-    where: Name | None = None,
-) -> Aggregation:
+    where: ColumnOrName | None = None,
+) -> AggregateColumn:
     """Find the value of the frame's n-th row, counted from 1.
 
-    >>> nth_value("price", 2)
-    nth_value('price', n=2)
+    F.nth_value("price", 2).over(w)
     """
-    return _build(agg.nth_value, "nth_value", [col], where, n=offset, ignore_nulls=ignoreNulls)
+    arguments = [col, offset, True] if ignoreNulls else [col, offset]
+    return _build(agg.nth_value, "nth_value", [col], where, arguments, n=offset, ignore_nulls=ignoreNulls)
 
 
-def max_by(col: Name, ord: Name, k: int | None = None, *, where: Name | None = None) -> Aggregation:
+def max_by(
+    col: ColumnOrName, ord: ColumnOrName, k: int | None = None, *, where: ColumnOrName | None = None
+) -> AggregateColumn:
     """Find the value of a column where another is largest.
 
-    >>> max_by("name", "score")
-    max_by('name', 'score')
+    F.max_by("name", "score").over(w)
     """
     return _build_by(agg.max_by, "max_by", col, ord, k, where)
 
 
-def min_by(col: Name, ord: Name, k: int | None = None, *, where: Name | None = None) -> Aggregation:
+def min_by(
+    col: ColumnOrName, ord: ColumnOrName, k: int | None = None, *, where: ColumnOrName | None = None
+) -> AggregateColumn:
     """Find the value of a column where another is smallest.
 
-    >>> min_by("name", "score")
-    min_by('name', 'score')
+    F.min_by("name", "score").over(w)
     """
     return _build_by(agg.min_by, "min_by", col, ord, k, where)
 
 
-def _build_by(factory: Callable[..., Aggregation], name: str, col: Any, ord: Any, k: Any, where: Any) -> Aggregation:
-    if k is not None:
-        raise InvalidInput(f"{name}: k={k!r} asks for several values, and there is one. Leave out k")
-    return _build(factory, name, [col, ord], where)
+def _build_by(
+    factory: Callable[..., Aggregation], name: str, col: Any, ord: Any, k: Any, where: Any
+) -> AggregateColumn:
+    if k is None:
+        return _build(factory, name, [col, ord], where)
+    if where is not None:
+        raise InvalidInput(f"{name}: k={k!r} asks for several values, which is Spark's own, and takes no where=")
+    return _leave_to_spark(name, col, ord, k)
 
 
 # ---- values by their rank
-def mode(col: Name, deterministic: bool = False, *, where: Name | None = None) -> Aggregation:
+def mode(col: ColumnOrName, deterministic: bool = False, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Find the most frequent value. Ties go to the lowest, whether or not `deterministic` asks for it.
 
-    >>> mode("status")
-    mode('status')
+    F.mode("status").over(w)
     """
-    return _build(agg.mode, "mode", [col], where)
+    return _build(agg.mode, "mode", [col], where, [col, True] if deterministic else [col])
 
 
-def percentile(col: Name, percentage: Fractions, frequency: int = 1, *, where: Name | None = None) -> Aggregation:
+def percentile(
+    col: ColumnOrName, percentage: Fractions, frequency: int = 1, *, where: ColumnOrName | None = None
+) -> AggregateColumn:
     """Compute the value at a fraction of the sorted ones, interpolated between two of them; exact. A list gives a list.
 
-    >>> percentile("latency", 0.95)
-    percentile('latency', fraction=0.95)
-    >>> percentile("latency", [0.5, 0.95])
-    percentile('latency', fraction=[0.5, 0.95])
+        F.percentile("latency", 0.95).over(w)
+        F.percentile("latency", [0.5, 0.95]).over(w)
+
+    A column has a fraction for every row, where PySpark takes constants only:
+
+        F.percentile("latency", F.col("share")).over(w)
     """
-    if frequency != 1:
-        raise InvalidInput(f"percentile: every row counts once, got frequency={frequency!r}. Leave it out")
-    return _build(agg.percentile, "percentile", [col], where, fraction=percentage)
+    if is_column(frequency) or frequency != 1:
+        if where is not None:
+            raise InvalidInput(f"percentile: frequency={frequency!r} is Spark's own, and takes no where=")
+        return _leave_to_spark("percentile", col, _to_theirs(percentage), frequency)
+    return _build(agg.percentile, "percentile", [col], where, [col, percentage], fraction=percentage)
 
 
-quantile = percentile
+quantile = _spell("quantile", percentile)
 
 
-def percentile_disc(col: Name, percentage: Fractions, *, where: Name | None = None) -> Aggregation:
+def percentile_disc(col: ColumnOrName, percentage: Fractions, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Find the value at a fraction of the sorted ones, one of them. A list gives a list. PySpark has it in SQL only.
 
-    >>> percentile_disc("word", 0.5)
-    percentile_disc('word', fraction=0.5)
+    F.percentile_disc("word", 0.5).over(w)
     """
     return _build(agg.percentile_disc, "percentile_disc", [col], where, fraction=percentage)
 
 
 def percentile_approx(
-    col: Name, percentage: Fractions, accuracy: int = 10000, *, where: Name | None = None
-) -> Aggregation:
+    col: ColumnOrName, percentage: Fractions, accuracy: int = 10000, *, where: ColumnOrName | None = None
+) -> AggregateColumn:
     """Find the value at a fraction of the sorted ones. The rank is exact, and so within any `accuracy`.
 
     Over windows of 1,000 rows the exact value takes 0.05 microseconds a row, and a sketch 180. The sketch is
     `slidewise.approx_percentile`.
 
-    >>> percentile_approx("latency", 0.95)
-    percentile_disc('latency', fraction=0.95)
+        F.percentile_approx("latency", 0.95).over(w)
     """
-    return percentile_disc(col, percentage, where=where)
+    arguments = [col, percentage, accuracy]
+    return _build(agg.percentile_disc, "percentile_approx", [col], where, arguments, fraction=percentage)
 
 
-approx_percentile = percentile_approx
+approx_percentile = _spell("approx_percentile", percentile_approx)
 
 
-def nth_smallest(col: Name, n: int, *, where: Name | None = None) -> Aggregation:
+def nth_smallest(col: ColumnOrName, n: int, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Find the n-th smallest value, counted from 1. PySpark has none.
 
-    >>> nth_smallest("bid", 3)
-    nth_smallest('bid', n=3)
+    F.nth_smallest("bid", 3).over(w)
     """
     return _build(agg.nth_smallest, "nth_smallest", [col], where, n=n)
 
 
 # ---- two columns
-def corr(col1: Name, col2: Name, *, where: Name | None = None) -> Aggregation:
+def corr(col1: ColumnOrName, col2: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Compute Pearson's correlation of two columns.
 
-    >>> corr("x", "y")
-    corr('x', 'y')
+    F.corr("x", "y").over(w)
     """
     return _build(agg.corr, "corr", [col1, col2], where)
 
 
-def covar_pop(col1: Name, col2: Name, *, where: Name | None = None) -> Aggregation:
+def covar_pop(col1: ColumnOrName, col2: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Compute the population covariance of two columns.
 
-    >>> covar_pop("x", "y")
-    covar_pop('x', 'y')
+    F.covar_pop("x", "y").over(w)
     """
     return _build(agg.covar_pop, "covar_pop", [col1, col2], where)
 
 
-def covar_samp(col1: Name, col2: Name, *, where: Name | None = None) -> Aggregation:
+def covar_samp(col1: ColumnOrName, col2: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Compute the sample covariance of two columns.
 
-    >>> covar_samp("x", "y")
-    covar_samp('x', 'y')
+    F.covar_samp("x", "y").over(w)
     """
     return _build(agg.covar_samp, "covar_samp", [col1, col2], where)
 
 
-def regr_count(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
+def regr_count(y: ColumnOrName, x: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Count the pairs (y, x) without a null.
 
-    >>> regr_count("y", "x")
-    regr_count('y', 'x')
+    F.regr_count("y", "x").over(w)
     """
     return _build(agg.regr_count, "regr_count", [y, x], where)
 
 
-def regr_avgx(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
+def regr_avgx(y: ColumnOrName, x: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Compute the mean of x over pairs (y, x) without a null.
 
-    >>> regr_avgx("y", "x")
-    regr_avgx('y', 'x')
+    F.regr_avgx("y", "x").over(w)
     """
     return _build(agg.regr_avgx, "regr_avgx", [y, x], where)
 
 
-def regr_avgy(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
+def regr_avgy(y: ColumnOrName, x: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Compute the mean of y over pairs (y, x) without a null.
 
-    >>> regr_avgy("y", "x")
-    regr_avgy('y', 'x')
+    F.regr_avgy("y", "x").over(w)
     """
     return _build(agg.regr_avgy, "regr_avgy", [y, x], where)
 
 
-def regr_sxx(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
+def regr_sxx(y: ColumnOrName, x: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Compute the sum of the squared deviations of x.
 
-    >>> regr_sxx("y", "x")
-    regr_sxx('y', 'x')
+    F.regr_sxx("y", "x").over(w)
     """
     return _build(agg.regr_sxx, "regr_sxx", [y, x], where)
 
 
-def regr_syy(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
+def regr_syy(y: ColumnOrName, x: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Compute the sum of the squared deviations of y.
 
-    >>> regr_syy("y", "x")
-    regr_syy('y', 'x')
+    F.regr_syy("y", "x").over(w)
     """
     return _build(agg.regr_syy, "regr_syy", [y, x], where)
 
 
-def regr_sxy(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
+def regr_sxy(y: ColumnOrName, x: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Compute the sum of the products of the deviations of y and x.
 
-    >>> regr_sxy("y", "x")
-    regr_sxy('y', 'x')
+    F.regr_sxy("y", "x").over(w)
     """
     return _build(agg.regr_sxy, "regr_sxy", [y, x], where)
 
 
-def regr_slope(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
+def regr_slope(y: ColumnOrName, x: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Compute the slope of the line y of x, by least squares.
 
-    >>> regr_slope("y", "x")
-    regr_slope('y', 'x')
+    F.regr_slope("y", "x").over(w)
     """
     return _build(agg.regr_slope, "regr_slope", [y, x], where)
 
 
-def regr_intercept(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
+def regr_intercept(y: ColumnOrName, x: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Compute the value at x = 0 of the line y of x, by least squares.
 
-    >>> regr_intercept("y", "x")
-    regr_intercept('y', 'x')
+    F.regr_intercept("y", "x").over(w)
     """
     return _build(agg.regr_intercept, "regr_intercept", [y, x], where)
 
 
-def regr_r2(y: Name, x: Name, *, where: Name | None = None) -> Aggregation:
+def regr_r2(y: ColumnOrName, x: ColumnOrName, *, where: ColumnOrName | None = None) -> AggregateColumn:
     """Compute how much of y's variance the line y of x explains.
 
-    >>> regr_r2("y", "x")
-    regr_r2('y', 'x')
+    F.regr_r2("y", "x").over(w)
     """
     return _build(agg.regr_r2, "regr_r2", [y, x], where)
 
 
 # ---- texts and sketches
-def string_agg(col: Name, delimiter: str | None = None, *, where: Name | None = None) -> Aggregation:
+def string_agg(
+    col: ColumnOrName, delimiter: str | None = None, *, where: ColumnOrName | None = None
+) -> AggregateColumn:
     """Join texts by a delimiter.
 
-    >>> string_agg("word", ", ")
-    string_agg('word', delimiter=', ')
+    F.string_agg("word", ", ").over(w)
     """
-    return _build(agg.string_agg, "string_agg", [col], where, delimiter="" if delimiter is None else delimiter)
+    arguments = [col] if delimiter is None else [col, delimiter]
+    between = "" if delimiter is None else delimiter
+    return _build(agg.string_agg, "string_agg", [col], where, arguments, delimiter=between)
 
 
-listagg = string_agg
+listagg = _spell("listagg", string_agg)
 
 
-def bloom_filter(col: Name, bits: int = 1024, hashes: int = 4, *, where: Name | None = None) -> Aggregation:
-    """Estimate how many different values there are, by a Bloom filter. PySpark has none.
+def bloom_filter(
+    col: ColumnOrName, bits: int = 1024, hashes: int = 4, contains: Any = None, *, where: ColumnOrName | None = None
+) -> AggregateColumn:
+    """Tell which of some values may have occurred, or estimate how many different ones there are, by a Bloom filter.
 
-    >>> bloom_filter("user")
-    bloom_filter('user', bits=1024, hashes=4)
+    PySpark has none.
+
+        F.bloom_filter("user", contains=["ann", "bob"]).over(w)
     """
-    return _build(BloomFilter, "bloom_filter", [col], where, bits=bits, hashes=hashes)
+    return _build(BloomFilter, "bloom_filter", [col], where, bits=bits, hashes=hashes, contains=contains)
 
 
 def count_min_sketch(
-    col: Name, eps: float = 0.01, confidence: float = 0.95, seed: int | None = None, *, where: Name | None = None
-) -> Aggregation:
-    """Build a count-min sketch, which estimates how often a value occurs.
+    col: ColumnOrName,
+    eps: float = 0.01,
+    confidence: float = 0.95,
+    seed: int | None = None,
+    *,
+    counts_of: Any = None,
+    where: ColumnOrName | None = None,
+) -> AggregateColumn:
+    """Estimate how often the values `counts_of` occur, by a count-min sketch; without them, it is PySpark's own sketch.
 
-    >>> count_min_sketch("user", 0.1, 0.9, 1)
-    count_min_sketch('user', eps=0.1, confidence=0.9, seed=1)
+    F.count_min_sketch("user", 0.1, 0.9, counts_of=["ann", "bob"]).over(w)
     """
-    seeded = {} if seed is None else {"seed": seed}
-    return _build(agg.count_min_sketch, "count_min_sketch", [col], where, eps=eps, confidence=confidence, **seeded)
+    more: dict[str, Any] = {} if seed is None else {"seed": seed}
+    if counts_of is None and where is None:
+        return _leave_to_spark("count_min_sketch", col, eps, confidence, *more.values())
+    more |= {"eps": eps, "confidence": confidence, "counts_of": counts_of}
+    arguments = [col, eps, confidence]
+    return _build(agg.count_min_sketch, "count_min_sketch", [col], where, arguments, of_pyspark=False, **more)
 
 
-def moment_sketch(col: Name, order: int = 10, *, where: Name | None = None) -> Aggregation:
-    """Compute the moments up to an order. PySpark has none.
+def moment_sketch(
+    col: ColumnOrName, order: int = 10, percentiles: Any = None, *, where: ColumnOrName | None = None
+) -> AggregateColumn:
+    """Compute the moments up to an order, or percentiles estimated from them. PySpark has none.
 
-    >>> moment_sketch("x", 2)
-    moment_sketch('x', order=2)
+    F.moment_sketch("x", 2).over(w)
+    F.moment_sketch("x", percentiles=[0.5, 0.95]).over(w)
     """
-    return _build(MomentSketch, "moment_sketch", [col], where, order=order)
+    return _build(MomentSketch, "moment_sketch", [col], where, order=order, percentiles=percentiles)
+
+
+def ewm_avg(
+    col: ColumnOrName, time: ColumnOrName, half_life: Any, *, where: ColumnOrName | None = None
+) -> AggregateColumn:
+    """Compute the average in which a row counts half for every `half_life` of its age. PySpark has none.
+
+    F.ewm_avg("price", "ts", half_life="1h").over(w)
+    """
+    return _build(agg.ewm_avg, "ewm_avg", [col, time], where, half_life=half_life)
+
+
+def naive_bayes(
+    label: ColumnOrName,
+    *features: ColumnOrName,
+    classes: Any,
+    predict: Any = None,
+    smoothing: float = 1e-9,
+    where: ColumnOrName | None = None,
+) -> AggregateColumn:
+    """Compute how probable each class is, by naive Bayes, at a point of the features. PySpark has none over windows.
+
+    F.naive_bayes("kind", "height", classes=["cat", "dog"], predict=[F.col("height")]).over(w)
+    """
+    more = {"classes": classes, "predict": predict, "smoothing": smoothing}
+    return _build(agg.naive_bayes, "naive_bayes", [label, *features], where, **more)
+
+
+install_hook(HOOKS, GROUP_HOOKS)
+
+if TYPE_CHECKING:  # what __getattr__ finds; at the end, since to type checkers the first of a name is the one
+    from pyspark.sql.functions import *  # noqa: F403

@@ -6,16 +6,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import pyarrow as pa
+
 from slidewise.aggregations.over import Over
 from slidewise.columns.sorting import OrderColumn
+from slidewise.columns.stream_options import NO_EFFECTS, REVISION, BatchEffects, read_effects
 from slidewise.columns.with_columns import check_expression, list_names, list_order
 from slidewise.errors import InvalidInput
-from slidewise.spark.column_names import find_unused_prefix
+from slidewise.spark.column_names import find_unused_prefix, require_distinct
 from slidewise.spark.executor.halo import HaloSize, measure_halo
 from slidewise.spark.executor.task import Task
+from slidewise.spark.input import Input
 from slidewise.spark.schema import Schema, infer_result_types
 from slidewise.spark.spark_operator import choose_engine, quote, to_sql
 from slidewise.spark.window import SpecifiedOver
+from slidewise.windows.definitions import Between
+from slidewise.windows.durations import Duration
+
+_DAY = 86_400 * 1_000_000_000
+
+#: why options for streams that change rows need one pass of ours
+LOOKS_BACK = 'emit="changes" and forget_after look at the row before of a key'
 
 
 @dataclass
@@ -53,10 +64,27 @@ def _group_by_order(
     return sorted(groups.values(), key=lambda group: first[group.partition_by])
 
 
+def fit_offsets(made: Any, schema: Schema) -> Any:
+    """Fit the offsets of a window to the unit of its order: along dates a number is one of days, as in Spark."""
+    if not (isinstance(made, SpecifiedOver) and len(made.order_by) == 1):
+        return made
+    window = made.over.window
+    if not (isinstance(window, Between) and window.unit == "range"):
+        return made
+    if schema.field(made.order_by[0].name).dataType.typeName() != "date":
+        return made
+    start, end = (Duration(bound * _DAY) if isinstance(bound, int) else bound for bound in (window.start, window.end))
+    return replace(made, over=replace(made.over, window=replace(window, start=start, end=end)))
+
+
 # ---- the plan
-def plan_columns(df: Any, groups: list[Group], engine: str, hot_keys: str | bool) -> ColumnsPlan:
+def plan_columns(
+    source: Input, groups: list[Group], engine: str, hot_keys: str | bool, effects: BatchEffects = NO_EFFECTS
+) -> ColumnsPlan:
     """Plan how the DataFrame gets the columns of all groups."""
-    plan = ColumnsPlan(df, [name for group in groups for name in group.expressions])
+    if effects.on_rows:
+        return _plan_with_effects(source, groups, engine, hot_keys, effects)
+    plan = ColumnsPlan(source, [name for group in groups for name in group.expressions])
     for group in groups:
         decided = choose_engine(group.expressions.values(), engine, plan.schema.wraps)
         if decided.engine == "spark":
@@ -68,12 +96,69 @@ def plan_columns(df: Any, groups: list[Group], engine: str, hot_keys: str | bool
     return plan
 
 
+def _plan_with_effects(
+    source: Input, groups: list[Group], engine: str, hot_keys: str | bool, effects: BatchEffects
+) -> ColumnsPlan:
+    """Plan how the DataFrame gets columns, where options for streams change its rows."""
+    require_one_pass(groups, engine, hot_keys)
+    [group] = groups
+    plan = ColumnsPlan(leave_out_untimed(source, effects), group.expressions)
+    plan.add(group, False, effects)
+    return plan
+
+
+def require_one_pass(groups: list[Group], engine: str, hot_keys: str | bool) -> None:
+    """Refuse what does not see the rows of a key one after the other, in one pass of ours."""
+    if len(groups) > 1:
+        raise InvalidInput(
+            f"with_columns: {LOOKS_BACK}, and the expressions bring {len(groups)} partitionings and orders. Make one "
+            "call for each"
+        )
+    if engine == "spark":
+        raise InvalidInput(
+            f'with_columns: engine="spark" cannot compute this: {LOOKS_BACK}, which Spark\'s frames do not'
+        )
+    if hot_keys is True:
+        raise InvalidInput(f"with_columns: hot_keys=True cannot spread a key here: {LOOKS_BACK}")
+
+
+def join_groups(groups: list[Group]) -> Group:
+    """Join the expressions of all groups, with the keys and the order of the first."""
+    return replace(groups[0], expressions={name: o for group in groups for name, o in group.expressions.items()})
+
+
+def leave_out_untimed(source: Input, effects: BatchEffects) -> Input:
+    """Leave out rows without a time where the options have an effect on rows: a stream has no place for them."""
+    if not effects.on_rows or effects.time is None:
+        return source
+    return replace(source, df=source.df.where(column(effects.time).isNotNull()))
+
+
+def read_batch_effects(
+    source: Input, what: str, options: Mapping[str, Any], group: Group, came_in: Sequence[str]
+) -> BatchEffects:
+    """Check options for streams on a batch, and find which have an effect there."""
+    schema = source.schema
+
+    def read_kind(name: str) -> Any:
+        return schema.to_arrow([name]).field(0).type
+
+    effects = read_effects(options, what, group.expressions, came_in, group.order_by, read_kind)
+    if effects.changes and effects.time is None:
+        raise InvalidInput(
+            f'{what}: emit="changes" compares with the row before, and rows of a DataFrame have no order of their own. '
+            "Name one in order_by"
+        )
+    return effects
+
+
 class ColumnsPlan:
     """A DataFrame that gets the columns of one group after the other."""
 
-    def __init__(self, df: Any, new: Iterable[str]) -> None:
-        self.df = df
-        self.schema = Schema(df)
+    def __init__(self, source: Input, new: Iterable[str]) -> None:
+        self._source = source
+        self.df = source.df
+        self.schema = source.schema
         self._prefix = find_unused_prefix([*self.schema.names, *new])
         #: results until all groups have read what they read: a new column may take the place of an old one
         self._made: list[str] = []
@@ -91,15 +176,16 @@ class ColumnsPlan:
             computed[name] = F.expr(to_sql(over, group.partition_by, group.order_by)).cast(kind)
             self._new[out] = F.col(name)
         # All at once: Spark looks at every column of every step, and its stack holds less than 300 steps.
-        self.df = self.df.withColumns(computed)
+        self._add_results(computed)
         self._partitioned = None
 
-    def add(self, group: Group, hot_keys: str | bool) -> None:
+    def add(self, group: Group, hot_keys: str | bool, effects: BatchEffects = NO_EFFECTS) -> None:
         """Add the columns of a group by one sort and one pass through Python."""
         from pyspark.sql import functions as F  # noqa: N812
+        from pyspark.sql.types import BooleanType
 
-        task, kinds = plan_task(self.schema, group)
-        reach = choose_halo(self.df, group, hot_keys)
+        task, kinds = plan_task(self.schema, group, effects)
+        reach = choose_halo(self._source, group, hot_keys)
         if reach is not None:
             from slidewise.spark.hot_keys import spread
 
@@ -111,37 +197,67 @@ class ColumnsPlan:
             self._partitioned = task.partition_by
         self.df = sort_by_order(self.df, task.partition_by, group.order_by)
         name = self._name_result()
-        results = _build_udf(self.schema.spark, task, kinds)(*(column(read) for read in task.reads.names))
-        self.df = self.df.withColumn(name, results)
+        if effects.changes:
+            kinds = [*kinds, BooleanType()]
+        results = _build_udf(self._source, task, kinds)(*(column(read) for read in task.reads.names))
+        self._add_results({name: results})
+        if effects.changes:
+            self.df = self.df.where(F.col(name).getField(str(len(group.expressions))))
         if task.halo is not None:
             self.df = self.df.where(column(task.halo.own)).drop(task.halo.own, task.halo.bucket)
         self._new |= {out: F.col(name).getField(str(k)) for k, out in enumerate(group.expressions)}
 
     def finish(self, names: Iterable[str]) -> Any:
         """Build the DataFrame with all new columns, in the order of their names."""
-        return self.df.withColumns({name: self._new[name] for name in names}).drop(*self._made)
+        new = {name: self._new[name] for name in names}
+        hidden = self._source.hidden
+        if not self._source.given:
+            return self.df.withColumns(new).drop(*self._made, *map(column, hidden))
+        require_distinct(new, self.schema.heeds_capitals, "with_columns")
+        kept = {self.schema.fold(name): column(name) for name in self.schema.names if name not in hidden}
+        return self.df.select(
+            *(kept | {self.schema.fold(name): value.alias(name) for name, value in new.items()}).values()
+        )
+
+    def _add_results(self, computed: Mapping[str, Any]) -> None:
+        """Add columns under names of our own.
+
+        Not by withColumns: over Connect, and so in flows of Spark's pipelines, that analyses the DataFrame before it.
+        """
+        self.df = self.df.select("*", *(value.alias(name) for name, value in computed.items()))
 
     def _name_result(self) -> str:
         self._made.append(f"{self._prefix}{len(self._made)}")
         return self._made[-1]
 
 
-def choose_halo(df: Any, group: Group, hot_keys: str | bool) -> HaloSize | None:
+def choose_halo(source: Input, group: Group, hot_keys: str | bool) -> HaloSize | None:
     """Choose how large a halo is where large keys are to be spread; None where they are not."""
-    if hot_keys is False:
+    if source.given and hot_keys is True:
+        raise InvalidInput(
+            "with_columns: hot_keys=True looks at the DataFrame, and with schema= nothing is asked of it. Leave one out"
+        )
+    if hot_keys is False or source.given:
         return None
     found: HaloSize | str = measure_halo(over.window for over in group.expressions.values())
     if len(group.order_by) != 1:
         found = "rows are cut by one order column"
     if hot_keys is True and isinstance(found, str):
         raise InvalidInput(f"with_columns: hot_keys=True cannot spread a key here: {found}")
-    wanted = hot_keys is True or not group.partition_by or _is_cached(df)
+    wanted = hot_keys is True or not group.partition_by or _is_cached(source.df)
     return found if wanted and not isinstance(found, str) else None
 
 
 def _is_cached(df: Any) -> bool:
     level = df.storageLevel
     return bool(level.useMemory or level.useDisk)
+
+
+def add_revisions(df: Any, effects: BatchEffects) -> Any:
+    """Add the column of revisions, where a stream has one: in a batch no row is late, and all are the first."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return df.select("*", F.lit(0).alias(REVISION)) if effects.revises else df
 
 
 def repartition_by_keys(df: Any, partition_by: Sequence[str], order_by: Sequence[OrderColumn]) -> Any:
@@ -157,14 +273,19 @@ def sort_by_order(df: Any, partition_by: Sequence[str], order_by: Sequence[Order
     return df.sortWithinPartitions(*order) if order else df
 
 
-def _build_udf(spark: Any, task: Task, kinds: list[Any]) -> Any:
+def build_plain_columns(names: Iterable[str]) -> list[Any]:
+    """Build references to columns, named by their numbers: mapInArrow cannot find those whose names have dots."""
+    return [column(name).alias(str(k)) for k, name in enumerate(names)]
+
+
+def _build_udf(source: Input, task: Task, kinds: list[Any]) -> Any:
     from pyspark import cloudpickle
     from pyspark.sql.functions import arrow_udf
     from pyspark.sql.types import StructField, StructType
 
     from slidewise.spark.shipping import build_executor_function, ship
 
-    run = build_executor_function(cloudpickle.dumps(task), ship(spark))
+    run = build_executor_function(cloudpickle.dumps(task), ship(source.schema.spark, cloned=source.given))
     returns = StructType([StructField(str(k), kind) for k, kind in enumerate(kinds)])
     # Not deterministic, as far as the optimizer knows: it may neither drop the sort below, nor move or repeat the call.
     return arrow_udf(run, returns).asNondeterministic()
@@ -182,11 +303,14 @@ def _build_sort_column(by: OrderColumn) -> Any:
     return getattr(column(by.name), way)()
 
 
-def plan_task(schema: Schema, group: Group) -> tuple[Task, list[Any]]:
+def plan_task(schema: Schema, group: Group, effects: BatchEffects = NO_EFFECTS) -> tuple[Task, list[Any]]:
     """Plan what the executors do for a group, and find the types of its results in Spark."""
     overs = tuple(group.expressions.values())
     columns = schema.to_arrow(schema.find_read_columns(group))
     arrows = tuple(infer_result_types(columns, group))
-    order = () if all(over.window.counts_rows for over in overs) else group.order_by
+    counts_rows = all(over.window.counts_rows for over in overs) and effects.forget_after is None
+    order = () if counts_rows else group.order_by
     reads = schema.to_arrow(schema.find_read_columns(replace(group, order_by=order)))
-    return Task(reads, group.partition_by, order, overs, arrows), schema.to_spark_types(arrows, columns)
+    kinds = (*arrows, pa.bool_()) if effects.changes else arrows
+    task = Task(reads, group.partition_by, order, overs, kinds, effects=effects)
+    return task, schema.to_spark_types(arrows, columns)

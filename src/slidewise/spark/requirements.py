@@ -6,12 +6,10 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
-from slidewise.errors import InvalidInput, SlidewiseError
+from slidewise.errors import SlidewiseError
 
 OLDEST_PYSPARK = (4, 1)
 OLDEST_JAVA = 17
@@ -63,28 +61,6 @@ def require_java() -> None:
     number = re.search(r'version "(\d+)', said)
     if number is None or int(number[1]) < OLDEST_JAVA:
         raise MissingRequirement(f"Spark needs Java {OLDEST_JAVA} or newer, and {java} says: {said}. {advice}")
-
-
-def is_stream(df: Any) -> bool:
-    """Tell whether this is a streaming DataFrame."""
-    from pyspark.sql import DataFrame
-
-    return isinstance(df, DataFrame) and bool(df.isStreaming)
-
-
-def require_batch(df: Any, what: str, streams: Mapping[str, Any] | None = None) -> None:
-    """Refuse what is no batch DataFrame, and options that only a stream has."""
-    from pyspark.sql import DataFrame
-
-    if not isinstance(df, DataFrame):
-        raise InvalidInput(f"{what} takes a Spark DataFrame, got {type(df).__module__}.{type(df).__name__}")
-    if df.isStreaming:
-        raise InvalidInput(
-            f"{what}: the DataFrame is a stream, which this does not take. Read the source with spark.read rather than "
-            "spark.readStream, or call it inside foreachBatch"
-        )
-    if streams:
-        raise InvalidInput(f"{what}: {next(iter(streams))}= is for streams, and the DataFrame is a batch: leave it out")
 
 
 def _find_version(package: str) -> tuple[int, ...] | None:

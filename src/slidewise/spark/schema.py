@@ -25,24 +25,33 @@ if TYPE_CHECKING:
 class Schema:
     """The columns of a DataFrame, as they travel to Python."""
 
-    def __init__(self, df: Any) -> None:
+    def __init__(self, df: Any, given: Any = None) -> None:
         self.spark = df.sparkSession
-        self.names: list[str] = df.columns
-        self._fields = {f.name: f for f in df.schema.fields}
+        self.fields: list[Any] = (df.schema if given is None else given).fields
+        self.names: list[str] = [field.name for field in self.fields]
+        self._fields = {field.name: field for field in self.fields}
         self.heeds_capitals: bool = self.spark.conf.get("spark.sql.caseSensitive") == "true"
-        self._folded = {} if self.heeds_capitals else {name.lower(): name for name in self.names}
+        self._folded = {self.fold(name): name for name in self.names}
         self.zone: str = self.spark.conf.get("spark.sql.session.timeZone")
 
     @cached_property
     def _ansi(self) -> bool:
         return bool(self.spark.conf.get(ANSI) == "true")  # over Connect, asking takes a while
 
+    def fold(self, name: str) -> str:
+        """Fold names to one that Spark does not tell apart."""
+        return name if self.heeds_capitals else name.lower()
+
     def field(self, name: str) -> Any:
         """Find a column by name, as Spark would."""
-        known = name if name in self._fields else self._folded.get(str(name).lower())
+        known = name if name in self._fields else self._folded.get(self.fold(str(name)))
         if known is not None:
             return self._fields[known]
         raise InvalidInput(f"there is no column {name!r}. {suggest(name, self.names)}")
+
+    def has(self, name: str) -> bool:
+        """Tell whether there is a column of this name, as Spark would find it."""
+        return name in self._fields or self.fold(name) in self._folded
 
     def wraps(self, over: Over) -> bool:
         """Tell whether Spark's own operator would let a sum of integers overflow silently."""
@@ -68,8 +77,7 @@ class Schema:
         """Find the columns that executors need, and no others; at least one, by which Python counts rows."""
         named = [*group.partition_by, *(by.name for by in group.order_by)]
         for over in group.expressions.values():
-            named += [*over.aggregation.columns, *over.window.columns]
-            named += [over.aggregation.where] if over.aggregation.where is not None else []
+            named += [*over.aggregation.reads, *over.window.columns]
             if reads_whole_rows(over.window):
                 named += self.names
         return list(dict.fromkeys(named)) or self.names[:1]

@@ -57,9 +57,14 @@ def _write_package() -> Path:
     return path
 
 
-def ship(spark: Any) -> str | None:
-    """Ship the package to the executors of a session; give its name there, or None where they share the driver's."""
-    if _is_local(spark):
+def ship(spark: Any, cloned: bool = False) -> str | None:
+    """Ship the package to the executors of a session; give its name there, or None where they have one of their own.
+
+    `cloned`: Spark runs this in a clone of the session, as it does with streams and with flows of its pipelines. Over
+    Connect nothing is sent then: the clone enters the zip among the files of all sessions of the server, and takes it
+    away with its own end. Every later job there fails, whoever runs it ("Stream '/artifacts/...' was not found").
+    """
+    if _is_local(spark) or (cloned and _is_connect(spark)):
         return None
     path = _write_package()
     if spark not in _shipped:
@@ -70,7 +75,11 @@ def ship(spark: Any) -> str | None:
 
 def _is_local(spark: Any) -> bool:
     """Tell whether tasks run in the driver's own environment. Connect cannot tell where its server is."""
-    return "connect" not in type(spark).__module__ and spark.conf.get("spark.master", "").startswith("local")
+    return not _is_connect(spark) and spark.conf.get("spark.master", "").startswith("local")
+
+
+def _is_connect(spark: Any) -> bool:
+    return "connect" in type(spark).__module__
 
 
 def build_executor_function(pickled: bytes, package: str | None) -> Callable[[Any], Any]:
@@ -107,7 +116,8 @@ def build_importer(package: str | None) -> Callable[[], None]:
         except ImportError as error:
             raise ImportError(
                 f"the Python of the executors, {sys.executable}, lacks a package that slidewise needs: {error}. "
-                "Install numpy, pyarrow and numba there, or point PYSPARK_PYTHON at a Python that has them"
+                f"Install {'slidewise' if package is None else 'numpy, pyarrow and numba'} there, or point "
+                "PYSPARK_PYTHON at a Python that has what it needs"
             ) from error
 
     def unpack(name: str) -> None:

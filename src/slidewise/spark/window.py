@@ -1,21 +1,29 @@
 """Window: PySpark's spelling of windows, `Window.partitionBy("k").orderBy("ts").rowsBetween(-999, 0)`.
 
 The names, defaults and signs are PySpark's; GROUPS frames, EXCLUDE and offsets that are columns come on top. A spec is
-a plain value and needs no Spark; `aggregate.over(spec)` is what `slidewise.spark.with_columns` takes.
+a plain value, and needs no Spark where columns are named by strings. `F.sum("x").over(spec)` is a Column of PySpark's;
+for an aggregation of slidewise's, or your own, it is what `slidewise.spark.with_columns` takes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
 from slidewise.columns.sorting import OrderColumn
 from slidewise.errors import InvalidInput
+from slidewise.spark.named_expressions import build_column, name_column
+from slidewise.spark.pyspark_internals import is_column, read_their_window, split_order
 from slidewise.windows.definitions import Between, col, groups_between, range_between, rows_between
 from slidewise.windows.reach import UNBOUNDED, Exclude, OffsetColumn, Unbounded
+
+if TYPE_CHECKING:
+    from pyspark.sql.window import WindowSpec as TheirSpec  # to a type checker, ours goes wherever theirs does
+else:
+    TheirSpec = object
 
 #: Offsets at or beyond these are PySpark's unboundedPreceding and unboundedFollowing; `-sys.maxsize` is common, too.
 _JAVA_LONGS = (-(2**63) + 1, 2**63 - 1)
@@ -35,12 +43,13 @@ class SpecifiedOver:
 
 
 @dataclass(frozen=True)
-class WindowSpec:
+class WindowSpec(TheirSpec):  # type: ignore[misc]  # PySpark's has no types where it is not installed
     """Partitioning, order and frame. Every method gives a new spec; made by `Window`.
 
-    >>> from slidewise.spark import Window, functions as F
+    >>> import slidewise as sw
+    >>> from slidewise.spark import Window
     >>> hour = Window.partitionBy("sensor").orderBy("ts").rangeBetween("-1h", Window.currentRow)
-    >>> F.median("temp").over(hour)
+    >>> sw.median("temp").over(hour)
     median('temp').over(range_between("-1h", 0)) partitioned by [sensor] ordered by [ts]
     """
 
@@ -55,14 +64,13 @@ class WindowSpec:
         >>> Window.partitionBy("country", "city").partition_by
         ('country', 'city')
         """
-        return replace(self, partition_by=tuple(read_column_name(c, "partitionBy") for c in _flatten(cols)))
+        return replace(self, partition_by=tuple(name_column(c, "partitionBy") for c in _flatten(cols)))
 
     def orderBy(self, *cols: Any) -> WindowSpec:  # noqa: N802
-        """Order by columns: names, `F.desc("x")`, `F.asc_nulls_last("x")`, `F.col("x").desc()`.
+        """Order by columns: names, `F.desc("x")`, `F.asc_nulls_last("x")`, `F.col("x").cast("long").desc()`.
 
-        >>> from slidewise.spark import functions as F
-        >>> Window.orderBy("ts", F.desc("price")).order_by[1].descending
-        True
+        >>> Window.orderBy("ts", "price").order_by[1].descending
+        False
         """
         return replace(self, order_by=tuple(_read_order_column(c) for c in _flatten(cols)))
 
@@ -120,10 +128,10 @@ class WindowSpec:
 class Window:
     """Where specs begin: PySpark's `Window`, with `groupsBetween` and `exclude` besides.
 
-    >>> from slidewise.spark import Window, functions as F
+    >>> from slidewise.spark import Window
     >>> last_1000 = Window.partitionBy("k").orderBy("ts").rowsBetween(-999, 0)
-    >>> F.count_distinct("user").over(last_1000)
-    count_distinct('user').over(rows_between(-999, 0)) partitioned by [k] ordered by [ts]
+    >>> last_1000.partition_by, last_1000.window
+    (('k',), rows_between(-999, 0))
     """
 
     unboundedPreceding: ClassVar[Unbounded] = -UNBOUNDED  # noqa: N815
@@ -156,86 +164,29 @@ class Window:
         return WindowSpec().groupsBetween(start, end)
 
 
-# ---- columns
-class Column(OffsetColumn):
-    """A column by name, made by `F.col`; `.desc()` and its like are for `orderBy`.
-
-    >>> from slidewise.spark import functions as F
-    >>> F.col("ts").desc()
-    OrderColumn(name='ts', descending=True, nulls_first=None)
-    """
-
-    def asc(self) -> OrderColumn:
-        """Order by this column, the smallest first, nulls before all."""
-        return OrderColumn(self.name)
-
-    def asc_nulls_first(self) -> OrderColumn:
-        """Order by this column, the smallest first, nulls before all."""
-        return OrderColumn(self.name, nulls_first=True)
-
-    def asc_nulls_last(self) -> OrderColumn:
-        """Order by this column, the smallest first, nulls after all."""
-        return OrderColumn(self.name, nulls_first=False)
-
-    def desc(self) -> OrderColumn:
-        """Order by this column, the largest first, nulls after all."""
-        return OrderColumn(self.name, descending=True)
-
-    def desc_nulls_first(self) -> OrderColumn:
-        """Order by this column, the largest first, nulls before all."""
-        return OrderColumn(self.name, descending=True, nulls_first=True)
-
-    def desc_nulls_last(self) -> OrderColumn:
-        """Order by this column, the largest first, nulls after all."""
-        return OrderColumn(self.name, descending=True, nulls_first=False)
-
-
-def read_column_name(value: Any, what: str) -> str:
-    """Read the name of a column that was given by name or as `F.col(name)`."""
-    if isinstance(value, OffsetColumn):
-        return value.name
-    if isinstance(value, str) and value:
-        return value
-    refuse_pyspark(value, what)
-    raise InvalidInput(f"{what} takes names of columns or F.col(name), got {value!r}")
-
-
-def refuse_pyspark(value: Any, what: str) -> None:
-    """Refuse what belongs to PySpark, and say what to write instead."""
-    if not type(value).__module__.startswith("pyspark."):
-        return
-    kind = type(value).__name__
-    if kind == "WindowSpec":
-        raise InvalidInput(
-            f"{what}: got a WindowSpec of pyspark, which cannot be looked into. Write the same words with slidewise's "
-            "Window: from slidewise.spark import Window"
-        )
-    if kind == "Column":
-        raise InvalidInput(
-            f"{what}: got a Column of pyspark ({value}), which cannot be looked into. Give the column's name or "
-            "slidewise's F.col (from slidewise.spark import functions as F); for an expression, add it first: "
-            'df.withColumn("y", expression), then "y"'
-        )
-    raise InvalidInput(f"{what}: got a {kind} of pyspark, {value!r}. Give the name of a column")
-
-
+# ---- columns and bounds
 def _read_order_column(value: Any) -> OrderColumn:
-    return value if isinstance(value, OrderColumn) else OrderColumn(read_column_name(value, "orderBy"))
+    if isinstance(value, OrderColumn):
+        return value
+    found = split_order(value) if is_column(value) else None
+    if found is None:
+        return OrderColumn(name_column(value, "orderBy"))
+    usual = found.nulls_first is not found.descending  # the same order is to be the same spec, however it is written
+    nulls_first = None if usual else found.nulls_first
+    return OrderColumn(name_column(found.column, "orderBy"), found.descending, nulls_first)
 
 
 def _flatten(cols: tuple[Any, ...]) -> tuple[Any, ...]:
     """Flatten the columns, which may come as one list."""
-    if len(cols) == 1 and isinstance(cols[0], Iterable) and not isinstance(cols[0], str):
-        refuse_pyspark(cols[0], "Window")
+    if len(cols) == 1 and isinstance(cols[0], Iterable) and not isinstance(cols[0], str) and not is_column(cols[0]):
         return tuple(cols[0])
     return cols
 
 
 def _read_bound(value: Any) -> Any:
     """Read a bound as slidewise takes it: PySpark's least and largest numbers are no bounds."""
-    if isinstance(value, OffsetColumn):
-        return col(value.name)
-    refuse_pyspark(value, "the frame")
+    if isinstance(value, OffsetColumn) or is_column(value):
+        return col(name_column(value, "the frame"))
     if isinstance(value, int) and not isinstance(value, bool):
         least, most = _JAVA_LONGS
         return -UNBOUNDED if value <= least else UNBOUNDED if value >= most else value
@@ -245,3 +196,47 @@ def _read_bound(value: Any) -> Any:
 def _describe_order(by: OrderColumn) -> str:
     nulls = "" if by.nulls_first is None else " nulls first" if by.nulls_first else " nulls last"
     return f"{by.name}{' desc' * by.descending}{nulls}"
+
+
+# ---- PySpark's own windows
+def read_spec(theirs: Any) -> WindowSpec:
+    """Read a window of PySpark's as a spec of ours."""
+    said = read_their_window(theirs)
+    spec = WindowSpec().partitionBy(*said.partition).orderBy(*said.order)
+    if said.frame is None:
+        return spec
+    unit, start, end = said.frame
+    between = spec.rowsBetween if unit == "rows" else spec.rangeBetween
+    return between(-UNBOUNDED if start is None else start, UNBOUNDED if end is None else end)
+
+
+def build_their_window(spec: WindowSpec, what: str) -> Any:
+    """Build the window of PySpark's that a spec says, for functions that are Spark's own."""
+    from pyspark.sql import Window as Theirs
+
+    made = Theirs.partitionBy(*map(build_column, spec.partition_by))
+    if spec.order_by:
+        made = made.orderBy(*map(build_sort_column, spec.order_by))
+    if spec.frame is None and spec.excluded is None:
+        return made
+    window = spec.window
+    bounds = [_write_bound(bound) for bound in (window.start, window.end)]
+    if window.unit == "groups" or window.exclude is not None or None in bounds:
+        raise InvalidInput(
+            f"{what} is Spark's own, and Spark has no windows such as {window!r}. Give it rowsBetween or rangeBetween "
+            "with numbers"
+        )
+    return made.rowsBetween(*bounds) if window.unit == "rows" else made.rangeBetween(*bounds)
+
+
+def build_sort_column(by: OrderColumn) -> Any:
+    """Build the Column that sorts as an order says."""
+    way = ("desc" if by.descending else "asc") + ("_nulls_first" if by.nulls_lead else "_nulls_last")
+    return getattr(build_column(by.name), way)()
+
+
+def _write_bound(bound: Any) -> int | None:
+    """Write a bound as PySpark takes it; None where it takes none."""
+    if isinstance(bound, Unbounded):
+        return _JAVA_LONGS[1] if bound == UNBOUNDED else _JAVA_LONGS[0] - 1
+    return bound if isinstance(bound, int) else None

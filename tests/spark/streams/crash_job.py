@@ -35,7 +35,6 @@ def main(folder: Path) -> None:
     )
     writer = out.writeStream.format("parquet").option("path", str(folder / "out"))
     query = writer.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True).start()
-    (folder / "started").touch()
     query.awaitTermination()
     # The sink's log says which files count: a killed micro-batch leaves others behind.
     (folder / "files").write_text("\n".join(spark.read.parquet(str(folder / "out")).inputFiles()))

@@ -56,8 +56,7 @@ def task_of(expressions, *, window=None, schema=SCHEMA, partition_by="k", order_
         expressions, options["slides"] = slide_expressions(window, expressions, "auto"), True
     reads = [*keys, *(by.name for by in order)]
     for over in expressions.values():
-        reads += [*over.aggregation.columns, *over.window.columns]
-        reads += [over.aggregation.where] if over.aggregation.where is not None else []
+        reads += [*over.aggregation.reads, *over.window.columns]
     if window is not None:
         schema = pa.schema([schema.field(name) for name in dict.fromkeys(reads)])
     empty = ArrangedFrame(source_of(schema.empty_table()), keys, order)

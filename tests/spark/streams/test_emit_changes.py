@@ -11,8 +11,8 @@ from microbatches import small_pieces as small_pieces
 from support.tiers import examples
 
 import slidewise as sw
+from slidewise.columns.changes import find_unlike
 from slidewise.events.result import are_alike
-from slidewise.spark.streams.last_results import find_unlike
 
 RESULTS = {"n": sw.count(), "peak": sw.max("x"), "last": sw.last("note"), "low": sw.min("odo")}
 STEADY = {

@@ -100,6 +100,7 @@ def test_state_and_memory_stay_flat():
 ABOUT = 0.1
 
 
+@pytest.mark.full
 def test_a_micro_batch_writes_the_state_of_the_keys_that_it_touches(monkeypatch):
     monkeypatch.setattr("slidewise.spark.streams.state_store.HALVINGS", 10)  # at once, and not over several steps
     number, last = 20_000, 40

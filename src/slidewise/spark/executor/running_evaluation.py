@@ -25,6 +25,7 @@ from slidewise.columns.arranged import RowView
 from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.execute import compute
 from slidewise.columns.frames.bounds import Frames
+from slidewise.columns.frames.slides import Slides
 from slidewise.spark.executor.chunk import Chunk
 from slidewise.templates import scan
 from slidewise.templates.compile import kernel
@@ -41,7 +42,7 @@ def carries_row(over: Over) -> bool:
 def carries_partial(over: Over, kinds: Mapping[str, pa.DataType]) -> bool:
     """Tell whether a partial can stand for the rows that are gone: it must not grow, nor have codes of one chunk."""
     aggregation = over.aggregation
-    if over.algorithm != "auto" or not aggregation.size_preserving or aggregation.nulls != "skip":
+    if over.algorithm != "auto" or not aggregation.size_preserving or aggregation.nulls != "skip" or aggregation.asks:
         return False
     if isinstance(aggregation, Count):
         return True
@@ -76,7 +77,7 @@ class RunningEvaluation(Evaluation):
         kept: int,
         carried: Mapping[Over, Carried],
         gone: int,
-        slides: np.ndarray | None = None,
+        slides: Slides | None = None,
     ) -> None:
         super().__init__(chunk, expressions, 1, slides)
         #: the first rows of the chunk that are already part of what is carried

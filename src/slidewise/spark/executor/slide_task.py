@@ -17,9 +17,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slidewise.columns.aggregate import slide_labels
+from slidewise.columns.aggregate import number_slide_rows, slide_labels
+from slidewise.columns.arrays import cast_to
+from slidewise.columns.effects import find_changed
 from slidewise.columns.frames.deltas import measure_delta
 from slidewise.columns.frames.slides import Slides, slides_of
+from slidewise.columns.stream_options import ROW
 from slidewise.spark.executor.chunk import Chunk
 from slidewise.spark.executor.frontier import Frontier
 from slidewise.spark.executor.running_evaluation import RunningEvaluation
@@ -49,7 +52,7 @@ class SlideTaskRun(TaskRun):
 
     def __init__(self, task: SlideTask) -> None:
         super().__init__(task)
-        self.window = task.expressions[0].window
+        self.window, self._names = task.expressions[0].window, task.names
         #: the start of the last hopping window of the tail's key that was emitted: an array of one, or of none
         self._last_start: pa.Array | None = None
         #: the last value that triggered a slide by delta before the first row to come: an array of one, or of none
@@ -72,12 +75,25 @@ class SlideTaskRun(TaskRun):
             slides, final = self._find_slides_at_rows(chunk, tail.emitted)
         chunk.set_frames(self.window, slides.frames)
         overs, gone = self.task.expressions, tail.before + len(table)
-        evaluation = RunningEvaluation(chunk, overs, tail.kept, self._carried, gone, slides.offsets)
+        evaluation = RunningEvaluation(chunk, overs, tail.kept, self._carried, gone, slides)
         results = evaluation.columns({str(k): over for k, over in enumerate(overs)})
-        columns = [*slide_labels(chunk, slides).values(), *results.values()]
-        yield from self._emit_results(columns, 0, int(slides.offsets[-1]))
+        labels = slide_labels(chunk, slides)
+        if self.task.effects.revises and self.window.slide_kind == "count":
+            labels[ROW] = number_slide_rows(chunk, slides)
+        columns = [*labels.values(), *results.values()]
+        if self._changes is not None:
+            columns = self._filter_changes(columns)
+        yield from self._emit_results(columns, 0, len(columns[0]))
         if not chunk.ends:
             self._keep(table, chunk, evaluation, final)
+
+    def _filter_changes(self, columns: list[pa.Array]) -> list[pa.Array]:
+        """Filter the slides whose results differ from those of the slide before of their key."""
+        assert self._changes is not None
+        found = {n: cast_to(c, k) for n, c, k in zip(self._names, columns, self.task.kinds, strict=True)}
+        results = self._names[len(columns) - len(self.task.expressions) :]
+        changed = find_changed(self._changes, found, self.task.partition_by, results, self.task.effects.time)
+        return [column.filter(pa.array(changed)) for column in found.values()]
 
     # ---- slides at rows
     def _find_slides_at_rows(self, chunk: Chunk, first: int) -> tuple[Slides, int]:

@@ -16,8 +16,11 @@ import numpy as np
 import pyarrow as pa
 
 from slidewise.aggregations.over import Over
-from slidewise.columns.arrays import cast_to
+from slidewise.columns.arrays import cast_to, in_one_piece
+from slidewise.columns.changes import ChangeFinder
+from slidewise.columns.effects import read_times
 from slidewise.columns.sorting import OrderColumn
+from slidewise.columns.stream_options import NO_EFFECTS, BatchEffects
 from slidewise.spark.executor.chunk import Chunk, find_key_offsets
 from slidewise.spark.executor.frontier import Frontier
 from slidewise.spark.executor.halo import BUCKET_COLUMN, OWN_COLUMN, Halo, HaloCheck, HaloSize
@@ -27,6 +30,8 @@ from slidewise.spark.executor.running_evaluation import Carried, RunningEvaluati
 CHUNK_ROWS = 1 << 17
 CHUNK_BYTES = 1 << 26
 TAILS = 4
+#: the column of numbers of lifetimes, where keys are forgotten
+LIFETIME = "__slidewise_lifetime"
 #: rows of one batch of results
 BATCH_ROWS = 1 << 16
 
@@ -44,6 +49,8 @@ class Task:
     kinds: tuple[pa.DataType, ...]
     #: where large keys are cut into buckets
     halo: Halo | None = None
+    #: what options for streams change; with emit="changes", a last column tells which rows go out
+    effects: BatchEffects = NO_EFFECTS
 
     def run(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Compute the results of the rows of a partition. Spark calls it."""
@@ -75,6 +82,10 @@ class TaskRun:
     def __init__(self, task: Task) -> None:
         self.task = task
         kinds = {field.name: field.type for field in task.reads}
+        #: where keys begin anew after they were forgotten, across batches; None: they are never forgotten
+        self._forgetting = ChangeFinder(task.effects.forget_after) if self._forgets else None
+        self._lifetime = 0
+        self._changes = ChangeFinder(task.effects.forget_after) if task.effects.changes else None
         running = [over for over in dict.fromkeys(task.expressions) if over.window.running]
         self._picking = [over for over in running if carries_row(over)]
         self._folding = [over for over in running if over not in self._picking and carries_partial(over, kinds)]
@@ -83,7 +94,7 @@ class TaskRun:
             self._picking
         ) + len(self._folding)
         self._chunk_rows = CHUNK_ROWS
-        self._tail = Tail(task.reads.empty_table(), 0, 0, 0)
+        self._tail = Tail(self._number_lifetimes(task.reads.empty_table()), 0, 0, 0)
         self._carried = {over: Carried() for over in self._folding}
         self._halo = HaloCheck(task.halo) if task.halo is not None else None
 
@@ -97,6 +108,7 @@ class TaskRun:
             )
             if self._halo is not None:
                 self._halo.count(batch)
+            batch = self._number_lifetimes(batch)
             pending.append(batch)
             rows, size = rows + len(batch), size + batch.nbytes
             if self._has_enough(rows, size) and self._has_ended_key(pending):
@@ -117,7 +129,25 @@ class TaskRun:
         return len(self._find_offsets(pa.concat_tables([first[:1], pending[-1][-1:]]))) > 2
 
     def _find_offsets(self, table: pa.Table) -> np.ndarray:
-        return find_key_offsets([table[name].combine_chunks() for name in self.task.partition_by], len(table))
+        names = [*self.task.partition_by, *([LIFETIME] if self._forgets else [])]
+        return find_key_offsets([table[name].combine_chunks() for name in names], len(table))
+
+    @property
+    def _forgets(self) -> bool:
+        # Hopping windows may reach over the time in which a key is forgotten, as on a stream.
+        window = self.task.expressions[0].window
+        return self.task.effects.forget_after is not None and not window.hopping
+
+    def _number_lifetimes(self, batch: pa.Table) -> pa.Table:
+        """Give lifetimes of keys their numbers: a key that was forgotten is another one for all that follows."""
+        time = self.task.effects.time
+        if self._forgetting is None or time is None:
+            return batch
+        keys = [in_one_piece(batch[name]) for name in self.task.partition_by]
+        new = self._forgetting.find(keys, read_times(in_one_piece(batch[time]), time), [])
+        numbers = self._lifetime + np.cumsum(new)
+        self._lifetime = int(numbers[-1]) if len(numbers) else self._lifetime
+        return batch.append_column(LIFETIME, pa.array(numbers, pa.int64()))
 
     # ---- one chunk
     def _advance(self, table: pa.Table, ends: bool) -> Iterator[pa.StructArray]:
@@ -140,9 +170,24 @@ class TaskRun:
         evaluation = RunningEvaluation(chunk, task.expressions, tail.kept, self._carried, tail.before + len(table))
         columns = evaluation.columns({str(k): over for k, over in enumerate(task.expressions)})
         final = len(table) if chunk.ends else min(frontier.final for frontier in chunk.frontiers.values())
-        yield from self._emit_results(list(columns.values()), tail.emitted, final)
+        found = list(columns.values())
+        if self._changes is not None:
+            found.append(self._find_changed(table, found, tail.emitted, final))
+        yield from self._emit_results(found, tail.emitted, final)
         if not chunk.ends:
             self._keep(table, chunk, evaluation, final)
+
+    def _find_changed(self, table: pa.Table, columns: list[pa.Array], first: int, last: int) -> pa.Array:
+        """Find the rows from `first` on whose results differ from those of the row before of their key."""
+        assert self._changes is not None
+        time = self.task.effects.time if self._forgets else None
+        rows = table[first:last]
+        keys = [in_one_piece(rows[name]) for name in self.task.partition_by]
+        times = None if time is None else read_times(in_one_piece(rows[time]), time)
+        results = [cast_to(c[first:last], kind) for c, kind in zip(columns, self.task.kinds[:-1], strict=True)]
+        changed = np.zeros(len(table), bool)
+        changed[first:last] = self._changes.find(keys, times, results)
+        return pa.array(changed)
 
     def _emit_results(self, columns: list[pa.Array], first: int, last: int) -> Iterator[pa.StructArray]:
         names = [str(k) for k in range(len(columns))]

@@ -40,8 +40,9 @@ def sql(spark: Any, query: str, args: dict[str, Any] | list[Any] | None = None, 
 
     from pyspark.errors import AnalysisException
 
+    from slidewise.spark.analysis import analyse, silence_pyspark
     from slidewise.spark.sql.query_text import QueryText, Span
-    from slidewise.spark.sql.rewrite import analyse, build_refusal, rewrite_query, silence_pyspark
+    from slidewise.spark.sql.rewrite import build_refusal, rewrite_query
     from slidewise.spark.with_columns import with_columns
 
     def run(text: str, frames: dict[str, Any]) -> Any:
@@ -80,7 +81,7 @@ def _run_by_spark(run: Callable[[], Any], why: tuple[InvalidInput, ...]) -> Any:
         return run()
     from pyspark.errors import AnalysisException
 
-    from slidewise.spark.sql.rewrite import silence_pyspark
+    from slidewise.spark.analysis import silence_pyspark
 
     _log.debug("the whole query is left to Spark: %s", why[0])
     try:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from slidewise.spark.aggregate_names import is_aggregate
 from slidewise.spark.sql.query_text import QueryText, Span
 
 _SELECT = "SELECT "
@@ -73,21 +74,6 @@ def _split_words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_AGGREGATES = _split_words(
-    """
-    any any_value approx_count_distinct approx_percentile approx_top_k approx_top_k_accumulate approx_top_k_combine
-    array_agg avg bit_and bit_or bit_xor bitmap_and_agg bitmap_construct_agg bitmap_or_agg bool_and bool_or collect_list
-    collect_set collect_union corr count count_if count_min_sketch covar_pop covar_samp every first first_value grouping
-    grouping_id histogram_numeric hll_sketch_agg hll_union_agg kll_merge_agg_bigint kll_merge_agg_double
-    kll_merge_agg_float kll_sketch_agg_bigint kll_sketch_agg_double kll_sketch_agg_float kurtosis last last_value
-    listagg max max_by mean measure median min min_by mode percentile percentile_approx percentile_cont percentile_disc
-    regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy schema_of_variant_agg
-    skewness some std stddev stddev_pop stddev_samp string_agg sum theta_intersection_agg theta_sketch_agg
-    theta_union_agg try_avg try_sum tuple_intersection_agg_double tuple_intersection_agg_integer tuple_sketch_agg_double
-    tuple_sketch_agg_integer tuple_union_agg_double tuple_union_agg_integer var_pop var_samp variance vector_avg
-    vector_sum
-    """
-)
 _GENERATORS = _split_words("explode explode_outer inline inline_outer json_tuple posexplode posexplode_outer stack")
 #: Spark's functions, types and words before a bracket that sqlglot has no class for
 _KNOWN = _split_words(
@@ -133,11 +119,6 @@ _KNOWN = _split_words(
 _VOLATILE = _split_words("rand randn random randstr shuffle uniform uuid")
 
 
-def is_aggregate(name: str) -> bool:
-    """Tell whether a function of Spark's aggregates rows."""
-    return name in _AGGREGATES
-
-
 def is_generator(name: str) -> bool:
     """Tell whether a function makes several rows of one."""
     return name in _GENERATORS
@@ -158,6 +139,6 @@ def is_stable(source: QueryText, span: Span) -> bool:
         source.name(i) for i in range(*span) if source.is_name(i) and source.word(i + 1) == "(" and i + 1 < span.end
     )
     return all(
-        name not in _VOLATILE and (name in _AGGREGATES or name in _KNOWN or name.upper() in exp.FUNCTION_BY_NAME)
+        name not in _VOLATILE and (is_aggregate(name) or name in _KNOWN or name.upper() in exp.FUNCTION_BY_NAME)
         for name in functions
     )

@@ -7,12 +7,13 @@ SELECT that cannot be read stays as it is. Why is kept: it is the error, where S
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from slidewise.errors import InvalidInput
+from slidewise.spark.analysis import analyse, silence_pyspark
+from slidewise.spark.plan import fit_offsets
 from slidewise.spark.sql.blocks import Block, Scope, visit_blocks
 from slidewise.spark.sql.calls import FrameClause, Spec, WindowCall, find_calls, read_named_windows
 from slidewise.spark.sql.expressions import is_constant
@@ -25,15 +26,12 @@ from slidewise.spark.sql.translate import (
     translate_aggregation,
 )
 from slidewise.spark.window import SpecifiedOver
-from slidewise.windows.definitions import Between
-from slidewise.windows.durations import Duration
 
 #: runs a text with the DataFrames that it names, and gives a DataFrame
 Run = Callable[[str, dict[str, Any]], Any]
 #: adds columns to a DataFrame
 Compute = Callable[[Any, dict[str, SpecifiedOver]], Any]
 
-_DAY = 86_400 * 1_000_000_000
 _log = logging.getLogger("slidewise.spark.sql")
 
 
@@ -162,7 +160,7 @@ class _Rewriter:
         for call, name in select.ours.items():
             try:
                 self._check_offsets(select, call)
-                select.windows[name] = _fit_offsets(select.windows[name], schema)
+                select.windows[name] = fit_offsets(select.windows[name], schema)
                 [group] = group_expressions({name: select.windows[name]}, None, None)
                 _, [kind] = plan_task(schema, group)
                 kinds[call] = self._finish_type(select, call, kind, rows)
@@ -257,17 +255,6 @@ class _Rewriter:
             raise build_refusal(self.source, block.span, error) from error
 
 
-def _fit_offsets(made: SpecifiedOver, schema: Any) -> SpecifiedOver:
-    """Fit the offsets of a window to the unit of its order: along dates a number is one of days, as in Spark."""
-    window = made.over.window
-    if not (isinstance(window, Between) and window.unit == "range" and len(made.order_by) == 1):
-        return made
-    if schema.field(made.order_by[0].name).dataType.typeName() != "date":
-        return made
-    start, end = (Duration(bound * _DAY) if isinstance(bound, int) else bound for bound in (window.start, window.end))
-    return replace(made, over=replace(made.over, window=replace(window, start=start, end=end)))
-
-
 def _explain_stream(rows: Any) -> str:
     """Explain what to do about a window over a stream."""
     told = any("spark.watermarkDelayMs" in field.metadata for field in rows.schema)
@@ -279,12 +266,6 @@ def _explain_stream(rows: Any) -> str:
 
 
 # ---- Spark's refusals
-def analyse(frame: Any) -> Any:
-    """Have Spark analyse a DataFrame: over Connect it does not before it is asked."""
-    _ = frame.schema
-    return frame
-
-
 def build_refusal(source: QueryText, where: Span, error: Exception) -> InvalidInput:
     """Build an error of what Spark says about a part of the query, with the place."""
     said = restore_user_words(str(error).strip().split("SQLSTATE:")[0].split(";\n")[0].strip())
@@ -302,22 +283,6 @@ def _find_place(source: QueryText, where: Span, error: Exception) -> Span:
             if found is not None:
                 return found
     return where
-
-
-@contextmanager
-def silence_pyspark() -> Iterator[None]:
-    """Silence PySpark's log of errors for queries that only try something: it logs every error that Spark gives."""
-    from pyspark.logger import PySparkLogger
-
-    loggers = [PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")]
-    before = [logger.disabled for logger in loggers]
-    try:
-        for logger in loggers:
-            logger.disabled = True
-        yield
-    finally:
-        for logger, disabled in zip(loggers, before, strict=True):
-            logger.disabled = disabled
 
 
 def is_same_type(a: Any, b: Any) -> bool:

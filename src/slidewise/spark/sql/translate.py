@@ -69,6 +69,7 @@ _TWO_COLUMNS: dict[str, Make] = {
     "corr": agg.corr,
     "covar_pop": agg.covar_pop,
     "covar_samp": agg.covar_samp,
+    "m4": agg.m4,
     "max_by": agg.max_by,
     "min_by": agg.min_by,
     "regr_count": agg.regr_count,
@@ -86,23 +87,27 @@ _POSITIONS: dict[str, Make] = {
     "last": agg.last,
     "last_value": agg.last,
 }
-#: a column and then literals, the names of which are given; approximate functions are exact, as in spark.functions
+#: a column and then literals or arrays of them, the names of which are given; approximate functions are exact, as in
+#: spark.functions
 _WITH_PARAMETERS: dict[str, tuple[Make, tuple[str, ...]]] = {
     "approx_count_distinct": (lambda column, rsd=0.05, **more: agg.count_distinct(column, **more), ("rsd",)),
     "approx_percentile": (
         lambda column, fraction, accuracy=0, **more: agg.percentile_disc(column, fraction, **more),
         ("fraction", "accuracy"),
     ),
-    "bloom_filter": (BloomFilter, ("bits", "hashes")),
-    "count_min_sketch": (agg.count_min_sketch, ("eps", "confidence", "seed")),
+    "bloom_filter": (BloomFilter, ("bits", "hashes", "contains")),
+    "count_min_sketch": (agg.count_min_sketch, ("eps", "confidence", "seed", "counts_of")),
     "listagg": (agg.string_agg, ("delimiter",)),
-    "moment_sketch": (MomentSketch, ("order",)),
+    "moment_sketch": (MomentSketch, ("order", "percentiles")),
     "nth_smallest": (agg.nth_smallest, ("n",)),
     "percentile": (agg.percentile, ("fraction",)),
     "percentile_disc": (agg.percentile_disc, ("fraction",)),
     "quantile": (agg.percentile, ("fraction",)),
     "string_agg": (agg.string_agg, ("delimiter",)),
 }
+#: those that may stand in a list, or be a column's
+_LISTED = {"fraction", "contains", "counts_of", "percentiles"}
+_OF_ROWS = {"percentile", "percentile_disc", "quantile"}
 _WITH_PARAMETERS["percentile_approx"] = _WITH_PARAMETERS["approx_percentile"]
 
 #: Spark's functions of a row's place among all rows of its partition
@@ -128,6 +133,7 @@ def translate_aggregation(source: QueryText, call: WindowCall, column: Column) -
             call.distinct, f"{call.name}(DISTINCT ...) over a window: {', '.join(most)} and {last} take DISTINCT there"
         )
     make, arguments, parameters = made
+    parameters = {name: col(column(x)) if isinstance(x, Span) else x for name, x in parameters.items()}
     if call.where is not None:
         parameters["where"] = column(call.where)
     try:
@@ -165,14 +171,21 @@ def _find_recipe(source: QueryText, call: WindowCall) -> Recipe | None:
         return _ONE_COLUMN[name], [*arguments], parameters
     if name in _TWO_COLUMNS and len(arguments) == 2:
         return _TWO_COLUMNS[name], [*arguments], parameters
+    if name == "ewm_avg" and len(arguments) == 3:
+        half_life = read_literal(source, arguments[2])
+        return None if half_life is None else (agg.ewm_avg, [*arguments[:2]], {"half_life": half_life})
     if name in _WITH_PARAMETERS and arguments:
         make, names = _WITH_PARAMETERS[name]
-        values: list[Any] = [read_literal(source, a) for a in arguments[1:]]
-        if "fraction" in names and values and values[0] is None:
-            values[0] = _read_fractions(source, arguments[1])
-        if len(values) > len(names) or None in values:
+        if len(arguments) > 1 + len(names):
             return None
-        return make, [arguments[0]], dict(zip(names, values, strict=False))
+        given = dict(zip(names, arguments[1:], strict=False))
+        values: dict[str, Any] = {each: read_literal(source, span) for each, span in given.items()}
+        for each in _LISTED.intersection(values):
+            if values[each] is None:
+                values[each] = _read_list(source, given[each])
+        if name in _OF_ROWS and len(arguments) == 2 and values["fraction"] is None and _is_column(source, arguments[1]):
+            values["fraction"] = arguments[1]  # as every row has it, where Spark takes constants only
+        return None if None in values.values() else (make, [arguments[0]], values)
     return None
 
 
@@ -291,8 +304,8 @@ def _translate_within_group(source: QueryText, call: WindowCall) -> Recipe | Non
     if call.name not in ("percentile_cont", "percentile_disc") or len(call.arguments) != 1:
         return None
     given = read_literal(source, call.arguments[0])
-    fractions: Any = _read_fractions(source, call.arguments[0]) if given is None else given
-    if isinstance(fractions, bool | str) or fractions is None:
+    fractions: Any = _read_list(source, call.arguments[0]) if given is None else given
+    if not all(isinstance(q, int | float) for q in (fractions if isinstance(fractions, list) else [fractions])):
         return None
     if call.name == "percentile_disc":
         return None if by.descending else (agg.percentile_disc, [by.expression], {"fraction": fractions})
@@ -301,13 +314,17 @@ def _translate_within_group(source: QueryText, call: WindowCall) -> Recipe | Non
     return agg.percentile, [by.expression], {"fraction": fractions}
 
 
-def _read_fractions(source: QueryText, span: Span) -> list[float] | None:
-    """Read the numbers of array(0.25, 0.5); None for anything else."""
+def _read_list(source: QueryText, span: Span) -> list[Any] | None:
+    """Read the literals of array(0.25, 0.5); None for anything else."""
     if source.word(span.first) != "ARRAY" or source.skip(span.first + 1) != span.end:
         return None
     values = [read_literal(source, part) for part in source.split(Span(span.first + 2, span.end - 1))]
-    numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
-    return numbers if values and len(numbers) == len(values) else None
+    return values if values and None not in values else None
+
+
+def _is_column(source: QueryText, span: Span) -> bool:
+    """Tell whether an expression is the name of a column, with or without that of its table."""
+    return all(source.is_name(i) if k % 2 == 0 else source.word(i) == "." for k, i in enumerate(range(*span)))
 
 
 _NUMBER = re.compile(r"(\d+|\d+\.\d*|\.\d+|\d+(?:\.\d*)?e[+-]?\d+|\.\d+e[+-]?\d+)(l|s|y|d|f|bd)?", re.IGNORECASE)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from slidewise.columns.stream_options import check_path
 from slidewise.errors import InvalidInput, StateError
 from slidewise.serialization import envelope
 from slidewise.serialization.definition import Definition
@@ -88,8 +89,7 @@ def require_compatible(spark: Any, task: StreamTask, path: str) -> None:
 
 def check_task(spark: Any, task: StreamTask, path: str) -> Check:
     """Check what a checkpoint has for a task."""
-    if not isinstance(path, str) or not path:
-        raise InvalidInput(f"checkpoint= is the path of a checkpoint, as in checkpointLocation, got {path!r}")
+    check_path(path)
     operators = _read_metas(spark, path)
     if not operators:
         return Check(path, found=False)

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from slidewise.columns.evaluate import pieces_of
 from slidewise.columns.frames.bounds import Frames
+from slidewise.columns.stream_options import REVISION
 from slidewise.spark.streams.finality import Finality
 from slidewise.spark.streams.last_results import filter_changes, find_keys, record_results
 from slidewise.spark.streams.results import (
@@ -27,7 +28,7 @@ from slidewise.spark.streams.results import (
     find_key_rows,
 )
 from slidewise.spark.streams.step_data import Emitted, JoinedRows, Progress, RowDecisions, Selection
-from slidewise.spark.streams.stream_task import RESULT_VALUE, REVISION, StreamTask
+from slidewise.spark.streams.stream_task import RESULT_VALUE, StreamTask
 
 
 class Emission(Protocol):

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from slidewise.columns.arrays import in_one_piece
-from slidewise.columns.sorting import as_plain, key_codes
+from slidewise.columns.changes import find_unlike
+from slidewise.columns.sorting import key_codes
 from slidewise.spark.streams.step_data import Emitted, JoinedRows, RowDecisions
 from slidewise.spark.streams.stream_task import HASH, NEVER, RESULT_TIME, RESULT_VALUE, StreamTask
 
@@ -89,31 +89,3 @@ def filter_changes(task: StreamTask, rows: JoinedRows, emitted: Emitted, decisio
     newest = [column.take(pa.array(count + ends)) for column in columns]
     decisions.last_results = record_results(task, rows, key[ends], time[ends], newest, stay)
     return emitted.table.filter(pa.array(differs))
-
-
-def find_unlike(a: pa.Array, b: pa.Array) -> np.ndarray:
-    """Find the values that differ from their counterparts; null and NaN are equal to themselves, at any depth."""
-    a, b = as_plain(a), as_plain(b)
-    null = [column.is_null().to_numpy(zero_copy_only=False) for column in (a, b)]
-    out: np.ndarray = null[0] != null[1]
-    rows = np.flatnonzero(~(null[0] | null[1]))
-    if len(rows):
-        out[rows] = _find_unlike_values(a.take(pa.array(rows)), b.take(pa.array(rows)))
-    return out
-
-
-def _find_unlike_values(a: pa.Array, b: pa.Array) -> np.ndarray:
-    kind = a.type
-    if pa.types.is_struct(kind):
-        return np.logical_or.reduce([find_unlike(*pair) for pair in zip(a.flatten(), b.flatten(), strict=True)])
-    if pa.types.is_nested(kind):  # lists: equal lengths, and equal values in all places
-        lengths, others = (pc.list_value_length(column).to_numpy() for column in (a, b))
-        out: np.ndarray = lengths != others
-        rows = np.flatnonzero(~out)
-        values, counterparts = (column.take(pa.array(rows)).flatten() for column in (a, b))
-        out[np.repeat(rows, lengths[rows])[find_unlike(values, counterparts)]] = True
-        return out
-    differs = pc.not_equal(a, b)
-    if pa.types.is_floating(kind):
-        differs = pc.and_not(differs, pc.and_(pc.is_nan(a), pc.is_nan(b)))
-    return differs.to_numpy(zero_copy_only=False)

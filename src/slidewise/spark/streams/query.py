@@ -6,16 +6,26 @@ df -> watermark -> pack (mapInArrow) -> one stateful operator over buckets -> ro
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
 from slidewise.aggregations.over import Over
+from slidewise.columns.stream_options import (
+    REVISION,
+    ROW,
+    StreamOptions,
+    check_delay,
+    check_options,
+    read_microseconds,
+    require_time,
+)
 from slidewise.columns.with_columns import list_names, list_order
 from slidewise.errors import InvalidInput
 from slidewise.spark.column_names import find_unused_prefix, require_distinct
-from slidewise.spark.plan import Group, column, group_expressions
+from slidewise.spark.input import Input, tell_columns
+from slidewise.spark.plan import Group, build_plain_columns, column, group_expressions
 from slidewise.spark.requirements import require_packages
 from slidewise.spark.schema import Schema, infer_result_types
 from slidewise.spark.session import PARTITIONS, PROVIDER, ROCKSDB
@@ -24,9 +34,6 @@ from slidewise.spark.streams.checkpoint import remember, require_compatible
 from slidewise.spark.streams.metrics import AHEAD
 from slidewise.spark.streams.results import choose_slices
 from slidewise.spark.streams.stream_task import (
-    EMITS,
-    REVISION,
-    ROW,
     StreamTask,
     check_names,
     check_windows,
@@ -34,37 +41,16 @@ from slidewise.spark.streams.stream_task import (
     to_state_type,
 )
 from slidewise.spark.streams.wire import BLOB, BUCKET, Packing, choose_bucket_labels
-from slidewise.windows.durations import Duration, length
+from slidewise.spark.whole_seconds import SECONDS_OF
 
 WATERMARK = "spark.watermarkDelayMs"
 #: in the metadata of a time column: rows come when the watermark has passed them, and are not late for that
 RELEASED = "slidewise.released"
-BUCKETS = 16
 #: in the metadata of a time column: rows come behind the watermark, and no second one can be declared
 BEHIND = "slidewise.behind"
+_MARKS = (WATERMARK, RELEASED, BEHIND, SECONDS_OF)
 #: Spark's default of shuffle partitions, which is many for small batches
 MANY_PARTITIONS = 200
-
-
-@dataclass(frozen=True)
-class Options:
-    """The options of a call on a stream, beside its columns, keys and order."""
-
-    max_delay: Any = None
-    max_ahead: Any = None
-    emit: str | None = None
-    late: str = "drop"
-    keep: Any = None
-    forget_after: Any = None
-    buckets: int = BUCKETS
-    #: of aggregate
-    slices: bool | None = None
-    metrics: str = "slidewise"
-    #: where the query is to go on from, which is then checked at once
-    checkpoint: str | None = None
-
-
-OPTIONS = tuple(field.name for field in fields(Options))
 
 
 @dataclass(frozen=True)
@@ -76,7 +62,9 @@ class Query:
     task: StreamTask
     #: the columns of the output
     output: Any
-    options: Options
+    options: StreamOptions
+    #: the schema that the caller has given
+    given: Schema | None = None
 
     @property
     def event_time(self) -> str | None:
@@ -88,31 +76,35 @@ class Query:
 
 
 def stream_with_columns(
-    df: Any, given: dict[str, Any], partition_by: Any, order_by: Any, algorithm: str, **options: Any
+    source: Input, given: dict[str, Any], partition_by: Any, order_by: Any, algorithm: str, **options: Any
 ) -> Any:
     """Plan with_columns on a stream."""
-    require_settings(df.sparkSession)
-    return _check_and_plan(build_rows_query(df, given, partition_by, order_by, algorithm, **options))
+    require_settings(source.schema.spark)
+    query = build_rows_query(source, given, partition_by, order_by, algorithm, **options)
+    return _check_and_plan(query, source.hidden)
 
 
-def stream_aggregate(df: Any, expressions: dict[str, Over], partition_by: Any, order_by: Any, **options: Any) -> Any:
+def stream_aggregate(
+    source: Input, expressions: dict[str, Over], partition_by: Any, order_by: Any, **options: Any
+) -> Any:
     """Plan aggregate on a stream."""
-    require_settings(df.sparkSession)
-    return _check_and_plan(build_slides_query(df, expressions, partition_by, order_by, **options))
+    require_settings(source.schema.spark)
+    return _check_and_plan(build_slides_query(source, expressions, partition_by, order_by, **options))
 
 
-def _check_and_plan(query: Query) -> Any:
+def _check_and_plan(query: Query, hidden: tuple[str, ...] = ()) -> Any:
     """Plan a query, which must be able to go on from its checkpoint, where one is named."""
     path = query.options.checkpoint
     if path is not None:
         require_compatible(query.df.sparkSession, query.task, path)
     out = plan_query(query)
+    out = out.drop(*map(column, hidden)) if hidden else out
     remember(out, query.task)
     return out
 
 
 def build_rows_query(
-    df: Any, given: dict[str, Any], partition_by: Any, order_by: Any, algorithm: str, **options: Any
+    source: Input, given: dict[str, Any], partition_by: Any, order_by: Any, algorithm: str, **options: Any
 ) -> Query:
     """Check a call of with_columns, and build its query."""
     from pyspark.sql.types import IntegerType
@@ -123,9 +115,9 @@ def build_rows_query(
             "with_columns: a call on a stream has one partitioning and one order, and its expressions bring "
             f"{len(groups)}. Make one call for each"
         )
-    chosen = Options(**options)
-    df, group, told = prepare(df, groups[0], "with_columns", chosen)
-    schema = Schema(df)
+    chosen = StreamOptions(**options)
+    df, group, told = prepare(source, groups[0], "with_columns", chosen)
+    schema = source.schema
     new = [name for name in group.expressions if name not in schema.names]
     require_distinct([*schema.names, *new], schema.heeds_capitals, "with_columns")
     rows = _to_state_types(schema.to_arrow(schema.names))
@@ -138,11 +130,11 @@ def build_rows_query(
     results = dict(zip(group.expressions, schema.to_spark_types(kinds, rows), strict=True))
     if task.keep is not None:
         results[REVISION] = IntegerType()
-    return Query(df, task, _build_output(df, results), chosen)
+    return Query(df, task, _build_output(schema, results), chosen, schema if source.given else None)
 
 
 def build_slides_query(
-    df: Any, expressions: dict[str, Over], partition_by: Any, order_by: Any, **options: Any
+    source: Input, expressions: dict[str, Over], partition_by: Any, order_by: Any, **options: Any
 ) -> Query:
     """Check a call of aggregate, and build its query."""
     from pyspark.sql.types import IntegerType, LongType, StructField, StructType
@@ -150,10 +142,10 @@ def build_slides_query(
     from slidewise.spark.aggregate import build_slides_schema
     from slidewise.spark.arrow_types import to_arrow_type
 
-    chosen = Options(**options)
+    chosen = StreamOptions(**options)
     group = Group(tuple(list_names(partition_by, "partition_by")), tuple(list_order(order_by)), expressions)
-    df, group, told = prepare(df, group, "aggregate", chosen)
-    schema = Schema(df)
+    df, group, told = prepare(source, group, "aggregate", chosen)
+    schema = source.schema
     reads = tuple(schema.field(name).name for name in schema.find_read_columns(group))
     rows = _to_state_types(schema.to_arrow(reads))
     output = _drop_marks(build_slides_schema(schema, rows, group))
@@ -167,32 +159,28 @@ def build_slides_query(
         labels, results = output.fields[: -len(expressions)], output.fields[-len(expressions) :]
         row = [StructField(ROW, LongType())] if task.windows[0].slide_kind == "count" else []
         output = StructType([*labels, *row, *results, StructField(REVISION, IntegerType())])
-    return Query(df, task, output, chosen)
+    return Query(df, task, output, chosen, schema if source.given else None)
 
 
 # ---- checks
-def prepare(df: Any, group: Group, what: str, options: Options) -> tuple[Any, Group, dict[str, Any]]:
+def prepare(source: Input, group: Group, what: str, options: StreamOptions) -> tuple[Any, Group, dict[str, Any]]:
     """Prepare the stream with its watermark, its columns by their own names, and options of StreamTask."""
     require_packages(protobuf=True)
-    schema = Schema(df)
-    emit, buckets, max_delay = options.emit, options.buckets, options.max_delay
-    if emit not in (None, *EMITS):
-        raise InvalidInput(f"{what}: emit is one of {', '.join(EMITS)}, got {emit!r}")
-    if isinstance(buckets, bool) or not isinstance(buckets, int) or not 1 <= buckets <= 4096:
-        raise InvalidInput(f"{what}: buckets is a number from 1 to 4096, got {buckets!r}")
+    df, schema = source.df, source.schema
+    emit, max_delay = options.emit, options.max_delay
+    check_options(options, what)
     keys = tuple(schema.field(name).name for name in group.partition_by)
     order = tuple(type(by)(schema.field(by.name).name, by.descending, by.nulls_first) for by in group.order_by)
     group = Group(keys, order, group.expressions)
-    told: dict[str, Any] = {"emit": emit or "watermark", "keep": _read_keep(options, what), "buckets": buckets}
+    keep = None if options.keep is None else read_microseconds(options.keep, f"{what}: keep")
+    told: dict[str, Any] = {"emit": emit or "watermark", "keep": keep, "buckets": options.buckets}
     if not order:
         if emit != "arrival":
             raise InvalidInput(
                 f"{what}: name the column of event times in order_by. Rows of a stream have no other order than "
                 'that of their arrival, which emit="arrival" takes'
             )
-        for name in ("max_delay", "max_ahead", "forget_after"):
-            if getattr(options, name) is not None:
-                raise InvalidInput(f"{what}: {name} is measured in event time: name its column in order_by")
+        require_time(options, what)
         return df, group, told
     time = order[0]
     if schema.field(time.name).dataType.simpleString() != "timestamp":  # Spark's watermarks take no other type
@@ -203,9 +191,11 @@ def prepare(df: Any, group: Group, what: str, options: Options) -> tuple[Any, Gr
     if time.descending:
         raise InvalidInput(f"{what}: a stream goes forward in time, and order_by has {time.name!r} descending")
     if options.forget_after is not None:
-        told["forget_after"] = _read_microseconds(options.forget_after, f"{what}: forget_after")
+        told["forget_after"] = read_microseconds(options.forget_after, f"{what}: forget_after")
     metadata = schema.field(time.name).metadata
-    marked = [field.name for field in df.schema.fields if WATERMARK in field.metadata]
+    marked = [
+        field.name for field in schema.fields if WATERMARK in field.metadata and field.name != metadata.get(SECONDS_OF)
+    ]
     if marked and marked != [time.name]:
         raise InvalidInput(
             f"{what}: the stream's watermark is on {', '.join(map(repr, marked))}, and order_by begins with "
@@ -235,11 +225,10 @@ def prepare(df: Any, group: Group, what: str, options: Options) -> tuple[Any, Gr
                 f"{what}: without a watermark nothing on a stream is ever final, and its state only grows. Say how "
                 f'late rows may come, as in max_delay="30s", or df.withWatermark({time.name!r}, "30 seconds")'
             )
-        delay = _read_microseconds(max_delay, f"{what}: max_delay")
-        if delay % 1000:
-            raise InvalidInput(f"{what}: Spark's watermark counts milliseconds, got max_delay={max_delay!r}")
+        delay = read_microseconds(max_delay, f"{what}: max_delay")
+        check_delay(max_delay, what)
         if options.max_ahead is not None:
-            limit = _read_microseconds(options.max_ahead, f"{what}: max_ahead")
+            limit = read_microseconds(options.max_ahead, f"{what}: max_ahead")
             df = drop_rows_ahead(df, time.name, limit, options.metrics)
         df = df.withWatermark(quote(time.name), f"{delay // 1000} milliseconds")
     return df, group, told
@@ -267,30 +256,6 @@ def _set_zone(task: StreamTask, schema: Schema) -> StreamTask:
     return replace(task, zone=schema.zone) if depends_on_zone(task) else task
 
 
-def _read_keep(options: Options, what: str) -> int | None:
-    """Read for how long late rows revise results, in microseconds; None: they are dropped."""
-    late, keep = options.late, options.keep
-    if late not in ("drop", "revise"):
-        raise InvalidInput(f'{what}: on a stream late is "drop", which counts late rows, or "revise", got {late!r}')
-    if late == "drop":
-        if keep is not None:
-            raise InvalidInput(f'{what}: keep= bounds what late="revise" keeps, got keep={keep!r} with late="drop"')
-        return None
-    if keep is None:
-        raise InvalidInput(
-            f'{what}: late="revise" keeps rows for as long as a late one may change their results. Say how long after '
-            'the watermark has passed them, as in keep="10m"'
-        )
-    return _read_microseconds(keep, f"{what}: keep")
-
-
-def _read_microseconds(given: Any, what: str) -> int:
-    found = length(given, what)
-    if not isinstance(found, Duration) or found.nanoseconds < 0 or found.nanoseconds % 1000:
-        raise InvalidInput(f'{what} is a length of time such as "30s", got {given!r}')
-    return found.nanoseconds // 1000
-
-
 def require_settings(spark: Any) -> None:
     """Refuse settings with which Spark would fail, or hardly move, once the query has started."""
     provider = spark.conf.get(PROVIDER, "")
@@ -314,7 +279,7 @@ def plan_query(query: Query) -> Any:
     """Plan a query: pack rows, run the stateful operator, count rows left out."""
     from pyspark import cloudpickle
     from pyspark.sql import functions as F  # noqa: N812
-    from pyspark.sql.types import LongType, StructField, StructType
+    from pyspark.sql.types import BinaryType, IntegerType, LongType, StructField, StructType
 
     from slidewise.spark.shipping import build_executor_function, ship
     from slidewise.spark.streams.processor import Processor, build_processor
@@ -322,14 +287,14 @@ def plan_query(query: Query) -> Any:
     df, task, output, event_time = query.df, query.task, query.output, query.event_time
     packing = Packing(task.rows, choose_bucket_labels(task.buckets))
     keys = [column(name) for name in task.partition_by]
-    hashed = (F.xxhash64(*keys) if keys else F.lit(0).cast("long")).alias(packing.key_hash)
-    rows = df.select(*(column(name) for name in task.rows.names), hashed)
-    # Under plain names: mapInArrow cannot find columns whose names have dots.
-    plain = rows.toDF(*map(str, range(len(task.rows) + 1)))
-    package = ship(df.sparkSession)
-    packed = plain.mapInArrow(
-        build_executor_function(cloudpickle.dumps(packing), package), f"{BUCKET} int, {BLOB} binary"
-    )
+    hashed = F.xxhash64(*keys) if keys else F.lit(0).cast("long")
+    plain = df.select(*build_plain_columns(task.rows.names), hashed.alias(str(len(task.rows))))
+    if query.given is not None:
+        kinds = [query.given.field(name).dataType for name in task.rows.names]
+        plain = tell_columns(plain, {str(k): kind for k, kind in enumerate([*kinds, LongType()])})
+    package = ship(df.sparkSession, cloned=True)
+    blobs = StructType([StructField(BUCKET, IntegerType()), StructField(BLOB, BinaryType())])
+    packed = plain.mapInArrow(build_executor_function(cloudpickle.dumps(packing), package), blobs)
     for field in output.fields:
         if field.name == event_time and task.emit != "arrival":
             field.metadata = {**field.metadata, RELEASED: True}
@@ -355,11 +320,11 @@ def plan_query(query: Query) -> Any:
     return out.observe(query.options.metrics, *total).where(count.isNull()).drop(left_out)
 
 
-def _build_output(df: Any, results: dict[str, Any]) -> Any:
+def _build_output(schema: Schema, results: dict[str, Any]) -> Any:
     """Build the columns of the output."""
     from pyspark.sql.types import StructField, StructType
 
-    fields = {field.name: field for field in df.schema.fields}
+    fields = {field.name: field for field in schema.fields}
     return _drop_marks(StructType(list((fields | {n: StructField(n, kind) for n, kind in results.items()}).values())))
 
 
@@ -369,6 +334,6 @@ def _drop_marks(schema: Any) -> Any:
 
     fields = []
     for field in schema.fields:
-        metadata = {name: value for name, value in field.metadata.items() if name not in (WATERMARK, RELEASED, BEHIND)}
+        metadata = {name: value for name, value in field.metadata.items() if name not in _MARKS}
         fields.append(StructField(field.name, field.dataType, True, metadata))
     return StructType(fields)

@@ -15,13 +15,13 @@ import pyarrow as pa
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
-from slidewise.columns.aggregate import slide_labels
+from slidewise.columns.aggregate import number_slide_rows, slide_labels
 from slidewise.columns.arrays import cast_to, in_one_piece
 from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.frames.bounds import Frames
 from slidewise.columns.frames.slides import Slides, slides_of
 from slidewise.columns.sorting import arrange
-from slidewise.errors import InvalidInput
+from slidewise.columns.stream_options import ROW, check_slices, require_slices
 from slidewise.planner.sharing import read_off
 from slidewise.spark.streams.finality import (
     BoundaryFinality,
@@ -31,8 +31,7 @@ from slidewise.spark.streams.finality import (
     measure_lookback,
 )
 from slidewise.spark.streams.step_data import ArrangedRows, Emitted, JoinedRows, Selection, WatermarkView
-from slidewise.spark.streams.stream_task import ROW, StreamTask
-from slidewise.windows.definitions import TimeWindow
+from slidewise.spark.streams.stream_task import StreamTask
 
 #: Up to so many slices to a window, a key has more rows than slices in all likelihood. A slice is wider than a row
 #: where there are several results.
@@ -154,8 +153,8 @@ class SlideTable:
         rows.set_frames(self._window, slides.frames)
         out = slide_labels(rows, slides)
         if self._row_numbers:
-            out[ROW] = pa.array(rows.places[slides.rows] + 1)
-        results = Evaluation(rows, self._expressions.values(), 1, slides.offsets).columns(self._expressions)
+            out[ROW] = number_slide_rows(rows, slides)
+        results = Evaluation(rows, self._expressions.values(), 1, slides).columns(self._expressions)
         for (name, column), kind in zip(results.items(), self._task.kinds, strict=True):
             out[name] = cast_to(column, kind)
         return pa.table(out)
@@ -223,14 +222,8 @@ class TimeSlides(_OfRows):
 
     def __init__(self, task: StreamTask) -> None:
         [self._window] = task.windows
-        self._task, grid, every = task, build_grid(task), self._window.every
-        assert isinstance(every, TimeWindow)
+        self._task, grid = task, build_grid(task)
         lookback = None if grid.size is not None else measure_lookback(task)
-        if grid.size is None and task.forget_after is not None and task.forget_after < grid.every:
-            raise InvalidInput(
-                f"aggregate: forget_after is at least as long as the slide, {every.size!r}: a key would be "
-                "forgotten before its slide is complete"
-            )
         self.finality: Finality = BoundaryFinality(task, grid, None if lookback is None else lookback + grid.every)
         self._table = SlideTable(task, task.expressions)
 
@@ -326,9 +319,10 @@ class SliceSlides:
         changes[offsets[:-1]] = True
         first = np.flatnonzero(changes)
         arranged = ArrangedRows(rows, self._task.partition_by, self._task.order_by, offsets)
-        arranged.set_frames(self._window, Frames(first, np.append(first[1:], len(rows))))
+        slices = Slides(Frames(first, np.append(first[1:], len(rows))), np.searchsorted(first, offsets), {})
+        arranged.set_frames(self._window, slices.frames)
         overs = {str(k): self._fold_once(part) for k, part in enumerate(how.values())}
-        found = Evaluation(arranged, overs.values(), 1, np.searchsorted(first, offsets)).columns(overs)
+        found = Evaluation(arranged, overs.values(), 1, slices).columns(overs)
         columns = dict(zip(how, found.values(), strict=True))
         made = {name: rows[name].take(pa.array(first)) for name in self._slices.names if name in rows.column_names}
         for names, column in columns.items():
@@ -375,28 +369,10 @@ def _set_column(table: pa.Table, name: str, column: Any) -> pa.Table:
 
 
 # ---- slices or rows
-def choose_slices(task: StreamTask, wanted: Any) -> bool:
+def choose_slices(task: StreamTask, wanted: bool | None) -> bool:
     """Choose whether the state is slices, as the caller wants it; None: slices where they can be, and are few."""
-    if wanted not in (None, True, False):
-        raise InvalidInput(f"aggregate: slices= is True or False, or None to choose by the window, got {wanted!r}")
-    why = _explain_rows(task)
-    if wanted and why is not None:
-        raise InvalidInput(f"aggregate: slices=True keeps partials of slices, and {why}. Leave it out to keep rows")
+    why = check_slices(task.expressions, task.keep is not None, task.divisions.__contains__)
+    require_slices(wanted, why)
     if wanted is None:
         return why is None and build_grid(task).slices <= FEW_SLICES
-    return bool(wanted)
-
-
-def _explain_rows(task: StreamTask) -> str | None:
-    """Tell why rows must be kept; None where slices can be."""
-    [window] = task.windows
-    if not window.hopping:
-        return f"{window!r} is not a hopping window"
-    if task.keep is not None:
-        return 'late="revise" takes late rows into account'
-    for name, over in task.expressions.items():
-        if over.algorithm != "auto":
-            return f"algorithm={over.algorithm!r} is one for rows"
-        if name not in task.divisions:
-            return f"{name}: {over.aggregation!r} has no partials that can be kept in place of its rows"
-    return None
+    return wanted

@@ -8,25 +8,23 @@ from functools import cached_property
 import pyarrow as pa
 
 from slidewise.aggregations.over import Over
+from slidewise.columns.frames.deltas import measure_length
 from slidewise.columns.sorting import OrderColumn
+from slidewise.columns.stream_options import StreamOptions, check_revisions, require_whole_slides
 from slidewise.columns.two_phase import Division, divide
 from slidewise.errors import InvalidInput
-from slidewise.events.ordering import require_results_that_stay
 from slidewise.serialization.definition import Definition
 from slidewise.spark.schema import reads_whole_rows
 from slidewise.templates.canonical_form import canonical_text, define_aggregation, is_built_in
 from slidewise.windows.definitions import PunctuationWindow, WindowDefinition, canonical
 from slidewise.windows.durations import CalendarDuration
 
-EMITS = ("watermark", "changes", "arrival")
 #: deadlines beyond all times
 NEVER = 2**63 - 1
 #: before the names of results in the definition
 RESULT = "result "
 #: in the definition of calls whose results depend on it
 ZONE = "time zone"
-#: what late="revise" adds to the output; the latter to slides at every so many rows, which late rows move
-REVISION, ROW = "revision", "row"
 #: in the state, the last revision of a row that was emitted; -1: none was emitted yet
 REVISIONS = "__slidewise_revision"
 #: in the state, the hash of a key
@@ -117,7 +115,7 @@ class StreamTask:
             return set()
         read: set[str | None] = set()
         for over in self.expressions.values():
-            read |= {*over.aggregation.columns, over.aggregation.where, *over.window.columns}
+            read |= {*over.aggregation.reads, *over.window.columns}
         return {by.name for by in self.order_by} - read
 
     @cached_property
@@ -246,11 +244,16 @@ def check_windows(task: StreamTask) -> None:
     for name, over in task.expressions.items():
         window = over.window
         if task.keep is not None:
-            _check_revise(task, name, window)
+            labels = [*task.partition_by, *(by.name for by in task.order_by)] if task.slides else task.rows.names
+            options = StreamOptions(emit=task.emit, late="revise", forget_after=task.forget_after)
+            check_revisions(name, window, options, (*task.expressions, *labels))
         if task.emit == "arrival" and window.slide_kind == "time":
             raise InvalidInput(
                 f'{name}: the slides of {window!r} are complete when the watermark has passed them: emit="watermark"'
             )
+        if window.slide_kind == "time" and task.time is not None:
+            every = measure_length(window.slide_size, task.rows.field(task.time).type, task.time)
+            require_whole_slides(window, task.forget_after, every)
         reach = window.reach
         if reach is None:
             continue
@@ -271,23 +274,3 @@ def check_windows(task: StreamTask) -> None:
                 f"{name}: the frame {window!r} reaches beyond its own row, and nothing after it is there yet. Use "
                 'emit="watermark" with a result per row, which waits for it'
             )
-
-
-def _check_revise(task: StreamTask, name: str, window: WindowDefinition) -> None:
-    """Refuse what cannot be revised."""
-    if task.emit != "watermark":
-        raise InvalidInput(
-            f'late="revise" gives results again that came with the watermark, and emit is {task.emit!r}: use '
-            'emit="watermark", or late="drop"'
-        )
-    require_results_that_stay(window, name)
-    if window.slide_kind == "count" and task.forget_after is not None:
-        raise InvalidInput(
-            f"{name}: the slides of {window!r} are told apart by the number of their row, which begins anew when a key "
-            'is forgotten. With late="revise" leave out forget_after, or slide by time'
-        )
-    came_in = [*task.partition_by, *(by.name for by in task.order_by)] if task.slides else task.rows.names
-    taken = {taken.lower() for taken in (*task.expressions, *came_in)}  # Spark finds columns in either case
-    for added in (REVISION, ROW) if window.slide_kind == "count" else (REVISION,):
-        if added in taken:
-            raise InvalidInput(f'late="revise" adds a column {added!r}, and there is one of that name. Rename it')

@@ -1,0 +1,1 @@
+"""Seven PySpark window jobs, before and after: two import lines differ."""

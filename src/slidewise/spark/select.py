@@ -1,0 +1,130 @@
+"""Select: `select`, `with_column` and `filter` of DataFrames by expressions with windows anywhere inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from slidewise.errors import InvalidInput
+from slidewise.spark.analysis import analyse, silence_pyspark
+from slidewise.spark.pyspark_internals import is_column
+from slidewise.spark.window_columns import Windows, compute, find_markers, is_computing
+from slidewise.spark.with_columns import compute_windows, with_columns
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+#: classic or of Spark Connect: the same kind comes back
+DataFrameT = TypeVar("DataFrameT", bound="DataFrame")
+
+_CONDITION = "__slidewise_condition"
+
+
+def select(df: DataFrameT, *columns: Column | str) -> DataFrameT:
+    """Select columns and expressions as `df.select` does, with windows of `slidewise.spark.functions` inside.
+
+        slidewise.spark.select(df, "id", (F.col("v") - F.avg("v").over(w)) / F.stddev("v").over(w))
+
+    The windows are computed with one shuffle, one sort and one pass per partitioning and order. A column that no alias
+    names is named as Spark names windows.
+    """
+    chosen = columns[0] if len(columns) == 1 and isinstance(columns[0], list | tuple) else columns
+    windows = Windows(find_markers(chosen))
+    if not windows.by_marker:
+        return df.select(*chosen)
+    windows.require_specs("select")
+    with compute():
+        out = compute_windows(df, windows).select(*(windows.alias(df, column) for column in chosen))
+        # Stars among the columns bring the windows and what they read along.
+        return windows.rename(df, out.drop(*windows.temporary))
+
+
+def with_column(df: DataFrameT, name: str, column: Any) -> DataFrameT:
+    """Add a column as `df.withColumn` does, by an expression with windows of `slidewise.spark.functions` inside.
+
+    slidewise.spark.with_column(df, "z", (F.col("v") - F.avg("v").over(w)) / F.stddev("v").over(w))
+    """
+    return with_columns(df, {name: column})
+
+
+def filter(df: DataFrameT, condition: Any) -> DataFrameT:
+    """Filter rows by a condition with windows inside: SQL's QUALIFY. Windows see all rows, those left out as well.
+
+        slidewise.spark.filter(df, F.col("v") > 3 * F.median("v").over(w))
+
+    Functions of Spark's own may be over windows there, too: `F.row_number().over(w) == 1`.
+    """
+    if not is_column(condition):
+        return df.filter(condition)
+    windows = Windows(find_markers([condition]))
+    windows.require_specs("filter")
+    with compute():
+        out = compute_windows(df, windows) if windows.by_marker else df
+        held = out.select("*", condition.alias(_CONDITION)).filter(_CONDITION)
+        return held.drop(_CONDITION, *windows.temporary)
+
+
+# ---- as methods of PySpark's DataFrames: each is given the method, the DataFrame and the arguments
+def select_by_hook(method: Callable[..., Any], df: Any, *columns: Any) -> Any:
+    """Select, where a window of ours is among the columns."""
+    chosen = columns[0] if len(columns) == 1 and isinstance(columns[0], list | tuple) else columns
+    return select(df, *chosen) if find_markers(chosen) else method(*columns)
+
+
+def with_column_by_hook(method: Callable[..., Any], df: Any, colName: Any, col: Any) -> Any:  # noqa: N803
+    """Add a column, where a window of ours is in it."""
+    return with_columns(df, {colName: col}) if find_markers([col]) else method(colName, col)
+
+
+def with_columns_by_hook(method: Callable[..., Any], df: Any, *colsMap: Any) -> Any:  # noqa: N803
+    """Add columns, where a window of ours is among them."""
+    given = colsMap[0] if len(colsMap) == 1 and isinstance(colsMap[0], dict) else {}
+    return with_columns(df, given) if find_markers(given.values()) else method(*colsMap)
+
+
+def filter_by_hook(method: Callable[..., Any], df: Any, condition: Any) -> Any:
+    """Filter, where a window of ours is in the condition."""
+    return filter(df, condition) if find_markers([condition]) else method(condition)
+
+
+def select_text_by_hook(method: Callable[..., Any], df: Any, *expr: Any) -> Any:
+    """Select by SQL text, where Spark refuses a window in it."""
+    texts = expr[0] if len(expr) == 1 and isinstance(expr[0], list) else expr
+    if is_computing() or not any(isinstance(text, str) and " over" in text.casefold() for text in texts):
+        return method(*expr)
+    from pyspark.errors import AnalysisException
+
+    from slidewise.spark.sql import sql
+
+    with compute():
+        try:
+            with silence_pyspark():
+                return analyse(method(*expr))
+        except AnalysisException as refused:
+            try:
+                return sql(df.sparkSession, f"SELECT {', '.join(texts)} FROM {{df}}", df=df)
+            except (AnalysisException, InvalidInput):
+                raise refused from None
+
+
+def refuse_in_aggregate(method: Callable[..., Any], grouped: Any, *exprs: Any) -> Any:
+    """Refuse windows of ours among the aggregates of groups, which come before all windows."""
+    if find_markers(exprs):
+        raise InvalidInput(
+            "agg: a window of slidewise's among the aggregates of groups, which come before all windows. Aggregate "
+            'first, then add it: df.groupBy("k").agg(F.sum("x").alias("total")).withColumn("m", '
+            'F.median("total").over(w))'
+        )
+    return method(*exprs)
+
+
+#: what the methods of DataFrames, and of grouped data, become
+HOOKS: dict[str, Callable[..., Any]] = {
+    "select": select_by_hook,
+    "selectExpr": select_text_by_hook,
+    "withColumn": with_column_by_hook,
+    "withColumns": with_columns_by_hook,
+    "filter": filter_by_hook,
+    "where": filter_by_hook,
+}
+GROUP_HOOKS = {"agg": refuse_in_aggregate}

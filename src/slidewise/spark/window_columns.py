@@ -1,0 +1,287 @@
+"""Window columns: Columns of PySpark's that stand for aggregates over windows, and how a DataFrame gets what they mean.
+
+`F.median("x").over(w)` is a Column that names a column which no DataFrame has, a marker. Being a Column, it takes every
+operator and every function of PySpark's. Where an expression with markers is selected, the DataFrame gets
+
+1. the expressions that windows read, as columns;
+2. the windows, as columns with the names of their markers: now the expression means what it says;
+
+and after the expression was selected, both are dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.over import Over
+from slidewise.errors import InvalidInput
+from slidewise.spark.aggregate_names import is_aggregate
+from slidewise.spark.analysis import analyse, silence_pyspark
+from slidewise.spark.named_expressions import MARKER, build_column, is_expression, list_expressions, name_by_content
+from slidewise.spark.pyspark_internals import is_column, is_window
+from slidewise.spark.whole_seconds import build_end_of_second, fit_to_seconds
+from slidewise.spark.window import SpecifiedOver, WindowSpec, build_their_window, read_spec
+from slidewise.windows.definitions import Between, WindowDefinition
+from slidewise.windows.reach import Unbounded
+
+_CALLED = re.compile(r"\b(\w+)\(")
+
+
+@dataclass(frozen=True)
+class Window:
+    """What a marker stands for."""
+
+    #: an Over takes the partitioning and the order of the call
+    definition: Over | SpecifiedOver
+    #: PySpark's own column of the aggregate; None where it has none
+    aggregate: Any
+    #: PySpark's own column over the window, where PySpark has both
+    build_theirs: Callable[[], Any] | None
+
+    @property
+    def over(self) -> Over:
+        """The aggregate over the frame."""
+        return self.definition if isinstance(self.definition, Over) else self.definition.over
+
+    @property
+    def reads(self) -> list[str]:
+        """The columns that it reads."""
+        names = [*self.over.aggregation.reads, *self.over.window.columns]
+        if isinstance(self.definition, SpecifiedOver):
+            names += [*self.definition.partition_by, *(by.name for by in self.definition.order_by)]
+        return names
+
+
+_markers: dict[Hashable, str] = {}
+_windows: dict[str, Window] = {}
+
+#: set while a DataFrame gets the columns of markers: the steps of that are not looked at again
+_computing: ContextVar[bool] = ContextVar("computing", default=False)
+
+
+# ---- how they are made
+def build_over(
+    aggregate: Any, make: Callable[[], Aggregation], of_pyspark: bool, without_window: bool
+) -> Callable[..., Any]:
+    """Build the `over` of an aggregate's column: it takes windows of PySpark's, their spelling here, and slidewise's.
+
+    `make` builds the aggregation, and `aggregate` is PySpark's column of it: `of_pyspark` says whether that means the
+    same, and `without_window` whether Spark takes it without a window.
+    """
+
+    def over(window: Any, algorithm: str = "auto") -> Any:
+        """Put the aggregate over a window: a Column that takes every operator, and goes wherever a Column does."""
+        spec = read_spec(window) if is_window(window) else window
+        aggregation = make()
+        theirs = None
+        if isinstance(spec, WindowSpec):
+            if aggregate is not None and of_pyspark:
+
+                def theirs() -> Any:
+                    own = window if is_window(window) else build_their_window(spec, aggregation.name)
+                    return type(aggregate).over(aggregate, own)
+
+                read = [*aggregation.reads, *spec.partition_by, *(by.name for by in spec.order_by)]
+                if any(is_expression(name) and _holds_aggregate(name) for name in read):
+                    return theirs()  # groupBy("k").agg(F.sum(F.sum("x")).over(w)): what is grouped is Spark's
+        elif not isinstance(window, WindowDefinition | int):
+            raise InvalidInput(
+                f"{aggregation.name}: over() takes a window, as in Window.partitionBy(...).orderBy(...), got {window!r}"
+            )
+        named = aggregate if without_window else None
+        return build_marker(aggregation.over(spec, algorithm=algorithm), named, theirs)
+
+    return over
+
+
+def build_marker(definition: Over | SpecifiedOver, aggregate: Any = None, theirs: Any = None) -> Any:
+    """Build the Column that stands for an aggregate over a window; the same one for the same definition."""
+    from pyspark.sql import functions
+
+    key = (definition, str(aggregate), type(aggregate).__module__)
+    marker = name_by_content("window", repr(key), key, _markers)
+    _windows.setdefault(marker, Window(definition, aggregate, theirs))
+    return functions.col(marker)
+
+
+def _holds_aggregate(name: str) -> bool:
+    """Tell whether an expression calls an aggregate function, and so belongs to a groupBy."""
+    return any(is_aggregate(called.lower()) for called in _CALLED.findall(str(build_column(name))))
+
+
+# ---- how they are found
+def is_computing() -> bool:
+    """Tell whether a DataFrame is getting the columns of markers."""
+    return _computing.get()
+
+
+def find_markers(columns: Iterable[Any]) -> list[str]:
+    """Find the markers that expressions hold, each once."""
+    if _computing.get() or not _windows:
+        return []
+    texts = [str(column) for column in columns if is_column(column)]
+    return list(dict.fromkeys(found for text in texts for found in MARKER.findall(text)))
+
+
+def read_marker(column: Any) -> str | None:
+    """Read the marker of a column that is nothing but that."""
+    text = str(column).removeprefix("Column<'").removesuffix("'>")
+    return text if text in _windows else None
+
+
+@contextmanager
+def compute() -> Iterator[None]:
+    """Let the steps taken meanwhile pass: their markers are columns by then."""
+    before = _computing.set(True)
+    try:
+        yield
+    finally:
+        _computing.reset(before)
+
+
+class Windows:
+    """The windows that the expressions of a call hold."""
+
+    def __init__(self, markers: Sequence[str]) -> None:
+        self.by_marker = {marker: _windows[marker] for marker in markers}
+        self._names: dict[str, str] | None = None
+
+    @cached_property
+    def inputs(self) -> dict[str, Any]:
+        """The expressions that windows read, by the names that they have there."""
+        return list_expressions(dict.fromkeys(name for window in self.by_marker.values() for name in window.reads))
+
+    @property
+    def temporary(self) -> list[str]:
+        """The columns to drop in the end."""
+        return [*self.by_marker, *self.inputs]
+
+    def require_specs(self, what: str) -> None:
+        """Refuse windows that say nothing of partitioning and order, where the call does not either."""
+        for window in self.by_marker.values():
+            if isinstance(window.definition, Over):
+                raise InvalidInput(
+                    f"{what}: {window.definition!r} has no partitioning and no order. Give it a window that has, "
+                    'Window.partitionBy("k").orderBy("ts").rowsBetween(-9, 0), or say both in '
+                    "slidewise.spark.with_columns(df, partition_by=..., order_by=...)"
+                )
+
+    def add_inputs(self, df: Any) -> tuple[Any, dict[str, Any]]:
+        """Add the expressions that windows read to a DataFrame; and give the windows, by their markers."""
+        definitions: dict[str, Any] = {marker: window.definition for marker, window in self.by_marker.items()}
+        if not self.inputs:
+            return df, definitions
+        added = {name: column.alias(name) for name, column in self.inputs.items()}
+        if df.isStreaming:
+            for marker, made in definitions.items():
+                by = made.order_by[0].name if isinstance(made, SpecifiedOver) and made.order_by else ""
+                end = build_end_of_second(df, self.inputs[by], by) if by in self.inputs else None
+                if end is not None:
+                    added[by], definitions[marker] = end, fit_to_seconds(made)
+        return df.select("*", *added.values()), definitions
+
+    def left_to_spark(self, df: Any) -> dict[str, Any]:
+        """Find the windows of a batch that slidewise refuses, and PySpark does not: its own columns, by markers."""
+        from pyspark.errors import AnalysisException
+
+        from slidewise.spark.plan import Group, plan_task
+        from slidewise.spark.schema import Schema
+
+        found: dict[str, Any] = {}
+        schema = Schema(df)
+        for marker, window in self.by_marker.items():
+            if isinstance(window.definition, Over):
+                return {}
+            try:
+                plan_task(schema, Group(window.definition.partition_by, window.definition.order_by, {"": window.over}))
+            except InvalidInput:
+                if window.build_theirs is None or df.isStreaming:
+                    return {}
+                found[marker] = window.build_theirs()
+        try:
+            with silence_pyspark():
+                analyse(df.select(*found.values()))
+        except AnalysisException:
+            return {}
+        return found
+
+    def alias(self, df: Any, column: Any) -> Any:
+        """Alias a column that Spark would name after a marker alone: the window itself, and a cast of it."""
+        text = str(column).removeprefix("Column<'").removesuffix("'>") if is_column(column) else ""
+        found = MARKER.search(text)
+        if found is None or not _is_cast(text, found[0]):
+            return column
+        return column.alias(text.replace(found[0], self._name_windows(df)[found[0]]))
+
+    def rename(self, df: Any, out: Any) -> Any:
+        """Rename the columns that Spark has named by markers among others: as it names those of its own windows."""
+        named = [name for name in out.columns if MARKER.search(name)]
+        if not named:
+            return out
+        names = self._name_windows(df)
+        return out.withColumnsRenamed({name: MARKER.sub(lambda found: names[found[0]], name) for name in named})
+
+    def _name_windows(self, df: Any) -> dict[str, str]:
+        """Name windows as Spark does, which is asked for its names of expressions."""
+        if self._names is not None:
+            return self._names
+        from pyspark.sql.functions import coalesce
+
+        asked: dict[str, Any] = {}
+        for window in self.by_marker.values():
+            asked |= {name: build_column(name) for name in window.reads if name != "*"}
+        # Not the column itself: a cast of a column has that one's name.
+        named = df.select(*map(coalesce, asked.values())).columns if asked else []
+        known = {key: name.removeprefix("coalesce(")[:-1] for key, name in zip(asked, named, strict=True)}
+        aggregates = {m: w.aggregate for m, w in self.by_marker.items() if w.aggregate is not None}
+        called = dict(zip(aggregates, df.select(*aggregates.values()).columns, strict=True)) if aggregates else {}
+        self._names = {m: _name_window(w, called.get(m), known) for m, w in self.by_marker.items()}
+        return self._names
+
+
+def _is_cast(text: str, marker: str) -> bool:
+    """Tell whether an expression is a marker, or nothing but casts of it."""
+    return re.fullmatch(rf"(?:CAST\()*{marker}(?: AS [^()]*(?:\(\d+(?:, ?\d+)?\))?\))*", text) is not None
+
+
+def _name_window(window: Window, called: str | None, known: Mapping[str, str]) -> str:
+    aggregation, definition = window.over.aggregation, window.definition
+    if called is None:
+        called = f"{aggregation.name}({', '.join(known[name] for name in aggregation.columns)})"
+        if aggregation.name == "nth_value":
+            called = f"{called[:-1]}, {aggregation.parameters['n']})"
+    if aggregation.where is not None and not called.startswith("count_if("):
+        called += f" FILTER (WHERE {known[aggregation.where]})"
+    if not isinstance(definition, SpecifiedOver):
+        return f"{called} OVER {definition.window!r}"
+    parts = []
+    if definition.partition_by:
+        parts.append("PARTITION BY " + ", ".join(known[name] for name in definition.partition_by))
+    if definition.order_by:
+        ways = (
+            f"{known[by.name]} {'DESC' if by.descending else 'ASC'} NULLS {'FIRST' if by.nulls_lead else 'LAST'}"
+            for by in definition.order_by
+        )
+        parts.append("ORDER BY " + ", ".join(ways))
+    frame = definition.over.window
+    if isinstance(frame, Between):
+        start, end = (_name_bound(bound, known) for bound in (frame.start, frame.end))
+        parts.append(f"{frame.unit.upper()} BETWEEN {start} AND {end}")
+        if frame.exclude is not None:
+            parts.append(f"EXCLUDE {frame.exclude.upper()}")
+    return f"{called} OVER ({' '.join(parts)})"
+
+
+def _name_bound(bound: Any, known: Mapping[str, str]) -> str:
+    if isinstance(bound, Unbounded):
+        return f"UNBOUNDED {'PRECEDING' if bound.sign < 0 else 'FOLLOWING'}"
+    if bound == 0:
+        return "CURRENT ROW"
+    return f"{known.get(getattr(bound, 'name', ''), bound)} FOLLOWING"
