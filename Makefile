@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready-dev
 DEMO   := $(or $(wildcard $(READY)),$(VENV)/.ready-demo)
 
 # test-core, test-spark and test-processes are parts of test and of test-all.
-.PHONY: test-core test-spark test-processes help java services demo tour test test-all soak lint format bench constraints clean
+.PHONY: test-core test-spark test-processes help java services demo tour test test-all soak lint format bench papers constraints clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -62,26 +62,36 @@ PARTS  := @$(MAKE) --no-print-directory --jobs=3 test-core test-spark test-proce
 PYTEST := $(PY) -m pytest --durations=10
 FULL   := --hypothesis-profile=full -m
 
+# Most of it runs kernels as plain Python: compiling them is most of what the full tier takes.
 test: $(READY) java  ## the quick tier: every capability, in five minutes
-	$(PARTS)
+	$(PARTS) KERNELS=plain
 
+# AFTER=test leaves out what `make test` has just run; without it, all of that is run compiled as well.
 test-all: $(READY) java services  ## all tests: every combination, and more random cases
-	$(PARTS) SPARKS=2 TIER="$(FULL) 'not soak'"
+	$(PARTS) SPARKS=2 TIER="$(FULL) 'not soak$(if $(AFTER), and not once)'"
 
 # The examples of src last: by then their kernels have been compiled for tests.
+CORE = -n 2 --dist worksteal tests src --ignore=tests/spark $(addprefix --ignore=,$(PIPELINES))
+PLAIN := NUMBA_DISABLE_JIT=1
+
 test-core: $(READY)
-	@$(PYTEST) $(TIER) -n 2 --dist worksteal tests src --ignore=tests/spark $(addprefix --ignore=,$(PIPELINES))
-	@NUMBA_DISABLE_JIT=1 $(PYTEST) $(TIER) -n 2 tests/compiled
+ifeq ($(KERNELS),plain)
+	@$(PLAIN) $(PYTEST) $(CORE)
+	@$(PYTEST) -m 'compiled and not full and not soak' $(CORE)
+else
+	@$(PYTEST) $(TIER) $(CORE)
+	@$(PLAIN) $(PYTEST) $(TIER) -n 2 tests/compiled
+endif
 
 # Those that start a Spark of their own, and those whose session has other settings.
 PIPELINES := tests/pipeline tests/cli
 PROCESSES := tests/spark/test_cluster.py tests/spark/streams/test_crash.py
 
 test-spark: $(READY) java
-	@$(PYTEST) $(TIER) -n $(SPARKS) --dist loadfile tests/spark $(addprefix --ignore=,$(PROCESSES))
+	@$(if $(KERNELS),$(PLAIN)) $(PYTEST) $(TIER) -n $(SPARKS) --dist loadfile tests/spark $(addprefix --ignore=,$(PROCESSES))
 
 test-processes: $(READY) java
-	@$(PYTEST) $(TIER) $(PROCESSES) $(PIPELINES)
+	@$(if $(KERNELS),$(PLAIN)) $(PYTEST) $(TIER) $(PROCESSES) $(PIPELINES)
 
 soak: $(READY) java  ## what takes minutes: a stream that is killed 20 times, and long ones
 	@$(PY) -m pytest $(FULL) soak -rP tests
@@ -102,6 +112,9 @@ bench: $(READY)  ## the benchmarks, with peers in the same run
 	@$(PY) -m benchmarks.spark_batch
 	@$(PY) -m benchmarks.spark_streaming
 
+papers: $(READY) java  ## the papers' experiments, as a report in papers-output, 20 minutes (QUICK=1: 4; ONLY="daba ra-fig6")
+	@$(PY) -m benchmarks.papers $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY)) $(if $(BESIDE),--beside $(BESIDE))
+
 constraints:  ## renew constraints.txt: the newest versions that pyproject.toml allows, to be tested
 	@fresh=$$(mktemp -d) && trap 'rm -rf "$$fresh"' EXIT && \
 	  $(PYTHON) -m venv "$$fresh" && "$$fresh/bin/pip" install --disable-pip-version-check -e '.[dev]' && \
@@ -109,4 +122,4 @@ constraints:  ## renew constraints.txt: the newest versions that pyproject.toml 
 	  cp "$$fresh/constraints.txt" constraints.txt
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) demo-output .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo-output papers-output .pytest_cache .hypothesis .mypy_cache .ruff_cache

@@ -9,11 +9,11 @@ from typing import Any
 from slidewise import spark as sws
 
 
-def start(folder: Path, partitions: int) -> Any:
-    """A session that keeps its files in a folder."""
+def start(folder: Path, partitions: int, cores: int | None = None) -> Any:
+    """A session that keeps its files in a folder; on all cores, or so many."""
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.master(f"local[{os.cpu_count() or 1}]").appName("benchmark")
+    builder = SparkSession.builder.master(f"local[{cores or os.cpu_count() or 1}]").appName("benchmark")
     for name, value in {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

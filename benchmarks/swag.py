@@ -2,7 +2,8 @@
 
 Compiled: ns per slide (evict, insert, query) of sum, max, geomean and a Bloom filter through `sw.rolling`, also as a
 share of bottleneck.move_max at the same window in the same run. Only answers that agree with recalculation are timed.
-Event by event: the distribution of the latency of one slide, interpreted.
+Event by event: the distribution of the latency of one slide, interpreted. With `--bulk` instead: fiba's bulk insertion
+and eviction against one value at a time.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import argparse
 import gc
 import os
 import time
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import bottleneck
 import numpy as np
@@ -137,6 +140,7 @@ def latency_table(slides: int) -> None:
         "two_stacks_lite",
         "daba",
         "daba_lite",
+        "monoid_fifo",
         "flat_fit",
         "fiba",
         "reactive",
@@ -211,6 +215,77 @@ def most_combines(name: str, n: int) -> int:
     return most
 
 
+class Additions(sw.Aggregation):
+    """A sum that counts its combines."""
+
+    calls = 0
+
+    @staticmethod
+    def combine(a, b):
+        Additions.calls += 1
+        return a + b
+
+
+def bulk_table(n: int, passes: int = 3) -> None:
+    """Combines and microseconds per value, where m values come or go at once in a window of n."""
+    columns = ("", "m", "combines one by one", "in bulk", "us one by one", "in bulk", "times as fast")
+    table = Table(title=f"fiba, n = {n:,}: per value that comes or goes", title_justify="left")
+    for column in columns:
+        table.add_column(column, justify="right" if column else "left")
+    sizes = [m for m in (1, 10, 100, 1000, 10_000) if m <= n // 4]
+    for label, gap in (("insert in order", 0), ("insert among the last m", 1), ("insert among the last n / 2", None)):
+        for m in sizes:
+            reach = n // 2 if gap is None else m
+            times = (
+                [2 * n + k for k in range(m)] if gap == 0 else [2 * (n - reach + k * reach // m) + 1 for k in range(m)]
+            )
+            rows = [(t, 1.0) for t in times]
+            compare_bulk(table, label, m, n, passes, partial(insert_each, rows=rows), partial(bulk_insert, rows=rows))
+    for m in sizes:
+        compare_bulk(table, "evict the oldest", m, n, passes, partial(evict_each, m=m), partial(bulk_evict, m=m))
+    console.print(table)
+
+
+def insert_each(s: Any, rows: list[tuple[int, float]]) -> None:
+    for t, value in rows:
+        s.insert(value, time=t)
+
+
+def bulk_insert(s: Any, rows: list[tuple[int, float]]) -> None:
+    s.bulk_insert(rows)
+
+
+def evict_each(s: Any, m: int) -> None:
+    for _ in range(m):
+        s.evict()
+
+
+def bulk_evict(s: Any, m: int) -> None:
+    s.bulk_evict(2 * (m - 1))
+
+
+def compare_bulk(
+    table: Table, label: str, m: int, n: int, passes: int, singly: Callable[[Any], None], bulk: Callable[[Any], None]
+) -> None:
+    """One row; both ways must leave the same window."""
+    combines, seconds, left = [], [], []
+    for way in (singly, bulk):
+        best = float("inf")
+        for _ in range(passes):
+            s = sw.swag("fiba", Additions())
+            s.bulk_insert((2 * i, 1.0) for i in range(n))
+            before, begin = Additions.calls, time.perf_counter()
+            way(s)
+            best = min(best, time.perf_counter() - begin)
+            calls = Additions.calls - before
+        combines.append(calls / m)
+        seconds.append(best / m)
+        left.append((len(s), s.query(), s.oldest, s.youngest))
+    assert left[0] == left[1], (label, m, left)
+    cells = [*(f"{c:.2f}" for c in combines), *(f"{t * 1e6:.2f}" for t in seconds), f"{seconds[0] / seconds[1]:.1f}"]
+    table.add_row(label, f"{m:,}", *cells)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
@@ -220,9 +295,13 @@ def main() -> None:
     parser.add_argument("--algorithm", action="append", default=[], help="only this algorithm; may be repeated")
     parser.add_argument("--skip-latency", action="store_true", help="leave out the event-by-event part")
     parser.add_argument("--shares", action="store_true", help="only the table of what is expected")
+    parser.add_argument("--bulk", action="store_true", help="only fiba's bulk operations")
     parser.add_argument("--skip-compiled", action="store_true", help="leave out the compiled part")
     options = parser.parse_args()
     console.print(describe("numba", "numpy", "bottleneck"), style="dim")
+    if options.bulk:
+        bulk_table(100_000)
+        return
     if options.shares:
         share_table(np.random.default_rng(0).random(options.rows), list(EXPECTED))
         return

@@ -4,7 +4,13 @@ import gc
 
 import pytest
 from hypothesis import settings
-from support.tiers import mark_what_a_covering_leaves_out
+from numba import config as numba_config
+from support.tiers import (
+    leave_out_what_is_compiled,
+    mark_what_a_covering_leaves_out,
+    mark_what_is_compiled,
+    mark_what_needs_no_second_run,
+)
 
 # No deadline: kernels are compiled where they are first needed.
 settings.register_profile("quick", max_examples=20, deadline=None)
@@ -16,8 +22,12 @@ gc.set_threshold(100_000, 20, 20)
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    mark_what_is_compiled(items)
     mark_what_a_covering_leaves_out(items)
+    mark_what_needs_no_second_run(items)
+    if numba_config.DISABLE_JIT:
+        config.hook.pytest_deselected(items=leave_out_what_is_compiled(items))
 
 
 def pytest_collection_finish() -> None:

@@ -26,6 +26,8 @@ from examples.demo.compare import compare
 from slidewise import data
 from slidewise.pipeline.run_log import LogReader, RunLog
 
+pytestmark = pytest.mark.compiled
+
 ROOT = Path(__file__).parent.parent
 QUIET = Console(file=io.StringIO())
 

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.compiled
+
 ROOT = Path(__file__).parent.parent
 #: those about Spark run on the session of tests/spark
 PAGES = [ROOT / "README.md", *(page for page in sorted((ROOT / "docs").glob("*.md")) if "spark" not in page.name)]

@@ -1,4 +1,4 @@
-"""The tables in the documentation are those of the registry."""
+"""The tables in the documentation are those of the registry, and its drawings those of the structures."""
 
 import importlib.util
 from pathlib import Path
@@ -15,7 +15,11 @@ def generator():
     return module
 
 
-@pytest.mark.parametrize("page", generator().PAGES)
+#: it asks all engines for all pairs, and compiles what they need
+SLOW = "what-runs-where.md"
+
+
+@pytest.mark.parametrize("page", [pytest.param(p, marks=[pytest.mark.full] * (p == SLOW)) for p in generator().PAGES])
 def test_tables_are_up_to_date(page):
     text = (DOCS / page).read_text()
     assert "<!-- table:" in text
@@ -26,3 +30,21 @@ def test_every_entry_is_in_a_table():
     made = generator()
     assert all(f"`{e.name}`" in made.costs() and f"`{e.name}`" in made.abilities() for e in made.ALGORITHMS)
     assert all(f"`{e.name}`" in made.aggregations() for e in made.AGGREGATIONS)
+
+
+def test_some_lines_of_what_runs_where_are_what_engines_answer():
+    made = generator()
+    page = (DOCS / SLOW).read_text()
+    lines = {line.split(" | ")[0]: line for line in page.splitlines() if line.startswith("| `")}
+    assert {f"| `{e.name}`" for e in made.AGGREGATIONS} == {name for name in lines if name.count("`") == 2}
+    for name in ("count", "naive_bayes"):
+        cells = [made.who_runs(name, window) for window in made.WINDOWS]
+        assert lines[f"| `{name}`"] == " | ".join([f"| `{name}`", *cells]) + " |", "run: python docs/generate.py"
+
+
+def test_drawings_are_up_to_date():
+    made = generator().drawings()
+    kept = {path.name: path.read_text(encoding="utf-8") for path in (DOCS / "images").glob("trace-*.svg")}
+    assert {name: trace.svg() for name, trace in made.items()} == kept, "run: python docs/generate.py"
+    page = (DOCS / "traces.md").read_text()
+    assert all(f"(images/{name})" in page for name in made)

@@ -1,5 +1,6 @@
 """The quick tier leaves out no value, and no pair of values where pairs are asked for."""
 
+import os
 import re
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.tiers import covering
 
+import slidewise as sw
+from slidewise.registry import legal_algorithms
 from slidewise.registry.aggregations import AGGREGATIONS
 from slidewise.registry.algorithms import ALGORITHMS
 
@@ -29,6 +32,8 @@ def test_a_covering_holds_every_combination_that_occurs(cases, strength):
 PRODUCT = """
 import pytest
 
+pytestmark = pytest.mark.compiled
+
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("a", [[1], [2], pytest.param([3], marks=pytest.mark.soak)])
 @pytest.mark.parametrize("b", "xyz")
@@ -41,38 +46,62 @@ def test_long():
 """
 
 
+DRAWN = """
+from hypothesis import given, strategies as st
+
+@given(x=st.just(1))
+def test_drawn(x):
+    print("ran drawn")
+"""
+
+
 @pytest.mark.parametrize(
     ("tier", "ran"),
     [
-        ((), ["[1] x", "[1] z", "[2] y"]),
-        (("-m", "not soak"), ["[1] x", "[1] y", "[1] z", "[2] x", "[2] y", "[2] z", "long"]),
-        (("-m", "soak"), ["[3] x", "[3] y", "[3] z"]),
+        ((), ["[1] x", "[1] z", "[2] y", "drawn"]),
+        (("plain",), ["drawn"]),
+        pytest.param(
+            ("-m", "not soak"),
+            ["[1] x", "[1] y", "[1] z", "[2] x", "[2] y", "[2] z", "drawn", "long"],
+            marks=pytest.mark.full,
+        ),
+        pytest.param(
+            ("-m", "not soak and not once"), ["[1] y", "[2] x", "[2] z", "drawn", "long"], marks=pytest.mark.full
+        ),
+        pytest.param(("-m", "soak"), ["[3] x", "[3] y", "[3] z"], marks=pytest.mark.full),
     ],
-    ids=["quick", "full", "soak"],
+    ids=["quick", "quick, not compiled", "full", "full after quick", "soak"],
 )
 def test_what_each_tier_runs(tier, ran, request, tmp_path):
     (tmp_path / "test_product.py").write_text(PRODUCT)
-    tests = request.path.parent
-    command = [sys.executable, "-m", "pytest", "-s", "-c", str(request.config.inipath), f"--confcutdir={tests}", *tier]
-    out = subprocess.run(
-        [*command, "-p", "conftest", str(tmp_path)], capture_output=True, text=True, check=False, cwd=tests
-    ).stdout
-    assert sorted(line.partition("ran ")[2] for line in out.splitlines() if "ran " in line) == ran, out
+    (tmp_path / "test_drawn.py").write_text(DRAWN)
+    tests, plain = request.path.parent, tier == ("plain",)
+    command = [sys.executable, "-m", "pytest", "-s", "-c", str(request.config.inipath), f"--confcutdir={tests}"]
+    command += ["-p", "conftest", *(() if plain else tier), str(tmp_path)]
+    environment = os.environ | {"NUMBA_DISABLE_JIT": str(int(plain))}
+    out = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tests, env=environment).stdout
+    assert sorted({line.partition("ran ")[2] for line in out.splitlines() if "ran " in line}) == ran, out
 
 
 @pytest.fixture(scope="module")
 def quick_tests(request):
     """The names of all quick tests, with their parameters."""
     command = [sys.executable, "-m", "pytest", "--collect-only", "tests"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=request.config.rootpath)
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "0"}
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=request.config.rootpath, env=environment
+    )
     assert done.returncode == 0, done.stdout
     return [line for line in done.stdout.splitlines() if "::" in line]
 
 
+SUMMING = legal_algorithms(sw.sum())
+
 #: what has a quick test, by the names of those that there are
 CAPABILITIES = {
     **{f"algorithm {entry.name}": rf"algorithm_conforms\[{entry.name}-" for entry in ALGORITHMS},
-    **{f"{e.name} compiled": rf"test_every_algorithm.*\[{e.name}-" for e in ALGORITHMS if e.compiled and e.fifo},
+    **{f"{e.name} compiled": rf"test_every_algorithm.*\[{e.name}-" for e in SUMMING if e.compiled and e.fifo},
+    "slick_deque_parts compiled": r"test_parts_compiled\[",
     **{f"aggregation {entry.name}": rf"test_built_in\[{entry.name}\d*\]" for entry in AGGREGATIONS},
     "all aggregations over columns": "test_every_aggregation_agrees",
     **{f"{kind} for a frame": rf"same_kind_comes_back\[{kind}\]" for kind in ("Table", "pandas", "polars", "duckdb")},

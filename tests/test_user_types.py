@@ -29,7 +29,8 @@ from typing import Any, assert_type
 import numpy as np
 import pandas as pd
 import polars as pl
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import Window as TheirWindow
 
 import slidewise as sw
 import slidewise.spark
@@ -39,7 +40,11 @@ from slidewise.spark.window import SpecifiedOver
 # An aggregation over a window
 assert_type(sw.max("x").over(sw.rows(3)), sw.Over)
 assert_type(sw.median("x", where="valid").over(3), sw.Over)
-assert_type(F.median("x").over(Window.partitionBy("k").orderBy("t")), SpecifiedOver)
+assert_type(sw.median("x").over(Window.partitionBy("k").orderBy("t")), SpecifiedOver)
+assert_type(F.median("x").over(Window.partitionBy("k").orderBy("t")), Column)
+assert_type(F.median("x", where=F.col("y") > 3).over(TheirWindow.partitionBy("k")), Column)
+assert_type(F.median("x").over(sw.rows(3)), Column)
+assert_type(F.lag("x").over(Window.orderBy(F.col("t").cast("long"))) + F.sum("x").over(Window.orderBy("t")), Column)
 assert_type(sw.percentile("x", [0.25, 0.75], where="valid").name, str)
 sw.max("x").over("3")  # type: ignore[call-overload]
 sw.max(3)  # type: ignore[arg-type]
@@ -53,6 +58,15 @@ assert_type(sw.with_columns(pd.DataFrame(), order_by="t", **features), pd.DataFr
 assert_type(sw.with_columns(pl.DataFrame(), partition_by=["k"], peak=sw.max("x").over(5)), pl.DataFrame)
 hourly = sw.time("1h", every="1m")
 assert_type(sw.aggregate(pd.DataFrame(), order_by="t", window=hourly, peak=sw.max("x")), pd.DataFrame)
+assert_type(sw.with_columns(pd.DataFrame(), features, {"engine": sw.max("x").over(3)}, order_by="t"), pd.DataFrame)
+assert_type(sw.with_columns(pl.DataFrame(), sw.max("x").over(3).alias("peak"), n=sw.count().over(3)), pl.DataFrame)
+assert_type(sw.aggregate(pd.DataFrame(), {"peak": sw.max("x")}, sw.count().alias("n"), window=hourly), pd.DataFrame)
+mixed = {"peak": sw.max("x"), "n": sw.count()}
+assert_type(sw.aggregate(pl.DataFrame(), mixed, window=hourly), pl.DataFrame)
+sw.with_columns(arrays, sw.max("x").over(3))  # type: ignore[arg-type]
+sw.with_columns(arrays, sw.max("x").alias("peak"))  # type: ignore[arg-type]
+sw.with_columns(arrays, {"peak": sw.max("x")})  # type: ignore[dict-item]
+sw.aggregate(arrays, sw.max("x").over(3).alias("peak"), window=hourly)  # type: ignore[arg-type]
 sw.with_columns(arrays, peak=sw.max("x"))  # type: ignore[arg-type]
 sw.with_columns(arrays, late="never", peak=sw.max("x").over(5))  # type: ignore[arg-type]
 sw.aggregate(arrays, peak=sw.max("x"))  # type: ignore[call-arg]
@@ -61,6 +75,9 @@ sw.aggregate(arrays, peak=sw.max("x"))  # type: ignore[call-arg]
 def of_spark(df: DataFrame) -> None:
     assert_type(sw.with_columns(df, engine="auto", **features), DataFrame)
     assert_type(sw.with_columns(df, median=F.median("x").over(Window.partitionBy("k"))), DataFrame)
+    assert_type(df.withColumn("z", F.col("x") - F.avg("x").over(Window.partitionBy("k"))), DataFrame)
+    assert_type(slidewise.spark.select(df, "x", F.col("x") - F.avg("x").over(Window.partitionBy("k"))), DataFrame)
+    assert_type(slidewise.spark.filter(df, F.median("x").over(Window.partitionBy("k")) > 3), DataFrame)
     assert_type(slidewise.spark.with_columns(df, features, order_by="t"), DataFrame)
     assert_type(slidewise.spark.aggregate(df, order_by="t", window=hourly, emit="changes", n=sw.count()), DataFrame)
     slidewise.spark.aggregate(df, window=hourly, buckets="many", n=sw.count())  # type: ignore[arg-type]
@@ -98,6 +115,6 @@ def test_mypy_strict(tmp_path):
     # The package itself has settings of its own, and is not what is checked here.
     command = [sys.executable, "-m", "mypy", "--follow-imports=silent", "--config-file=mypy.ini"]
     command += [f"--cache-dir={ROOT / '.mypy_cache' / 'users'}", "."]
-    environment = os.environ | {"MYPYPATH": str(ROOT / "src")}
+    environment = os.environ | {"MYPYPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
     run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr

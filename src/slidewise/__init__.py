@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from slidewise.columns.warm_up import warm_up
     from slidewise.columns.with_columns import asc, desc
     from slidewise.pipeline import Pipeline, load
+    from slidewise.tracing import trace
 
 __version__ = "0.1.0"
 
@@ -84,6 +85,7 @@ __all__ = [
     "rows_between",
     "swag",
     "time",
+    "trace",
     "warm_up",
     "with_columns",
 ]
@@ -95,6 +97,7 @@ _LAZY = {
     "desc": "slidewise.columns.with_columns",
     "load": "slidewise.pipeline",
     "rolling": "slidewise.columns.rolling",
+    "trace": "slidewise.tracing",
     "warm_up": "slidewise.columns.warm_up",
 }
 

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 from slidewise.aggregations.base import Aggregation
-from slidewise.aggregations.over import Over
+from slidewise.aggregations.over import Alias, Over, name_columns
+from slidewise.columns.wrapped import unwrap
 from slidewise.display import Table
 from slidewise.errors import InvalidInput
-from slidewise.planner.explain import Explanation, explain_call, explain_choice
+from slidewise.planner.explain import Explanation, explain_call, explain_choice, explain_columns
 from slidewise.windows.definitions import WindowDefinition
 
 if TYPE_CHECKING:
+    from pyspark.sql import Column
+
     from slidewise.spark.window import SpecifiedOver
 
     #: Also the type of every option, for `**columns` from a dict: type checkers match its values with all parameters.
-    NewColumn: TypeAlias = Over | SpecifiedOver
+    NewColumn: TypeAlias = Over | SpecifiedOver | Column
+
+    #: what may stand without a keyword: new columns by name, or one with its alias
+    NamedColumns: TypeAlias = Mapping[str, NewColumn] | Alias[NewColumn]
+    NamedResults: TypeAlias = Mapping[str, Aggregation] | Alias[Aggregation]
 
 #: a frame of any kind: the same kind comes back
 FrameT = TypeVar("FrameT")
@@ -25,7 +33,7 @@ FrameT = TypeVar("FrameT")
 def with_columns(
     data: FrameT,
     /,
-    *,
+    *expressions: NamedColumns,
     partition_by: str | Iterable[str] | NewColumn | None = None,
     order_by: Any = None,
     algorithm: str | NewColumn = "auto",
@@ -41,6 +49,8 @@ def with_columns(
     buckets: int | NewColumn | None = None,
     metrics: str | NewColumn | None = None,
     checkpoint: str | NewColumn | None = None,
+    schema: Any = None,
+    streaming: bool | NewColumn | None = None,
     **columns: NewColumn,
 ) -> FrameT:
     """Give the data new columns: aggregations over windows. Every input row once, in the input's order.
@@ -53,41 +63,51 @@ def with_columns(
     >>> out["peak"], out["recent"]
     (array([5, 7, 5, 6]), array([1, 1, 2, 1]))
 
-    - `data` is a pandas or polars DataFrame, a pyarrow Table, a DuckDB relation, a dict of arrays, or anything with
-      `__arrow_c_stream__`; the same kind comes back, and columns that nobody reads are those that came. A Spark
-      DataFrame comes back lazily and in no particular order, as from any shuffle (see slidewise.spark.with_columns).
-    - `partition_by` is a column or several: windows never reach from one key into another.
+    - `data` is a pandas or polars DataFrame, a pyarrow Table, a DuckDB relation, a dict of arrays, a narwhals frame, or
+      anything with `__arrow_c_stream__`; the same kind comes back, and columns that nobody reads are those that came.
+      A Spark DataFrame comes back lazily and in no particular order, as from any shuffle (see
+      slidewise.spark.with_columns).
+    - New columns come by keyword, as dicts (for names that are no identifiers, or those of parameters), or as
+      expressions with an alias: `sw.max("x").over(5).alias("peak")`. Each name comes once.
+    - `partition_by` is a column or several: windows never reach from one key into another. In pandas, a level of the
+      index is named like a column, also in `order_by`; the index comes back as it was.
     - `order_by` is a column, `asc(name, nulls=...)`, `desc(...)`, or a list of these; None takes rows as they stand.
     - `algorithm` is "auto" or a name from `sw.list_algorithms()`, "recalculate" for the naive way; `.over(window,
       algorithm=)` sets it for one column.
     - `threads` is how many threads to use, by default all cores; results do not depend on it. Not for Spark.
-    - `engine` and `hot_keys` are for Spark DataFrames, and `max_delay` to `checkpoint` for Spark streams: see
-      docs/spark.md and docs/spark-streams.md.
+    - `engine` and `hot_keys` are for Spark DataFrames: see docs/spark.md.
+    - `max_delay` to `checkpoint` are for Spark streams, and any other data takes them too, so that one dict of columns
+      and options runs on both. There `emit="changes"` and `forget_after` give the rows that the stream gives,
+      `late="revise"` adds its column `revision`, and the others change nothing: see docs/spark-streams.md.
+    - `schema` and `streaming` say what a Spark DataFrame is where it may not be asked, as in flows of Spark's
+      Declarative Pipelines: see docs/pipelines.md.
     """
     options = {
         "engine": engine, "hot_keys": hot_keys, "max_delay": max_delay, "max_ahead": max_ahead, "emit": emit,
         "late": late, "keep": keep, "forget_after": forget_after, "buckets": buckets, "metrics": metrics,
-        "checkpoint": checkpoint,
+        "checkpoint": checkpoint, "schema": schema, "streaming": streaming,
     }  # fmt: skip
     common: dict[str, Any] = {
         "partition_by": partition_by, "order_by": order_by, "algorithm": algorithm, "threads": threads,
     }  # fmt: skip
     taken, of_spark = _split_options("with_columns", options, common)
+    named = name_columns("with_columns", expressions, columns | taken)
+    data, wrap = unwrap(data)
     if is_spark(data):
         from slidewise.spark.with_columns import with_columns as on_spark
 
         _refuse_threads("with_columns", common.pop("threads"))
-        return on_spark(data, columns | taken, **common, **of_spark)
+        return wrap(on_spark(data, named, **common, **of_spark))
     from slidewise.columns.with_columns import with_columns as over_columns
 
     _refuse_spark_options("with_columns", of_spark, data)
-    return over_columns(data, columns | taken, **common)
+    return wrap(over_columns(data, named, **common, **of_spark))
 
 
 def aggregate(
     data: FrameT,
     /,
-    *,
+    *expressions: NamedResults,
     window: WindowDefinition | int,
     partition_by: str | Iterable[str] | Aggregation | None = None,
     order_by: Any = None,
@@ -103,6 +123,8 @@ def aggregate(
     slices: bool | Aggregation | None = None,
     metrics: str | Aggregation | None = None,
     checkpoint: str | Aggregation | None = None,
+    schema: Any = None,
+    streaming: bool | Aggregation | None = None,
     **columns: Aggregation,
 ) -> FrameT:
     """Aggregate over a window with a slide: one row per key and slide, key by key, in the order of the slides.
@@ -118,27 +140,30 @@ def aggregate(
       columns are the keys, `window_end` and the results.
     - `every=` by rows, delta or punctuation gives a result at the row that triggers. The columns are the keys, what
       `order_by` names (without an order, `row`: its number within the key), and the results.
-    - `data`, `partition_by`, `order_by`, `algorithm` and `threads` are those of `with_columns`, and `max_delay` to
-      `checkpoint` are for Spark streams: see docs/spark-streams.md.
+    - Results come by keyword, as dicts, or with an alias: `sw.max("x").alias("peak")`.
+    - `data`, `partition_by`, `order_by`, `algorithm` and `threads` are those of `with_columns`, and so are `max_delay`
+      to `checkpoint`, `schema` and `streaming`.
     """
     options = {
         "max_delay": max_delay, "max_ahead": max_ahead, "emit": emit, "late": late, "keep": keep,
         "forget_after": forget_after, "buckets": buckets, "slices": slices, "metrics": metrics,
-        "checkpoint": checkpoint,
+        "checkpoint": checkpoint, "schema": schema, "streaming": streaming,
     }  # fmt: skip
     common: dict[str, Any] = {
         "partition_by": partition_by, "order_by": order_by, "algorithm": algorithm, "threads": threads,
     }  # fmt: skip
     taken, of_spark = _split_options("aggregate", options, common)
+    named = name_columns("aggregate", expressions, columns | taken)
+    data, wrap = unwrap(data)
     if is_spark(data):
         from slidewise.spark.aggregate import aggregate as on_spark
 
         _refuse_threads("aggregate", common.pop("threads"))
-        return on_spark(data, columns | taken, window=window, **common, **of_spark)
+        return wrap(on_spark(data, named, window=window, **common, **of_spark))
     from slidewise.columns.aggregate import aggregate as over_columns
 
     _refuse_spark_options("aggregate", of_spark, data)
-    return over_columns(data, columns | taken, window=window, **common)
+    return wrap(over_columns(data, named, window=window, **common, **of_spark))
 
 
 @overload
@@ -157,13 +182,19 @@ def explain(
 
 
 @overload
-def explain(aggregation: Any, *, partition_by: Any = None, order_by: Any = None, **columns: Any) -> Table: ...
+def explain(
+    aggregation: Any,
+    *expressions: NamedColumns | NamedResults,
+    partition_by: Any = None,
+    order_by: Any = None,
+    **columns: Any,
+) -> Table: ...
 
 
 def explain(
     aggregation: Any,
-    window: WindowDefinition | int | None = None,
-    *,
+    window: Any = None,
+    *expressions: Any,
     late: str = "error",
     windows: int = 1,
     integers: bool | None = None,
@@ -178,36 +209,58 @@ def explain(
     >>> sw.explain(sw.max(), sw.time("1h"), late="revise").choices["events"].algorithm
     'fiba'
 
-    A whole call of `with_columns` is explained by the dict of its columns: a table with a line for each of them, with
-    what it shares with others.
+    A whole call of `with_columns`, or a `Window` of several, is explained by the dict of its columns: a table with a
+    line for each of them, with what it shares with others, and what a `Window` holds for it.
 
     >>> for line in sw.explain({"total": sw.sum("x").over(sw.rows(9)), "mean": sw.avg("x").over(sw.rows(9))}):
     ...     print(line["column"], "|", line["algorithm"], "|", line["shares"])
+    ...     print("  event by event:", line["event by event"], "|", line["holds"])
     total | sba | frames with mean; its result with mean
+      event by event: daba_lite | 9 partials of avg('x'), with mean
     mean | sba | frames with total; follows from sum('x'), which total is
+      event by event: daba_lite | 9 partials of avg('x'), with total
 
-    So is the call itself, with `explain` in place of `with_columns`. On a Spark DataFrame it tells which columns go to
-    Spark's own operator, and why; on a stream, also for `aggregate`, what is kept per key, in bytes. Nothing runs.
+    So is the call itself, with `explain` in place of `with_columns` and its columns given as there. On a Spark
+    DataFrame it tells which columns go to Spark's own operator, and why; on a stream, also for `aggregate`, what is
+    kept per key, in bytes. Nothing runs.
 
     >>> table = sw.explain({"x": [1, 2, 3]}, mean=sw.avg("x").over(sw.rows(2)))
 
-    `late="revise"` asks for rows out of order, `windows=` for that many windows over one structure, `integers=True`
+    `late="revise"` asks for rows out of order, `windows=` for that many windows over one stream, `integers=True`
     says that the values are integers. A console shows the result as a table, and so does a notebook.
     """
-    if not call:
+    aggregation, _ = unwrap(aggregation)
+    if isinstance(window, Mapping | Alias):
+        window, expressions = None, (window, *expressions)
+    if not call and not expressions:
         if isinstance(aggregation, Mapping):
-            return explain_call(dict(aggregation), integers)
+            return explain_columns(dict(aggregation), integers)
         return explain_choice(aggregation, window, late, windows, integers)
+    columns = name_columns("explain", expressions, {n: x for n, x in call.items() if _is_expression(x)})
+    call = {name: value for name, value in call.items() if not _is_expression(value)}
+    if clash := [name for name in columns if name in call]:
+        raise InvalidInput(f"explain: {clash[0]!r} is the name of a parameter and of a column. Explain it by another")
     if is_spark(aggregation):
         from slidewise.spark.explain import explain as explain_on_spark
 
         given = {"window": window} if window is not None else {}
-        return explain_on_spark(aggregation, call | given | ({"late": late} if late != "error" else {}))
-    return explain_call({name: over for name, over in call.items() if name not in _PARAMETERS}, integers)
+        return explain_on_spark(aggregation, columns | call | given | ({"late": late} if late != "error" else {}))
+    from slidewise.columns.explain import explain_options
+
+    given = ({"window": window} if window is not None else {}) | ({"late": late} if late != "error" else {})
+    call, note = explain_options(aggregation, columns | call | given)
+    by = call.get("algorithm", "auto")
+    columns = {name: value for name, value in call.items() if name not in _PARAMETERS}
+    named = {
+        name: replace(o, algorithm=by) if getattr(o, "algorithm", "") == "auto" else o for name, o in columns.items()
+    }
+    return explain_call(named, integers, "with_columns" if window is None else "aggregate", note)
 
 
-#: of with_columns over columns, besides the data and its new columns
+#: of with_columns over columns, besides the data, its new columns and what is for streams
 _PARAMETERS = ("partition_by", "order_by", "algorithm", "threads")
+#: of Spark DataFrames alone
+_SPARK_OPTIONS = ("engine", "hot_keys", "schema", "streaming")
 
 
 def is_spark(data: Any) -> bool:
@@ -222,8 +275,8 @@ def _split_options(
     for name, given in common.items():
         if _is_expression(given):
             raise InvalidInput(
-                f"{what}: {name}= is a parameter, and no new column can be named so, got {given!r}. Give the column "
-                "another name, and rename it afterwards"
+                f"{what}: {name}= is a parameter, and no new column can be named so by keyword, got {given!r}. Give "
+                f'it in a dict: {{"{name}": ...}}'
             )
     options = {name: given for name, given in options.items() if given is not None}
     taken = {name: given for name, given in options.items() if _is_expression(given)}
@@ -231,7 +284,7 @@ def _split_options(
 
 
 def _is_expression(given: Any) -> bool:
-    return isinstance(given, Over | Aggregation) or hasattr(given, "over")
+    return isinstance(given, Over | Aggregation | Alias) or hasattr(given, "over")
 
 
 def _refuse_threads(what: str, threads: int | None) -> None:
@@ -240,7 +293,7 @@ def _refuse_threads(what: str, threads: int | None) -> None:
 
 
 def _refuse_spark_options(what: str, given: Mapping[str, Any], data: Any) -> None:
-    for name, value in given.items():
+    for name, value in ((name, value) for name, value in given.items() if name in _SPARK_OPTIONS):
         raise InvalidInput(
             f"{what}: {name}={value!r} is for Spark DataFrames, and the data is a {type(data).__name__}: leave it out"
         )

@@ -210,6 +210,7 @@ def test_data_leaves_no_half_of_a_file(slidewise, tmp_path):
     assert not (tmp_path / "x.parquet").exists()
 
 
+@pytest.mark.compiled
 def test_doctor_finds_what_is_here(slidewise):
     found = {each["what"]: each for each in json.loads(slidewise("doctor", "--json").stdout)}
     for what in ("Python", "Java", "pyspark", "pandas", "protobuf", "pyarrow", "numba", "state store"):
@@ -217,6 +218,7 @@ def test_doctor_finds_what_is_here(slidewise):
     assert found["cache of kernels"]["found"]
 
 
+@pytest.mark.compiled
 def test_doctor_says_what_to_do(slidewise, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", "nowhere")
     result = slidewise("doctor", code=1)
@@ -256,3 +258,43 @@ def test_a_master_that_is_configured_is_found(tmp_path, monkeypatch):
     assert _find_configured_master() == "spark://a:7077"
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--master local[3] pyspark-shell")
     assert _find_configured_master() == "local[3]"
+
+
+# ---- trace
+def test_trace_draws_text(slidewise):
+    said = slidewise("trace", "daba_lite", "max_count", "insert 4 5 3, evict, query").stdout
+    assert said == f"{sw.trace('daba_lite', sw.max_count(), 'insert 4 5 3, evict, query')}\n"
+
+
+def test_trace_takes_options_and_calls_of_aggregations(slidewise):
+    said = slidewise("trace", "flat_fat", "sum", "insert 4 7, query", "--option", "capacity=4").stdout
+    assert "query = 11" in said
+    said = slidewise("trace", "incremental_quantile", "percentile(0.25)", "insert 1 2 3 4 5, query",
+                     "--option", "variant=naive").stdout  # fmt: skip
+    assert "query = 2" in said
+
+
+def test_trace_writes_an_image(slidewise, tmp_path):
+    path = tmp_path / "daba.svg"
+    said = slidewise("trace", "daba", "max", "insert 4 5 3", "--svg", path).stdout
+    assert "✓ daba of max()" in said and "3 steps" in said.replace("\n", " ")
+    assert path.read_text(encoding="utf-8") == sw.trace("daba", sw.max(), "insert 4 5 3").svg()
+    refused = slidewise("trace", "daba", "max", "insert 4", "--svg", tmp_path / "no" / "a.svg", code=2).stderr
+    assert "a.svg cannot be written: No such file or directory" in refused
+
+
+def test_trace_for_machines(slidewise):
+    given = json.loads(slidewise("trace", "daba_lite", "max", "insert 4 5, query", "--json").stdout)
+    assert [step["operation"] for step in given] == ["insert 4", "insert 5", "query"]
+    assert given[1]["cases"] == ["flip", "shrink"]
+    assert given[1]["pointers"] == {"F": 0, "L": 1, "R": 1, "A": 1, "B": 2, "E": 2}
+    assert given[1]["calls"] == [{"function": "combine", "older": 4, "newer": 5, "result": 5}]
+    assert given[2]["result"] == 5 and given[2]["window"] == [4, 5]
+
+
+def test_trace_says_what_is_wrong(slidewise):
+    unknown = slidewise("trace", "daba", "mx", "insert 1", code=2).stderr
+    assert "there is no aggregation 'mx'. Did you mean 'max'?" in unknown
+    assert "is no call of percentile" in slidewise("trace", "daba", "percentile(x", "insert 1", code=2).stderr
+    assert "Did you mean 'evict'?" in slidewise("trace", "daba", "max", "evit", code=2).stderr
+    assert "Did you mean 'daba'?" in slidewise("trace", "dabba", "max", "evict", code=2).stderr

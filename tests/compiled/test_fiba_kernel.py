@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from support.aggregations import Ends, Total
 
+import slidewise as sw
 from slidewise.aggregations.trial import partial_dtype, result_dtype
 from slidewise.algorithms import fiba
+from slidewise.registry import algorithm
 from slidewise.templates import compile as compiling
 from slidewise.templates import fifo
 from slidewise.templates.bind import functions_of
@@ -127,3 +129,23 @@ def test_values_that_have_left_leave_no_trace():
 
 def test_a_kernel_can_be_kept_on_disk():
     digest(*functions_of(fiba))  # raises for what has no digest, check() included
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("arity", [2, 4])
+def test_another_arity(arity):
+    x = np.random.default_rng(arity).integers(0, 9, 3000).astype(float)
+    for window in (sw.rows(1), sw.rows(100), sw.rows(3000)):
+        by_arity = sw.rolling(x, sw.max(), window, algorithm=f"fiba(arity={arity})")
+        assert np.array_equal(by_arity, sw.rolling(x, sw.max(), window, algorithm="two_stacks_lite"))
+    text = sw.rolling(
+        np.array(list("abcdef") * 9, object), sw.string_agg(), sw.rows(20), algorithm=f"fiba(arity={arity})"
+    )
+    assert text[-1] == "".join((list("abcdef") * 9)[-20:])
+
+
+def test_kernels_of_another_arity_are_others():
+    wide, narrow = (algorithm(name).module for name in ("fiba", "fiba(arity=4)"))
+    assert narrow is algorithm("fiba(arity=4)").module
+    assert (wide.WIDTH, narrow.WIDTH, wide.sizes(1000)["times"], narrow.sizes(1000)["times"]) == (24, 8, 2208, 2680)
+    assert digest(*functions_of(wide)) != digest(*functions_of(narrow))

@@ -36,6 +36,7 @@ FIFO = [
     "two_stacks_lite",
     "daba",
     "daba_lite",
+    "monoid_fifo",
     "flat_fit",
     "slick_deque",
 ]

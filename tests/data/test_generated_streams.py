@@ -77,6 +77,50 @@ def test_memory_stays_the_same_however_many_rows_are_read():
     assert peak(4_000_000) < 1.5 * peak(1_500_000)
 
 
+@pytest.mark.parametrize("make", [data.machines, data.debs2012, data.debs2014])
+def test_columns_that_are_chosen_have_the_same_values(make):
+    whole = make(seed=3).table(70_000)
+    for names in (whole.column_names[::-3], whole.column_names[2:3], whole.column_names[:2]):
+        rows = make(seed=3, columns=names).table(70_000)
+        assert rows.schema == pa.schema([whole.schema.field(name) for name in names])
+        assert rows.to_pandas().equals(whole.select(names).to_pandas())  # NaN is not equal to itself
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (["valu"], "debs2014: there is no column 'valu'. There are: id, timestamp, value, property, plug_id"),
+        ("value", "debs2014: columns is a list of names, and 'value' was given"),
+        ([], r"debs2014: columns is a list of names, and \[\] was given"),
+        (["id", "id"], r"debs2014: columns are named once each, and \['id', 'id'\] were given"),
+    ],
+)
+def test_columns_that_there_are_not(columns, message):
+    with pytest.raises(sw.InvalidInput, match=message):
+        data.debs2014(columns=columns)
+
+
+@pytest.mark.parametrize("rows", [500_000, pytest.param(10_000_000, marks=pytest.mark.full)])
+def test_plug_ids_are_14_with_a_slight_skew(rows):
+    """The paper on PBA: the first 10 million rows have 14 ids, slightly skewed; it gives no number."""
+    counts = Counter[int]()
+    for batch in data.debs2014(columns=["plug_id"]).batches(rows=rows):
+        counts.update(dict(zip(*(c.to_pylist() for c in batch["plug_id"].value_counts().flatten()), strict=True)))
+    assert sorted(counts) == list(range(14))
+    assert [k for k, _ in counts.most_common()][-1] == 13
+    assert 1.7 < max(counts.values()) / min(counts.values()) < 2.3
+
+
+def test_a_plug_is_one_of_its_household():
+    """Plugs of a household are numbered from 0 on, so that the three ids together tell a plug from all others."""
+    rows = data.debs2014(seed=1).table(20_000)
+    plugs = {tuple(row.values()) for row in rows.select(["house_id", "household_id", "plug_id"]).to_pylist()}
+    assert len(plugs) == 2125
+    sizes = Counter((house, household) for house, household, _ in plugs)
+    assert all({p for h, hh, p in plugs if (h, hh) == home} == set(range(size)) for home, size in sizes.items())
+    assert {house for house, _, _ in plugs} == set(range(40))
+
+
 def test_an_endless_stream_goes_on():
     batches = data.debs2014(plugs=1).batches(batch_rows=100)
     ids = [i for batch in islice(batches, 2000) for i in batch["id"].to_pylist()]
@@ -140,6 +184,7 @@ def test_temperature_drifts_and_spikes(plant):
     assert (np.abs(stretches - medians[:, None]) > 20).any()
 
 
+@pytest.mark.compiled
 def test_distinct_counts_are_worth_counting(plant):
     out = sw.with_columns(
         plant,

@@ -192,6 +192,22 @@ def test_keys_are_pinned_by_keyboard_and_by_typing(look, folder):
     assert read_pins(folder) == [["press-77"]]
 
 
+def test_an_opened_key_says_why_rows_wait_after_a_kill(look, folder):
+    run = PlayedRun(folder, pid=2**22 + 1).start().batches(120)
+    run.log.append(
+        {"kind": "values", "batch": run.number, "keys": [{"key": [name], "rows": []} for name in run.names]}
+    )  # as a stream writes it: which rows are pending is not known
+    tab = look()
+    tab.keyboard.press("ArrowDown")
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector("#key[open] canvas")
+    wait_for_text(tab, "#why", "The run is over: they are in the checkpoint")
+    why = text_of(tab, "#why")
+    assert "A row of after" in why
+    assert "waits until one of at least 2 min later has come, of any key." in why
+    assert "The last of this key that has come out is of" in why
+
+
 def test_a_key_is_opened_and_closed_by_keyboard(look, folder):
     run = PlayedRun(folder).start().batches(120)
     tab = look()

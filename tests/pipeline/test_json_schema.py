@@ -8,7 +8,7 @@ import pytest
 from test_mistakes import MISTAKES, RIGHT
 
 from slidewise.cli.new import write_project
-from slidewise.pipeline.features import WINDOWS, list_names
+from slidewise.pipeline.features import WINDOWS, build_features, list_names
 from slidewise.pipeline.json_schema import build_json_schema
 from slidewise.pipeline.mistakes import InvalidPipeline
 from slidewise.pipeline.yaml_file import parse_yaml, read_yaml
@@ -43,14 +43,24 @@ def test_right_files_are_taken(validator, tmp_path):
         "features: {a: {percentile: price, fraction: [0.5, 0.9], over: [1h, {rows_between: [-9, 0], as: around}]}}",
         "features: {a: {percentile: [price, 0.5], method: paper, where: price > 1, over: {rows: 5, min_rows: 2}}}",
         "features: {a: {max_by: [name, price], over: {range_between: [-unbounded, {column: back}]}}}",
+        "features: {a: {moment_sketch: price, percentiles: [0.5], over: 1h}, b: {m4: [price, at], over: 1h}}",
+        "features: {a: {bloom_filter: name, contains: {ann: u-1}, over: 5}}",
+        "features: {a: {count_min_sketch: name, counts_of: x, over: 5}}",
+        "features: {a: {percentile: price, fraction: {column: share}, over: 1h}}",
+        "features: {a: {percentile: [price, {column: share}], over: 1h}}",
+        "features: {a: {naive_bayes: [name, price], classes: [x, y], predict: [{column: price}], over: 1h}}",
         "features: {a: {use: 'features:Vwap', of: [price, size], power: 3, over: 1h}}",
+        "features: {a: {max: price, over: 5 rows, algorithm: 'fiba(arity=4)'}}",
         "features: {a: {sum: price}}\nwindow: {over: 1h, every: 1m, offset: 5m}",
         "run: {partitions: '${n}', slices: '${s}', emit: '${e}', conf: {spark.sql.ansi.enabled: true}}\nvars: {n: 3}",
         "prepare: {good: SELECT 1, better: SELECT 2}",
     ],
 )
-def test_other_spellings_are_taken(changed, validator):
-    assert find_errors(validator, parse_yaml(RIGHT).values | parse_yaml(changed).values) == []
+def test_other_spellings_are_taken(changed, validator, tmp_path):
+    values = parse_yaml(changed).values
+    assert find_errors(validator, parse_yaml(RIGHT).values | values) == []
+    if "features" in values and "use:" not in changed and "window" not in values:
+        assert build_features(values["features"], None, tmp_path).mistakes == []
 
 
 #: what a schema cannot see: the meaning of texts, of files beside, of one value beside another
@@ -59,7 +69,8 @@ UNSEEN = {
     "max_delay capital", "late without keep", "keep without late", "too many columns", "parameter out of range",
     "missing parameter", "bad duration", "zero rows", "zero time", "negative window", "bad one of several",
     "window crosses", "window one bound", "window parameter", "window in list without as", "column twice",
-    "column twice by name", "where empty", "illegal algorithm", "use: no file", "use: no class",
+    "column twice by name", "where empty", "illegal algorithm", "algorithm with a wrong option", "use: no file",
+    "use: no class",
     "use: no aggregation", "use: file fails", "use: no Python", "use: number of columns", "use: without of",
     "window bad every", "window every zero", "sink empty", "sink table without url", "sink table and path",
     "upsert without keys", "upsert of files", "trigger", "prepare step named source", "prepare step named badly",

@@ -508,6 +508,15 @@ MISTAKES = {
             )
         ],
     ),
+    "algorithm with a wrong option": (
+        feature("{max: amount, over: 1h, algorithm: fiba(arity=1)}"),
+        [
+            (
+                "p.yaml:6:45: features.spent.algorithm: fiba: the arity is the fewest children of a node, an integer "
+                "from 2 to 1024, got 1. The default is 12, the paper's is 4"
+            )
+        ],
+    ),
     "of without use": (
         feature("{sum: amount, of: [a], over: 1h}"),
         [("p.yaml:6:24: features.spent.of: of: names the columns of a class of your own, and there is no use:")],

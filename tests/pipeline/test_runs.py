@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import slidewise as sw
 from slidewise.errors import StateError
 from slidewise.pipeline.backfill import backfill
 from slidewise.pipeline.batch_run import group_by_pass, run_batch
+from slidewise.pipeline.run_log import NEWEST
 from slidewise.pipeline.stream_run import StreamRun
 from slidewise.spark.session import PROVIDER, ROCKSDB
 
@@ -54,6 +56,30 @@ def test_a_batch_a_stream_and_a_backfill_of_one_file_give_the_same_rows(
     if features == projects.FEATURES:
         places = [row["places"] for row in found["batch"]]
         assert max(places) == 3 and min(places) == 0
+
+
+OPTIONS = {
+    "changes": ("", "emit: changes, "),
+    "changes and forgotten keys": (", forget_after: 2h", "emit: changes, "),
+    "revisions": (", late: revise, keep: 1h", ""),
+    "revisions and forgotten keys": (", late: revise, keep: 1h, forget_after: 2h", ""),
+}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", OPTIONS)
+def test_options_for_streams_give_the_same_rows_in_all_runs_of_one_file(spark: Any, tmp_path: Path, name: str) -> None:
+    time, run = OPTIONS[name]
+    features = "features:\n  dearest: {max: amount, over: 3 rows}\n  many: {count: merchant, over: 2 rows}\n"
+    project = projects.write_project(tmp_path / "p", features, rows=120, files=2, days=3)
+    text = project.file.read_text().replace("max_delay: 30m", f"max_delay: 30m{time}")
+    project.file.write_text(text.replace("run: {", f"run: {{{run}"))
+    found = run_all(spark, project)
+    assert found["stream"] == found["batch"]
+    assert found["backfill"] == found["batch"]
+    every_row = sum(row["amount"] > 0 for row in projects.make_payments(120, 3))
+    assert (0 < len(found["batch"]) < every_row) == (run != "")
+    assert ("revision" in found["batch"][0]) == (run == "")
 
 
 WINDOWS = ["1h", "10h", "7 rows", "1 rows", "{rows_between: [-3, 2]}", "{range_between: [-2h, 1h]}", "2d"]
@@ -119,6 +145,23 @@ def test_a_changed_definition_is_refused_on_its_checkpoint_unless_it_is_an_upgra
     project.file.write_text(before.replace("amount > 0", "amount > 1"))
     with pytest.raises(StateError, match=r"(?s)cannot go on.*prepare: .*refused  with another prepare"):
         list(StreamRun(spark, sw.load(project.file), once=True, upgrade=True).follow())
+
+
+@pytest.mark.full
+def test_how_many_rows_wait_is_known_after_a_kill_where_the_log_has_all_micro_batches(
+    spark: Any, tmp_path: Path
+) -> None:
+    project = projects.write_project(tmp_path / "p", rows=60, files=1)
+    run = StreamRun(spark, sw.load(project.file), once=True)
+    waiting = list(run.follow())[-1]["waiting"]
+    assert waiting
+    file = run.log.folder / NEWEST
+    lines = [line for line in file.read_text().splitlines() if json.loads(line)["kind"] != "end"]
+    file.write_text("\n".join(lines) + "\n")  # as a kill leaves it
+    assert StreamRun(spark, sw.load(project.file), once=True)._read_waiting() == waiting
+    last = max(place for place, line in enumerate(lines) if json.loads(line)["kind"] == "batch")
+    file.write_text("\n".join(lines[:last]) + "\n")  # killed between the commit and the log
+    assert StreamRun(spark, sw.load(project.file), once=True)._read_waiting() is None
 
 
 @pytest.mark.full

@@ -2,6 +2,7 @@
 
 import struct
 import tracemalloc
+from collections import deque
 from decimal import Decimal
 from fractions import Fraction
 from uuid import UUID
@@ -11,7 +12,7 @@ import pytest
 from support.tiers import in_full
 
 import slidewise as sw
-from slidewise.errors import StateError
+from slidewise.errors import SlidewiseError, StateError
 from slidewise.fuzz.__main__ import main
 from slidewise.fuzz.state import BYTES_PER_BYTE, FIXED_BYTES
 from slidewise.serialization import codec, envelope
@@ -142,6 +143,9 @@ def with_fields(s, **fields):
         ("recalculate", {"end": True}),
         ("two_stacks_lite", {"boundary": 1 << 30}),
         ("daba_lite", {"b": 1 << 20}),
+        ("monoid_fifo", {"boundary": 1 << 20}),
+        ("monoid_fifo", {"cursor": 38, "staged": 0}),
+        ("monoid_fifo", {"staged": -1}),
         ("subtract_on_evict", {"counted": 3}),
         ("subtract_on_evict", {"total": None}),
         ("flat_fit", {"skip": [(0, [0] * 40)]}),
@@ -155,6 +159,15 @@ def with_fields(s, **fields):
 )
 def test_a_structure_that_no_operations_lead_to_is_refused(name, fields):
     s = filled(name)
+    with pytest.raises(StateError, match="damaged"):
+        s.from_bytes(with_fields(s, **fields))
+
+
+@pytest.mark.parametrize(
+    "fields", [{"counted": 3}, {"low_end": 1 << 20}, {"lows": [(0, [0] * 40)]}, {"highs": [(0, ["a"] * 40)]}]
+)
+def test_parts_that_no_operations_lead_to_are_refused(fields):
+    s = filled("slick_deque_parts", sw.moment_sketch(order=2))
     with pytest.raises(StateError, match="damaged"):
         s.from_bytes(with_fields(s, **fields))
 
@@ -179,18 +192,76 @@ def test_a_hopping_window_far_in_the_past_is_refused():
     w = sw.Window(sw.sum(), sw.time(10, every=5))
     w.push(1, time=100)
     kind, fingerprint, definition, payload = decode(w.to_bytes()[START : -envelope.CHECKSUM])
-
-    class Plain:
-        def __init__(self, plain):
-            self.plain = plain
-
     values = decode(payload, Plain)
     number, name, slots, names = values[3][None].plain
     before = dict(zip(names, slots, strict=True)) | {"next": -(1 << 60)}
     values[3][None] = Plain((number, name, tuple(before.values()), names))
-    data = envelope.seal_encoded((kind, fingerprint, definition, encode(values, lambda x: x.plain)))
+    data = envelope.seal_encoded((kind, fingerprint, definition, encode(values, reduced)))
     with pytest.raises(StateError, match="not that of a Window"):
         w.from_bytes(data)
+
+
+class Plain:
+    """What an object of a window was reduced to."""
+
+    def __init__(self, plain):
+        self.plain = plain
+
+
+def reduced(x):
+    return x.plain
+
+
+SHARED = {
+    "high": sw.max("x").over(sw.rows(5)), "peak": sw.max("x").over(sw.time(7)),
+    "around": sw.sum("x").over(sw.rows_between(-2, 2)), "sum": sw.sum("x").over(sw.rows(4, min_rows=2)),
+    "old": sw.avg("x").over(sw.rows_between(-4, -1)), "mid": sw.median("x").over(sw.time(5)),
+    "each": sw.sum("x").over(sw.rows(6, every=2)),
+}  # fmt: skip
+
+
+def change_numbers(found, path=()):
+    """Every way to change one number in plain values, those of the windows' own objects in their bytes included."""
+    if isinstance(found, Plain):
+        yield from ((p, Plain(x)) for p, x in change_numbers(found.plain, path))
+    elif type(found) in (tuple, list, deque):
+        names = found[3] if len(found) == 4 and type(found) is tuple and type(found[1]) is str else ()
+        for k, x in enumerate(found):
+            if k == 0 and names:
+                continue  # the number of the object
+            for p, changed in change_numbers(x, (*path, found[1] if names else k)):
+                yield p, type(found)([*list(found)[:k], changed, *list(found)[k + 1 :]])
+    elif type(found) is int:
+        yield from ((path, found + by) for by in (-1, 1))
+    elif type(found) is bytes:
+        yield from ((p, encode(x, reduced)) for p, x in change_numbers(decode(found, Plain), (*path, "engine")))
+
+
+def test_windows_that_share_rows_are_refused_where_they_disagree_on_them():
+    """One number more or less, anywhere in what several windows hold: refused, or they go on without a crash."""
+    w = sw.Window(SHARED)
+    for t in range(9):
+        w.push({"x": t % 4}, time=t)
+    kind, fingerprint, definition, payload = decode(w.to_bytes()[START : -envelope.CHECKSUM])
+    values = decode(payload, Plain)
+    refused = 0
+    for path, changed in change_numbers(values[3][None]):
+        whole = (*values[:3], {None: changed}, *values[4:])
+        data = envelope.seal_encoded((kind, fingerprint, definition, encode(whole, reduced)))
+        try:
+            loaded = w.from_bytes(data)
+        except StateError:
+            refused += 1
+            continue
+        try:
+            for t in range(9, 15):
+                loaded.push({"x": t % 4}, time=t)
+            loaded.flush()
+        except SlidewiseError:
+            pass
+        except Exception as error:
+            raise AssertionError(f"{path}: {error!r}") from error
+    assert refused > 100
 
 
 # ---- sketches: with these bytes the library read and wrote beyond its memory, which ended the process

@@ -63,11 +63,13 @@ AGGREGATIONS = [
 OPTIONS: dict[str, Any] = {
     "flat_fat": [{"capacity": 64}],
     "b_int": [{"capacity": 64}],
+    "reactive": [{}, {"capacity": 64}],
+    "fiba": [{}, {"arity": 2}],
     "sba": [{"range": 12, "slide": 1}, {"range": 10, "slide": 3}],
     "pba": [{"range": 12, "slide": 1}, {"range": 10, "slide": 3}],
     "incremental_mode": [{}, {"variant": "paper"}],
     "incremental_quantile": [{}, {"variant": "reuse"}],
-    "incremental_count_distinct": [{}, {"tau": 1.0}],
+    "incremental_count_distinct": [{}, {"tau": 1.0}, {"floor": 10}],
 }
 PAIRS = [
     pytest.param(e.name, a, options, id=f"{e.name}-{a.name}-{'-'.join(map(str, options.values()))}")
@@ -151,8 +153,8 @@ def test_what_is_loaded_satisfies_the_invariant(entry):
     window: deque[int] = deque()
     for i, (operation, *_) in enumerate(operations(aggregation, options, seed=5, n=60)):
         if operation == "insert":
-            s.insert(i * 7 % 5)
-            window.append(i * 7 % 5)
+            s.insert(1 + i * 7 % 5)  # of which all have a logarithm
+            window.append(1 + i * 7 % 5)
         elif operation == "evict":
             s.evict()
             window.popleft()

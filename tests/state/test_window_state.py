@@ -100,8 +100,32 @@ WINDOWS: dict[str, Any] = {
     "revised hopping": (MANY, sw.time(9, every=4), {"late": "revise", "max_delay": 2, "keep": 20}),
     "revised rows every 7 s": (MANY, sw.rows(5, every=sw.time(7)), {"late": "revise"}),
     "revised frame": (MANY, sw.range_between(-4, 3), {"late": "revise", "max_delay": 3}),
+    "several": (
+        {"m": sw.max("x").over(sw.rows(5)), "n": sw.max("x").over(sw.time(7)), "s": sw.sum("x").over(sw.rows(3)),
+         "all": sw.collect_list("v").over(sw.rows_between(-2, 2)), "mid": sw.median("v").over(sw.time(9)),
+         "span": Span("v").over(sw.rows(4)), "long": Span("v").over(sw.time(9)),
+         "half": Span("v").over(sw.rows(6, every=2))},
+        None, {"partition_by": "key"},
+    ),
+    "several, held back": (
+        {"s": sw.sum("x").over(sw.time(5)), "a": sw.avg("x").over(sw.rows(4)), "sp": Span("v").over(sw.delta("x", 3)),
+         "five": Span("v").over(sw.punctuation(is_five)), "hop": sw.sum("x").over(sw.time(8, every=4)),
+         "k": Span("v").over(sw.rows(2)), "l": Span("v").over(sw.rows(9, min_rows=3))},
+        None, {"max_delay": 4, "late": "drop", "partition_by": "key", "emit": "changes"},
+    ),
+    "several ranges": (
+        {"own": Span("v").over(sw.rows_between(sw.col("back"), 0)), "before": Span("v").over(sw.time(6, closed="left")),
+         "but": sw.sum("x").over(sw.range_between(-5, 0, exclude="ties")),
+         "sum": sw.sum("x").over(sw.groups_between(-1, 1))},
+        None, {"algorithm": "fiba"},
+    ),
+    "several, base intervals": (
+        {"a": Span("v").over(sw.rows_between(-4, -1)), "b": Span("v").over(sw.rows_between(-6, -2)),
+         "c": Span("v").over(3)},
+        None, {"algorithm": "b_int"},
+    ),
     "revised groups": (MANY, sw.groups_between(-1, 1), {"late": "revise", "partition_by": "key"}),
-}
+}  # fmt: skip
 
 ROWS = st.lists(
     st.tuples(
@@ -275,6 +299,13 @@ NOT_STATE = {
     "Measure",
     "NumberedSlots",
     "Ordering",
+    "Output",
+    "OneWindow",
+    "PartPlan",
+    "SeveralWindows",
+    "SharedPlan",
+    "SharedReader",
+    "Stored",
     "WindowPlan",
     "RowReader",
     "Result",
@@ -303,3 +334,14 @@ def test_a_class_with_other_fields_is_refused(monkeypatch):
     )
     with pytest.raises(StateError, match="whose LastRows has other fields"):
         w.from_bytes(data)
+
+
+def test_a_condition_on_values_that_are_kept():
+    """Structures that hold values have no condition of their own, and state finds them all the same."""
+    made = {"m": sw.median("x", where="f"), "d": sw.count_distinct("x", where="f")}
+    whole = sw.Window(made, sw.rows(3))
+    rows = [{"x": x, "f": x % 3 > 0} for x in (5, 3, 1, 4, 2, 6)]
+    for row in rows[:3]:
+        whole.push(row)
+    later = sw.Window(made, sw.rows(3)).from_bytes(whole.to_bytes())
+    assert [later.push(row) for row in rows[3:]] == [whole.push(row) for row in rows[3:]]

@@ -20,6 +20,7 @@ from slidewise.cli.run import run
 from slidewise.cli.schema import schema
 from slidewise.cli.screen import Screen, find_screen
 from slidewise.cli.test import test
+from slidewise.cli.trace import trace
 from slidewise.cli.warm_up import warm_up
 from slidewise.cli.watch import watch
 
@@ -80,6 +81,6 @@ def slidewise(
     context.obj = Screen(debug=debug)
 
 
-for each in (new, check, explain, test, run, backfill, plan, watch, schema, data, doctor):
+for each in (new, check, explain, test, run, backfill, plan, watch, schema, data, trace, doctor):
     app.command()(each)
 app.command("warm-up")(warm_up)

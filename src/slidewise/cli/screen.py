@@ -16,8 +16,8 @@ from slidewise.display import Table, as_text
 from slidewise.errors import InvalidInput
 from slidewise.pipeline.mistakes import InvalidPipeline, Mistake
 from slidewise.pipeline.pipeline import Pipeline, load
-from slidewise.pipeline.prepare import describe_spark_error
 from slidewise.pipeline.variables import Secrets
+from slidewise.spark.conditions import describe_spark_error
 
 
 class Screen:

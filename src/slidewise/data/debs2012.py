@@ -6,7 +6,7 @@ separated by tabs, times as 2012-02-22T16:46:28.9670320+00:00. It has 32 million
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slidewise.data.source import BLOCK_ROWS, TIME, Source, hash_numbers, times, whole_number
+from slidewise.data.source import BLOCK_ROWS, TIME, Source, chosen_schema, hash_numbers, times, whole_number
 from slidewise.data.text import read_lines, require_file
 
 #: electrical power of the three main phases; anode current and voltage drop of the three cells
@@ -40,7 +40,7 @@ RATE = 100.0
 START = 1_329_929_188_967_032  # 2012-02-22T16:46:28.967032, the first row of the data set
 
 
-def debs2012(path: str | PathLike[str] | None = None, *, seed: int = 0) -> Source:
+def debs2012(path: str | PathLike[str] | None = None, *, seed: int = 0, columns: Sequence[str] | None = None) -> Source:
     """Read the data set's file at `path`, plain or compressed as its name says; without a path, generate such rows.
 
     >>> rows = debs2012()
@@ -52,12 +52,18 @@ def debs2012(path: str | PathLike[str] | None = None, *, seed: int = 0) -> Sourc
     Generated rows have the schema and the rate: about every 10 ms, with pauses, and 1.5% with a time before that of an
     earlier row. The valves (bm08 to bm10) follow their sensors (bm05 to bm07) after a delay that slowly grows, which is
     what the challenge's queries watch. Times are in microseconds; the seventh digit of the file's is cut off.
+
+    `columns` are those that rows have, in that order: to generate 4 of the 66 takes a tenth of the time.
+
+    >>> debs2012(columns=["ts", "mf01"]).table(200).column_names
+    ['ts', 'mf01']
     """
     whole_number("debs2012: seed", seed, at_least=0)
+    schema = chosen_schema("debs2012", SCHEMA, columns)
     if path is None:
-        return Source("debs2012", SCHEMA, RATE, True, lambda: _generate(seed))
+        return Source("debs2012", schema, RATE, True, lambda: _generate(seed, schema))
     file = require_file(path, "debs2012")
-    return Source(f"debs2012 ({file.name})", SCHEMA, RATE, False, lambda: _read(file))
+    return Source(f"debs2012 ({file.name})", schema, RATE, False, lambda: _read(file))
 
 
 def _read(file: Path) -> Iterator[pa.RecordBatch]:
@@ -67,14 +73,14 @@ def _read(file: Path) -> Iterator[pa.RecordBatch]:
         yield pa.record_batch([ts, *batch.columns[1:]], schema=SCHEMA)
 
 
-def _generate(seed: int) -> Iterator[pa.RecordBatch]:
+def _generate(seed: int, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     number = 0
     while True:
-        yield _generate_block(seed, number)
+        yield _generate_block(seed, number, schema)
         number += 1
 
 
-def _generate_block(seed: int, number: int) -> pa.RecordBatch:
+def _generate_block(seed: int, number: int, schema: pa.Schema) -> pa.RecordBatch:
     chance = np.random.default_rng([seed, number])
     n = BLOCK_ROWS
     index = number * n + np.arange(n)
@@ -91,7 +97,9 @@ def _generate_block(seed: int, number: int) -> pa.RecordBatch:
         return pa.array(values.clip(0).astype(np.int32))
 
     columns: dict[str, Any] = {"ts": times(ts), "index": pa.array(index)}
-    for name, (level, swing, noise) in zip(NUMBERS, LEVELS, strict=True):
+    # Noise is drawn column by column, so that those before the last one that is asked for are needed for its values.
+    last = max((k for k, name in enumerate(NUMBERS) if name in schema.names), default=-1)
+    for name, (level, swing, noise) in zip(NUMBERS[: last + 1], LEVELS, strict=False):
         columns[name] = reading(level, swing, noise)
     delay = 0.2 + 0.05 * np.sin(seconds / 40) + seconds / 864_000
     for k in range(3):
@@ -99,10 +107,12 @@ def _generate_block(seed: int, number: int) -> pa.RecordBatch:
         columns[SWITCHES[k]] = pa.array((seconds + offset) % period > period - 2.0)
         columns[SWITCHES[k + 3]] = pa.array((seconds + offset - delay) % period > period - 2.0)
     for k, name in enumerate(STATES):
-        columns[name] = pa.array(hash_numbers(seed, 2 + k, index // 500) < 0.1)
+        if name in schema.names:
+            columns[name] = pa.array(hash_numbers(seed, 2 + k, index // 500) < 0.1)
     for k, name in enumerate(OTHERS):
-        columns[name] = pa.array((hash_numbers(seed, 100 + k, index // 2000) * 4).astype(np.int32))
-    return pa.record_batch([columns[name] for name in SCHEMA.names], schema=SCHEMA)
+        if name in schema.names:
+            columns[name] = pa.array((hash_numbers(seed, 100 + k, index // 2000) * 4).astype(np.int32))
+    return pa.record_batch([columns[name] for name in schema.names], schema=schema)
 
 
 #: of each of the numbers: its level, what working adds to it, its noise

@@ -7,7 +7,7 @@ separated by commas, times in whole seconds since 1970: many rows share a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from slidewise.data.source import BLOCK_ROWS, TIME, Source, times, whole_number
+from slidewise.data.source import BLOCK_ROWS, TIME, Source, chosen_schema, times, whole_number
 from slidewise.data.text import read_lines, require_file
 
 #: what `value` is, by `property`
@@ -36,9 +36,17 @@ SCHEMA = pa.schema(
 
 START = 1_377_986_401  # the first second of September 2013, of which the data set is
 HOUSES, PLUGS = 40, 2125
+#: plugs of a household, at most: there are so many ids
+LARGEST = 14
 
 
-def debs2014(path: str | PathLike[str] | None = None, *, plugs: int = PLUGS, seed: int = 0) -> Source:
+def debs2014(
+    path: str | PathLike[str] | None = None,
+    *,
+    plugs: int = PLUGS,
+    seed: int = 0,
+    columns: Sequence[str] | None = None,
+) -> Source:
     """Read the data set's file at `path`, plain or compressed as its name says; without a path, generate such rows.
 
     >>> rows = debs2014(plugs=14)
@@ -50,14 +58,17 @@ def debs2014(path: str | PathLike[str] | None = None, *, plugs: int = PLUGS, see
     {'id': 1, 'value': 4.012, 'property': 1, 'plug_id': 0, 'house_id': 0}
 
     Generated rows are in the order of time, 2% of the measurements are missing, and appliances switch on and off; work
-    is the integral of load. `plugs` is how many plugs are generated, over 40 houses.
+    is the integral of load. `plugs` is how many plugs are generated, in households over 40 houses. A plug's id is its
+    number within its household, of which half have 14 plugs and the others 7 to 13: the ids 0 to 13 are slightly
+    skewed. `columns` are those that rows have, in that order.
     """
     whole_number("debs2014: seed", seed, at_least=0)
     whole_number("debs2014: plugs", plugs, at_least=1)
+    schema = chosen_schema("debs2014", SCHEMA, columns)
     if path is None:
-        return Source("debs2014", SCHEMA, 2.0 * plugs, True, lambda: _generate(Homes.of(plugs, seed)))
+        return Source("debs2014", schema, 2.0 * plugs, True, lambda: _generate(Homes.of(plugs, seed)))
     file = require_file(path, "debs2014")
-    return Source(f"debs2014 ({file.name})", SCHEMA, 2.0 * PLUGS, False, lambda: _read(file))
+    return Source(f"debs2014 ({file.name})", schema, 2.0 * PLUGS, False, lambda: _read(file))
 
 
 def _read(file: Path) -> Iterator[pa.RecordBatch]:
@@ -87,13 +98,15 @@ class Homes:
     @classmethod
     def of(cls, plugs: int, seed: int) -> Homes:
         chance = np.random.default_rng([seed, 0])
-        number = np.arange(plugs)
-        in_house = number // HOUSES
+        homes = np.arange(plugs)  # more than are needed
+        sizes = np.where(homes % 2 == 0, LARGEST, LARGEST // 2 + homes // 2 % (LARGEST // 2))
+        home = np.repeat(homes, sizes)[:plugs]
+        first = np.cumsum(sizes) - sizes
         return cls(
             seed=seed,
-            house=(number % HOUSES).astype(np.int32),
-            household=(in_house // 4).astype(np.int32),
-            plug=(in_house % 4).astype(np.int32),
+            house=(home % HOUSES).astype(np.int32),
+            household=(home // HOUSES).astype(np.int32),
+            plug=(np.arange(plugs) - first[home]).astype(np.int32),
             standby=chance.uniform(0.5, 6, plugs),
             watts=chance.lognormal(4, 1.2, plugs),
             cycle=chance.uniform(600, 20_000, plugs),

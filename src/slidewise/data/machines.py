@@ -6,14 +6,14 @@ noise is drawn row by row. So a block needs nothing of the blocks before it but 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from slidewise.data.source import BLOCK_ROWS, TIME, Source, hash_numbers, times, whole_number, words
+from slidewise.data.source import BLOCK_ROWS, TIME, Source, chosen_schema, hash_numbers, times, whole_number, words
 from slidewise.errors import InvalidInput
 
 SCHEMA = pa.schema(
@@ -41,7 +41,14 @@ OPERATORS = [f"op-{i:03}" for i in range(240)]
 SLOT = 10 * MINUTE
 
 
-def machines(count: int = 200, *, rate: float = 50.0, skew: float = 1.1, seed: int = 0) -> Source:
+def machines(
+    count: int = 200,
+    *,
+    rate: float = 50.0,
+    skew: float = 1.1,
+    seed: int = 0,
+    columns: Sequence[str] | None = None,
+) -> Source:
     """Generate the messages of `count` machines, `rate` rows per second in all, in the order in which they arrive.
 
     >>> import pyarrow.compute as pc
@@ -59,6 +66,8 @@ def machines(count: int = 200, *, rate: float = 50.0, skew: float = 1.1, seed: i
       and 0.1% NaN. `vibration` grows with wear, `power` follows the load;
     - `operator` changes with the shift (a few at a time, some null), and `part` with every work piece;
     - machines stop for hours and minutes: there are gaps.
+
+    `columns` are those that rows have, in that order.
     """
     whole_number("machines: count", count, at_least=1)
     whole_number("machines: seed", seed, at_least=0)
@@ -68,7 +77,8 @@ def machines(count: int = 200, *, rate: float = 50.0, skew: float = 1.1, seed: i
         raise InvalidInput(f"machines: skew is the exponent of Zipf's law, from 0 (even) to 10, and {skew!r} was given")
     fleet = Fleet.of(count, skew, seed)
     spacing = max(1, round(SECOND / rate))
-    return Source("machines", SCHEMA, SECOND / spacing, True, lambda: _generate_blocks(fleet, spacing))
+    schema = chosen_schema("machines", SCHEMA, columns)
+    return Source("machines", schema, SECOND / spacing, True, lambda: _generate_blocks(fleet, spacing))
 
 
 @dataclass(frozen=True)

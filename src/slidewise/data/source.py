@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +30,7 @@ class Source:
     """
 
     name: str
+    #: of the rows that are given: blocks may have more columns
     schema: pa.Schema = field(repr=False)
     #: of event time, about
     rows_per_second: float
@@ -59,7 +60,7 @@ class Source:
             block = next(blocks, None)
             if block is None:
                 break
-            block = block.slice(0, left)
+            block = block.select(self.schema.names).slice(0, left)
             if left is not None:
                 left -= block.num_rows
             while held + block.num_rows >= batch_rows:
@@ -90,6 +91,24 @@ class Source:
             return pieces[0]
         whole = pa.Table.from_batches(pieces, self.schema).combine_chunks()
         return whole.to_batches()[0]
+
+
+def chosen_schema(name: str, schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
+    """Keep the fields of these columns, in this order; all of them without any.
+
+    >>> chosen_schema("debs2012", pa.schema([("ts", TIME), ("mf01", pa.int32())]), ["mf01"]).names
+    ['mf01']
+    """
+    if columns is None:
+        return schema
+    if isinstance(columns, str) or not columns:
+        raise InvalidInput(f"{name}: columns is a list of names, and {columns!r} was given")
+    for column in columns:
+        if column not in schema.names:
+            raise InvalidInput(f"{name}: there is no column {column!r}. There are: {', '.join(schema.names)}")
+    if len(set(columns)) < len(columns):
+        raise InvalidInput(f"{name}: columns are named once each, and {list(columns)} were given")
+    return pa.schema([schema.field(column) for column in columns])
 
 
 def whole_number(name: str, given: Any, at_least: int) -> None:

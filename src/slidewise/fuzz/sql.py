@@ -341,8 +341,9 @@ def program(query: str) -> str:
 
 def differences(spark: Any, queries: dict[int, str]) -> dict[int, str | None]:
     """Find what is wrong with each of some queries."""
+    from slidewise.spark.analysis import silence_pyspark
     from slidewise.spark.sql import sql
-    from slidewise.spark.sql.rewrite import is_same_type, silence_pyspark
+    from slidewise.spark.sql.rewrite import is_same_type
 
     wrong: dict[int, str | None] = dict.fromkeys(queries)
     both: dict[int, tuple[Any, Any]] = {}
@@ -401,7 +402,7 @@ def collect_rows(frames: dict[int, Any], *, in_order: bool = False) -> dict[int,
 
     from pyspark.sql import functions as F  # noqa: N812
 
-    from slidewise.spark.sql.rewrite import silence_pyspark
+    from slidewise.spark.analysis import silence_pyspark
 
     out: dict[int, list[Any]] = {number: [] for number in frames}
     if frames:

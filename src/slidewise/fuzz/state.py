@@ -198,19 +198,32 @@ WINDOWS: list[tuple[Callable[[], Any], dict[str, Any]]] = [
     (lambda: sw.rows(5), {"late": "revise"}), (lambda: sw.rows(6, every=2), {"late": "revise"}),
     (lambda: sw.rows(5, every=sw.time("7s")), {"late": "revise", "keep": "1m"}),
 ]  # fmt: skip
+#: windows that share a stream: those that end with the newest row, any rows, others beside them
+SEVERAL: list[list[Callable[[], Any]]] = [
+    [lambda: sw.rows(5), lambda: sw.time("9s")], [lambda: sw.rows_between(-4, -1), lambda: sw.rows(6)],
+    [lambda: sw.time("9s", closed="left"), lambda: sw.groups_between(-1, 1)],
+    [lambda: sw.rows(5, min_rows=3), lambda: sw.delta("x", 6), lambda: sw.rows(6, every=2)],
+    [lambda: sw.rows_between(-3, 2), lambda: sw.range_between("-4s", "3s"), lambda: sw.rows_between(-2, 1, "ties")],
+    [lambda: sw.punctuation("end"), lambda: sw.time("9s", every="4s"), lambda: sw.rows(4)],
+]  # fmt: skip
 
 
 def window(chance: random.Random) -> Subject:
     """Make a window of several keys, in mid-stream."""
     made = chance.sample(AGGREGATIONS[:12], 2)
     definition, options = chance.choice(WINDOWS)
-    options = {"partition_by": "k", "max_delay": "3s", **options}
+    several = chance.choice(SEVERAL) if chance.random() < 0.4 else None
+    any_range = {"algorithm": "fiba"} if chance.random() < 0.3 else {}
+    options = {"partition_by": "k", "max_delay": "3s", **(any_range if several else options)}
     if options.get("late") is None:
         options["late"] = "drop"
     aggregations = {f"r{i}": _of_column(make) for i, make in enumerate(made)}
 
     def new() -> sw.Window:
-        return sw.Window(aggregations, definition(), **options)
+        if several is None:
+            return sw.Window(aggregations, definition(), **options)
+        each = [(name, op.over(window())) for window in several for name, op in aggregations.items()]
+        return sw.Window({f"{name} {i}": over for i, (name, over) in enumerate(each)}, **options)
 
     def push(w: sw.Window, first: int, number: int) -> None:
         for i in range(first, first + number):

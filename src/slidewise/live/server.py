@@ -26,7 +26,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from slidewise.live.metrics import CONTENT_TYPE, describe_metrics
-from slidewise.live.watched import TooManyPins, Watched, as_dict
+from slidewise.live.watched import TooManyPins, Watched
 from slidewise.pipeline.run_log import LONGEST_TEXT, MOST_PINS
 
 ASSETS = Path(__file__).parent / "assets"
@@ -61,7 +61,7 @@ def create_app(
 
     async def show_state(_: Request) -> Response:
         await run_in_threadpool(watched.refresh)
-        return JSONResponse({**watched.snapshot(), "verdict": as_dict(watched.verdict())})
+        return JSONResponse({**watched.snapshot(), "verdict": watched.tell_verdict()})
 
     async def show_metrics(_: Request) -> Response:
         await run_in_threadpool(watched.refresh)
@@ -144,7 +144,7 @@ async def _events(watched: Watched, poll: float, closed: threading.Event) -> Asy
         for told in news or ():
             version = told["version"]
             messages.append(_message("news", told))
-        verdict = as_dict(watched.verdict())
+        verdict = watched.tell_verdict()
         if verdict != said:
             said = verdict
             messages.append(_message("verdict", verdict))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from slidewise.live.verdict import Situation, Verdict, is_alive, judge, span_of
+from slidewise.live.waiting import explain_waiting
 from slidewise.live.words import seconds_of
 from slidewise.pipeline.run_log import (
     MOST_KEYS,
@@ -40,6 +41,7 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
     "start": {
         "run": "", "query_id": None, "name": "", "mode": "", "pid": 0, "definition": "", "features": [], "keys": [],
         "time": "time", "max_delay": None, "trigger": None, "explain": None,
+        "emit": None, "slides": False,
     },
     "batch": {
         "batch": 0, "rows_in": 0, "rows_out": 0, "seconds": 0.0, "trigger": None, "in_rate": None, "watermark": None,
@@ -174,11 +176,20 @@ class Watched:
     # ---- telling
     def verdict(self) -> Verdict:
         """Judge the run now."""
+        return judge(self._look())
+
+    def tell_verdict(self) -> dict[str, Any]:
+        """Tell the verdict, and why rows wait."""
+        situation = self._look()
+        verdict = judge(situation)
+        return {**asdict(verdict), "level": verdict.level, "waiting": explain_waiting(situation)}
+
+    def _look(self) -> Situation:
         with self._lock:
             start = self.start
             batches = [batch for run, batch in self.batches if run == self.run]
             alive = None if start is None or self.end is not None else is_alive(start)
-            return judge(Situation(self._now(), start, batches, self.end, self.heard, self.idle, alive))
+            return Situation(self._now(), start, batches, self.end, self.heard, self.idle, alive)
 
     def snapshot(self) -> dict[str, Any]:
         """Tell all that a page shows, but for the verdict."""
@@ -261,8 +272,3 @@ def as_columns(batches: Iterable[tuple[int, Batch]]) -> dict[str, list[Any]]:
         for name, value in point.items():
             columns.setdefault(name, []).append(value)
     return columns
-
-
-def as_dict(verdict: Verdict) -> dict[str, Any]:
-    """Turn a verdict into JSON."""
-    return {**asdict(verdict), "level": verdict.level}

@@ -84,7 +84,7 @@ def _fill(
     first, last = to_instant(days[0]), to_instant(days[-1] + dt.timedelta(days=1))
     tell("computing", len(journal.done), total[0])
     rows = read_rows(spark, pipeline, first, last, halo)
-    out = pipeline.finish(pipeline.compute(rows, pipeline.features, {}))
+    out = pipeline.finish(pipeline.compute(rows, pipeline.features, pipeline.batch_options()))
     inside = (column(time) >= F.lit(first)) & (column(time) < F.lit(last))
     results = out.where(inside).persist()
     try:
@@ -146,6 +146,9 @@ def _take_edge(rows: Any, keys: Sequence[str], sort: Sequence[Any], count: int, 
 def measure_reach(pipeline: Pipeline) -> HaloSize | str:
     """Measure how far results reach beyond their own days; a text says why all rows are needed."""
     window = pipeline.window
+    for name in pipeline.batch_options():
+        if name in ("emit", "forget_after"):
+            return f"{name}: looks at the row before of a key, however long ago that was"
     if window is None:
         return measure_halo(each.window for each in pipeline.features.values() if isinstance(each, Over))
     if isinstance(window, TimeWindow) and window.hopping and isinstance(window.size, Duration):

@@ -49,7 +49,7 @@ def group_by_pass(pipelines: Sequence[Pipeline]) -> list[list[int]]:
     groups: dict[Any, list[int]] = {}
     for number, pipeline in enumerate(pipelines):
         definition = pipeline.definition
-        alone = number if pipeline.window is not None else None
+        alone = number if pipeline.window is not None or pipeline.batch_options() else None
         source = definition.source.model_dump_json() if definition.source is not None else None
         one = (source, str(pipeline.folder), repr(definition.prepare), tuple(pipeline.keys), tuple(pipeline.order))
         groups.setdefault((one, alone), []).append(number)

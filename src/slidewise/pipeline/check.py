@@ -11,8 +11,9 @@ from slidewise.aggregations.over import Over
 from slidewise.errors import SlidewiseError
 from slidewise.pipeline.mistakes import Mistake, Path
 from slidewise.pipeline.pipeline import Pipeline
-from slidewise.pipeline.prepare import SqlMistake, add_conditions, describe_spark_error, run_steps
+from slidewise.pipeline.prepare import run_steps
 from slidewise.pipeline.source import read_schema
+from slidewise.spark.conditions import SqlMistake, add_conditions, describe_spark_error
 from slidewise.suggest import suggest
 
 
@@ -145,7 +146,7 @@ class _Check:
         """Require the columns that a feature names."""
         each = self._pipeline.features[name]
         aggregation, window = (each.aggregation, each.window) if isinstance(each, Over) else (each, None)
-        for column in (*aggregation.columns, *(window.columns if window is not None else ())):
+        for column in (*aggregation.columns, *aggregation.asks, *(window.columns if window is not None else ())):
             self._require_column(rows, column, self._pipeline.feature_paths[name][:2])
 
     def _check_order(self, name: str) -> bool:
@@ -163,7 +164,7 @@ class _Check:
 
     def _check_feature(self, rows: Any, name: str) -> None:
         pipeline = self._pipeline
-        options = pipeline.stream_options() if self._streaming else {}
+        options = pipeline.stream_options() if self._streaming else pipeline.batch_options()
         try:
             pipeline.compute(rows, {name: pipeline.features[name]}, options)
         except SlidewiseError as error:

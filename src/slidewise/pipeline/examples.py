@@ -34,9 +34,9 @@ from slidewise.pipeline.definition import Example
 from slidewise.pipeline.example_rows import Difference, Row, convert_value, find_differences, match_rows, sort_rows
 from slidewise.pipeline.mistakes import Mistake
 from slidewise.pipeline.pipeline import Pipeline
-from slidewise.pipeline.prepare import describe_spark_error
 from slidewise.pipeline.source import read_schema
 from slidewise.spark.arrow_types import to_arrow_type
+from slidewise.spark.conditions import describe_spark_error
 from slidewise.windows.definitions import WindowDefinition
 from slidewise.windows.durations import CalendarDuration, Duration, length
 
@@ -128,7 +128,7 @@ class Examples:
         except Exception as error:
             return Outcome(number, name, (Run("batch", "failed", _describe_failure(error)),))
         try:
-            columns = self._drop_conditions(self._pipeline.compute(table, self._pipeline.features, {})).to_pylist()
+            columns = self._drop_conditions(self._compute(table)).to_pylist()
             runs["in process"] = self._judge("in process", columns, expected, batch)
         except Exception as error:
             runs["in process"] = Run("in process", "failed", _describe_failure(error))
@@ -140,7 +140,12 @@ class Examples:
     # ---- the three ways
     def _run_batch(self, table: pa.Table, schema: Any) -> list[Row]:
         df = self._spark.createDataFrame(table, schema)
-        return self._drop_conditions(self._pipeline.compute(df, self._pipeline.features, {})).toArrow().to_pylist()
+        return self._drop_conditions(self._compute(df)).toArrow().to_pylist()
+
+    def _compute(self, rows: Any) -> Any:
+        """Compute all rows, each once: of revisions the last is compared, and `run.emit` is left out."""
+        options = {name: value for name, value in self._pipeline.batch_options().items() if name == "forget_after"}
+        return self._pipeline.compute(rows, self._pipeline.features, options)
 
     def _run_stream(self, table: pa.Table, schema: Any, expected: list[Row], batch: list[Row]) -> Run:
         try:

@@ -29,6 +29,8 @@ RESERVED = ("over", "where", "use", "of", "algorithm")
 WINDOWS = ("rows", "time", "rows_between", "range_between", "groups_between", "delta", "punctuation")
 #: parameters of windows that `window:` has, and features have not
 _SLIDES = ("every", "offset")
+#: parameters of aggregations that may be columns of the row that a result is for
+_OF_ROWS = ("fraction", "predict")
 _ROWS = re.compile(r"(\d[\d_]*)\s*rows?", re.IGNORECASE)
 
 Expression = Over | Aggregation
@@ -133,9 +135,14 @@ def _bound(value: Any) -> Any:
     """Read a bound: `unbounded`, `-unbounded`, a column as `{column: back}`, or a number or length."""
     if isinstance(value, str) and value.strip().lower().lstrip("+-") == "unbounded":
         return -UNBOUNDED if value.strip().startswith("-") else UNBOUNDED
-    if isinstance(value, Mapping) and set(value) == {"column"}:
-        return windows.col(value["column"])
-    return value
+    return _read_columns(value)
+
+
+def _read_columns(value: Any) -> Any:
+    """Read what the row of a result brings along: `{column: q}` as its column, and each of a list."""
+    if isinstance(value, list):
+        return [_read_columns(each) for each in value]
+    return windows.col(value["column"]) if isinstance(value, Mapping) and set(value) == {"column"} else value
 
 
 def _list_parameters(make: Any, hidden: tuple[str, ...]) -> list[str]:
@@ -246,11 +253,12 @@ class _Builder:
             self._refuse(f"{name} takes a column, or a list of columns and parameters, got a mapping", *path)
         if name == "count" and of == "*":
             of = None
-        positional = [] if of is None else of if isinstance(of, list) else [of]
+        positional = [] if of is None else _read_columns(of) if isinstance(of, list) else [of]
         if name != "count" and (not positional or not isinstance(positional[0], str)):
             if of is None and path == ("of",):
                 self._refuse(f"say of which columns {name} is, as in of: [price, size]")
             self._refuse(f"{name} takes the name of a column, got {'nothing' if of is None else repr(of)}", *path)
+        keywords = {key: _read_columns(value) if key in _OF_ROWS else value for key, value in keywords.items()}
         own = {key: value for key, value in keywords.items() if key != "where"}
         for key in own:
             self._try_key(key, _require_parameter, make, name, key, len(positional), ("where",))

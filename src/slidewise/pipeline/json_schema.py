@@ -30,9 +30,37 @@ _PARAMETERS = {
     "eps": "The error, relative to the number of rows.",
     "confidence": "How probable it is that the error is that small.",
     "seed": "Of the hash functions.",
+    "percentiles": "Fractions to estimate, by name of the percentile (p50) or by names of your own.",
+    "contains": "Values that are looked for, by their texts or by names of your own.",
+    "counts_of": "Values that are counted, by their texts or by names of your own.",
+    "classes": "The labels, by their texts or by names of your own.",
+    "predict": "The point to classify: a number for each feature, or a column as {column: name}.",
+    "smoothing": "The share of the largest variance that is added to all.",
+}
+#: a column of the row that a result is for
+_COLUMN = {
+    "type": "object",
+    "required": ["column"],
+    "additionalProperties": False,
+    "properties": {"column": {"type": "string"}},
+}
+_NUMBERS = {"type": "array", "minItems": 1, "items": {"type": "number"}}
+#: a question of a sketch, a list of them, or names with one each
+_ASKED = {
+    "anyOf": [
+        {"type": ["number", "string", "boolean"]},
+        {"type": "array", "minItems": 1},
+        {"type": "object", "minProperties": 1},
+    ]
 }
 _TYPES: dict[str, dict[str, Any]] = {
-    "fraction": {"anyOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}}]},
+    "fraction": {"anyOf": [{"type": "number"}, _NUMBERS, _COLUMN]},
+    "percentiles": {
+        "anyOf": [{"type": "number"}, _NUMBERS, {"type": "object", "additionalProperties": {"type": "number"}}]
+    },
+    "contains": _ASKED, "counts_of": _ASKED, "smoothing": {"type": "number"},
+    "classes": {"anyOf": [{"type": "array", "minItems": 2}, {"type": "object", "minProperties": 2}]},
+    "predict": {"anyOf": [_NUMBERS, {"type": "array", "minItems": 1, "items": _COLUMN}]},
     "n": {"type": "integer", "minimum": 1}, "ignore_nulls": {"type": "boolean"}, "delimiter": {"type": "string"},
     "method": {"enum": ["spark", "paper"]}, "accuracy": {"type": "integer"}, "rsd": {"type": "number"},
     "order": {"type": "integer"}, "bits": {"type": "integer"}, "hashes": {"type": "integer"},
@@ -101,7 +129,13 @@ def _build_feature() -> dict[str, Any]:
         "where": {"type": "string", "description": "Spark SQL: only rows for which it is true are aggregated."},
         "algorithm": {
             "description": "How it is computed. By default the best one is chosen.",
-            "enum": ["auto", *(entry.name for entry in (*ALGORITHMS, *COLUMN_KERNELS))],
+            "anyOf": [
+                {"enum": ["auto", *(entry.name for entry in (*ALGORITHMS, *COLUMN_KERNELS))]},
+                {
+                    "type": "string",
+                    "pattern": rf"^({'|'.join(e.name for e in ALGORITHMS if e.options and not e.required)})\(.+\)$",
+                },
+            ],
         },
     }
     parameters = {name: {"description": _PARAMETERS[name], **_TYPES[name]} for name in _PARAMETERS}
@@ -160,12 +194,7 @@ def _build_window() -> dict[str, Any]:
         "anyOf": [
             {"type": "number"},
             {"type": "string"},
-            {
-                "type": "object",
-                "required": ["column"],
-                "additionalProperties": False,
-                "properties": {"column": {"type": "string"}},
-            },
+            _COLUMN,
         ],
     }
     kinds = {

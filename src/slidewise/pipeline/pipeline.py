@@ -15,9 +15,10 @@ from slidewise.pipeline.definition import Definition, read_definition
 from slidewise.pipeline.features import Expression, SlideMistake, build_features, build_slide
 from slidewise.pipeline.mistakes import InvalidPipeline, Mistake
 from slidewise.pipeline.own_code import run_file
-from slidewise.pipeline.prepare import add_conditions, count_rows, leave_out_untimed, run_steps
+from slidewise.pipeline.prepare import count_rows, leave_out_untimed, run_steps
 from slidewise.pipeline.variables import Secrets, Variables
 from slidewise.pipeline.yaml_file import YamlFile, read_yaml
+from slidewise.spark.conditions import add_conditions
 from slidewise.spark.plan import column
 from slidewise.windows.definitions import WindowDefinition
 
@@ -161,7 +162,7 @@ class Pipeline:
         rows = self.prepare(df)
         if self.time is not None and is_spark(df):
             rows = leave_out_untimed(rows, self.time, untimed)
-        return self.finish(self.compute(rows, self.features, {}))
+        return self.finish(self.compute(rows, self.features, self.batch_options()))
 
     def stream(self, df: Any, prepared: str | None = None) -> Any:
         """Compute the features of a stream: a streaming DataFrame goes in, and another comes out.
@@ -179,7 +180,7 @@ class Pipeline:
         """Explain what is computed for a batch or a stream: a table."""
         rows = self.prepare(df)
         streaming = is_spark(df) and df.isStreaming
-        options: dict[str, Any] = self.stream_options() if streaming else {}
+        options: dict[str, Any] = self.stream_options() if streaming else self.batch_options()
         if self.window is not None:
             if not streaming:
                 return explain({name: each.over(self.window) for name, each in self._aggregations().items()})
@@ -217,6 +218,13 @@ class Pipeline:
                 "keep": time.keep, "late": None if time.late == "drop" else time.late,
             }  # fmt: skip
         return {key: value for key, value in given.items() if value is not None}
+
+    def batch_options(self) -> dict[str, Any]:
+        """List which of these a call on a batch says: those with an effect there."""
+        given = self.stream_options()
+        if given.get("emit") != "changes":
+            given.pop("emit", None)
+        return {name: given[name] for name in ("emit", "late", "keep", "forget_after") if name in given}
 
     def compute(self, rows: Any, features: Mapping[str, Any], options: Mapping[str, Any]) -> Any:
         """Compute some features of rows that are prepared: what sw.with_columns or sw.aggregate gives.

@@ -90,6 +90,10 @@ class Start(TypedDict):
     #: seconds
     max_delay: float | None
     trigger: float | None
+    #: when results come: watermark, changes, arrival
+    emit: NotRequired[str | None]
+    #: whether results are of windows that slide, and not of rows
+    slides: NotRequired[bool]
     explain: ExplainTable | None
 
 

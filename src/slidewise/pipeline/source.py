@@ -8,8 +8,8 @@ from typing import Any
 
 from slidewise.errors import InvalidInput
 from slidewise.pipeline.definition import Source
-from slidewise.pipeline.prepare import describe_spark_error
 from slidewise.spark.column_names import find_unused_prefix
+from slidewise.spark.conditions import describe_spark_error
 from slidewise.spark.plan import column
 
 #: Formats of text, in which a row may not be what the schema says.

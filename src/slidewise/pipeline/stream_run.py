@@ -20,12 +20,12 @@ from slidewise.errors import InvalidInput, SlidewiseError, StateError
 from slidewise.pipeline.check import check_pipeline
 from slidewise.pipeline.checkpoint_lock import CheckpointLock
 from slidewise.pipeline.pipeline import Pipeline
-from slidewise.pipeline.prepare import describe_spark_error
 from slidewise.pipeline.run_log import Batch, FeatureText, KeyValues, LogReader, Row, RunLog, folder_of
 from slidewise.pipeline.sinks.hadoop_folder import HadoopFolder
 from slidewise.pipeline.source import UNPARSED, count_unparsed, read_source, resolve
 from slidewise.pipeline.target import open_target
 from slidewise.pipeline.upgrade import plan_upgrade, remember_definition, require_checkpoint
+from slidewise.spark.conditions import describe_spark_error
 from slidewise.spark.plan import column
 from slidewise.spark.streams.metrics import dropped_rows
 from slidewise.windows.durations import Duration, length
@@ -175,6 +175,7 @@ class StreamRun:
             "time": pipeline.output_time or "",
             "max_delay": _seconds(time_column.max_delay) if time_column and time_column.max_delay else None,
             "trigger": _seconds(run.trigger) if run.trigger is not None and not self._once else None,
+            "emit": run.emit or "watermark", "slides": pipeline.window is not None,
         }  # fmt: skip
 
     def _describe_batch(self, progress: Any) -> Batch:
@@ -203,16 +204,18 @@ class StreamRun:
         return record
 
     def _read_waiting(self) -> int | None:
-        """Read how many rows wait in the state; after a run that was killed, its log may lack a micro-batch."""
+        """Read how many rows wait in the state; None where the log lacks a micro-batch, as it may after a kill."""
         if self.pipeline.window is not None or self.pipeline.definition.time is None:
             return None
         if self.pipeline.definition.time.late == "revise" or self.pipeline.definition.run.emit == "changes":
             return None  # rows are given again, or never
+        checkpoint = HadoopFolder(self._spark, self.checkpoint)
         records = LogReader(self.log.folder).read()
         if not records:
-            return None if HadoopFolder(self._spark, self.checkpoint).exists("offsets") else 0
+            return None if checkpoint.exists("offsets") else 0
         batches = [record for record in records if record["kind"] == "batch"]
-        return batches[-1]["waiting"] if batches and records[-1]["kind"] == "end" else None
+        committed = [int(name) for name in checkpoint.names("commits") if name.isdigit()]
+        return batches[-1]["waiting"] if batches and batches[-1]["batch"] == max(committed, default=-1) else None
 
     def _count_waiting(self, progress: Any, written: int, dropped: dict[str, int]) -> None:
         came = progress["observedMetrics"].get(PREPARED_ROWS)

@@ -74,6 +74,22 @@ class Moments(Aggregation):
         return s[1:]
 
 
+class Extent(Aggregation):
+    """The sum, the smallest and the largest: a partial in parts."""
+
+    identity = (0, float("inf"), float("-inf"))
+    commutative = True
+    partial_parts = ("sum", "min", "max")
+
+    @staticmethod
+    def lift(x: Any) -> Any:
+        return (x, x, x)
+
+    @staticmethod
+    def combine(older: Any, newer: Any) -> Any:
+        return (older[0] + newer[0], min(older[1], newer[1]), max(older[2], newer[2]))
+
+
 def default_samples() -> Samples:
     """List the aggregations that every algorithm is checked with where it can run them, and values to draw from."""
     numbers = (None, 0, 1, 2, 3, 5, 8, 13, 21, -4, -7)
@@ -82,6 +98,7 @@ def default_samples() -> Samples:
         (largest(), (None, 0.5, 1.5, 2.5, -1.5, -0.0, 0.0, float("inf"), float("nan"))),
         (Concatenation(), (None, *"abcdefghij")),
         (Moments(), (None, 1.0, 2.5, -3.25, 10.0)),
+        (Extent(), numbers),
         (median(), numbers),
         (count_distinct(), numbers),
         (mode(), numbers),
@@ -217,7 +234,8 @@ def _drives(
     ranges: bool,
 ) -> Iterator[_Drive]:
     subject = _name(algorithm)
-    takes = entry.options if entry is not None else ()
+    takes = entry.required if entry is not None else ()
+    given = dict(entry.given) if entry is not None else {}
 
     def make(**options: Any) -> Callable[[], Any]:
         if isinstance(algorithm, str):
@@ -231,7 +249,7 @@ def _drives(
                 lambda rng, steps: _draw_fixed(rng, steps // 4, values), window=(size, slide),
             )  # fmt: skip
         return
-    capacity = CAPACITY if "capacity" in takes else None
+    capacity = CAPACITY if "capacity" in takes else given.get("capacity")
     structure = make(capacity=capacity) if capacity else make()
     yield _Drive("fifo", subject, op, structure, lambda rng, steps: _fifo(rng, steps, values), capacity)
     if entry is not None or out_of_order or ranges:
@@ -240,7 +258,7 @@ def _drives(
             lambda rng, steps: _draw_timed(rng, steps, values, 0, ranges), capacity, ranges,
         )  # fmt: skip
     # reactive takes late values where combine commutes, and refuses them otherwise
-    if out_of_order and (op.commutative or subject != "reactive"):
+    if out_of_order and (op.commutative or entry is None or entry.name != "reactive"):
         yield _Drive(
             "out of order", subject, op, structure,
             lambda rng, steps: _draw_timed(rng, steps, values, 12, ranges), capacity, ranges,

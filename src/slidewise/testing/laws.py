@@ -9,11 +9,13 @@ from __future__ import annotations
 import copy
 import itertools
 import math
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from slidewise.aggregations.base import Aggregation
+from slidewise.aggregations.extremes import larger, smaller
 from slidewise.aggregations.values import TOLERANCE, are_close
 from slidewise.errors import InvalidInput, LawBroken
 
@@ -124,6 +126,7 @@ class _Laws:
             ("commutativity", "commutative", self.commutativity, "Remove `commutative`, or correct combine."),
             ("inverse", "invertible", self.inverse, "Remove the declaration, or correct inverse."),
             ("selectivity", "selective", self.selectivity, "Remove `selective`, or correct combine."),
+            ("parts", "in_parts", self.parts, "Remove `partial_parts`, or correct it or combine."),
             ("size preserving", "size_preserving", self.size, "Set `size_preserving = False`."),
             ("lower", "", self.lower, "Correct lower, or say in `defined` which partials have no result."),
         ]
@@ -217,6 +220,14 @@ class _Laws:
             result = self.combine(a, b)
             law = "combine(a, b) is a or b"
             yield (None if self.same(result, a) or self.same(result, b) else _Broken(law, (a, b), result, (a, b)))
+
+    def parts(self) -> Iterator[_Broken | None]:
+        words = self.aggregation.partial_parts
+        of = {"sum": operator.add, "min": smaller, "max": larger}
+        for a, b in itertools.product(self.partials, repeat=2):
+            left, right = self.combine(a, b), tuple(of[w](x, y) for w, x, y in zip(words, a, b, strict=True))
+            law = f"combine(a, b) is {', '.join(words)} of the fields of a and b"
+            yield None if self.same(left, right, self._slack(a, b)) else _Broken(law, (a, b), left, right)
 
     def size(self) -> Iterator[_Broken | None]:
         limit = self.aggregation.size_limit or max(_size(self._plain(p)) for p in self.lifted)

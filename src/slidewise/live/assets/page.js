@@ -51,10 +51,6 @@ class Store {
     return this.last.watermark ?? null;
   }
 
-  newest() {
-    return this.last.newest ?? null;
-  }
-
   ended() {
     return Boolean(this.end) || this.verdict?.kind === "gone";
   }

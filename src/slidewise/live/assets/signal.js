@@ -230,15 +230,12 @@ export class Signal {
   explain(key) {
     const now = this.store.now();
     const watermark = this.store.watermark();
-    const newest = this.store.newest();
-    const delay = this.store.start?.max_delay;
     const pending = key.pending.slice(0, WAITING_ROWS);
-    $("why").hidden = !key.pending.length;
-    if (!key.pending.length) return;
-    const at = watermark === null ? "There is no watermark yet: the first micro-batch sets it for the next." : `The watermark is at ${clock(watermark, now)}.`;
-    const because = watermark !== null && newest !== null && delay ? ` It stays ${span(delay)} (max_delay) before the newest row, which is of ${clock(newest, now)}.` : "";
-    const ended = this.store.ended() ? " The run is over: they go on when it is started again." : "";
-    say($("why-text"), `${at}${because}${ended}`);
+    const told = this.store.verdict?.waiting ?? [];
+    $("why").hidden = !told.length && !pending.length;
+    const last = secondsOf(key.rows.at(-1)?.time ?? null);
+    const latest = last === null ? "" : ` The last of this key that has come out is of ${clock(last, now)}.`;
+    say($("why-text"), `${told.join(" ")}${latest}`);
     $("why-rows").replaceChildren(...pending.map((row) => {
       const [time, due] = [secondsOf(row.time), secondsOf(row.due)];
       const left = watermark !== null && due !== null ? Math.max(0, due - watermark) : null;
