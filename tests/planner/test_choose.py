@@ -12,6 +12,7 @@ import slidewise as sw
 from slidewise.planner.choose import LADDER, choose, situation_of
 from slidewise.registry import algorithm, missing
 
+
 @pytest.mark.parametrize(
     ("aggregation", "window", "options", "columns", "events"),
     [
