@@ -7,8 +7,8 @@ import slidewise as sw
 
 # What aggregations cannot be built without, by name.
 REQUIRED: dict[str, dict[str, Any]] = {
-    **dict.fromkeys(("percentile", "quantile", "percentile_disc", "approx_percentile"), {"fraction": 0.25}),
-    **dict.fromkeys(("nth_value", "nth_smallest"), {"n": 2}),
+    **{key: {"fraction": 0.25} for key in ("percentile", "quantile", "percentile_disc", "approx_percentile")},
+    **{key: {"n": 2} for key in ("nth_value", "nth_smallest")},
     "ewm_avg": {"half_life": 2},
 }
 
