@@ -13,7 +13,7 @@ from support.tiers import (
 )
 
 # No deadline: kernels are compiled where they are first needed.
-settings.register_profile("quick", max_examples=20, deadline=None)
+settings.register_profile("quick", max_examples=10, deadline=None)
 settings.register_profile("full", max_examples=100, deadline=None)
 settings.load_profile("quick")
 

@@ -32,7 +32,7 @@ def quick(values: Iterable[Any], *some: Any) -> list[Any]:
 
 
 def share(number: int) -> int:
-    """So many in the full tier, and a fifth of them in the quick one."""
+    """So many in the full tier, and a tenth of them in the quick one."""
     profile: Any = settings.default
     return max(3, number * profile.max_examples // 100)
 
@@ -81,9 +81,9 @@ def mark_what_a_covering_leaves_out(items: Iterable[pytest.Item]) -> None:
 
 
 def mark_what_is_compiled(items: Iterable[pytest.Item]) -> None:
-    """Give the marker `compiled` to the examples of modules, which users run so, and to the tests of kernels."""
+    """Give the marker `compiled` to the tests of kernels."""
     for item in items:
-        if isinstance(item, pytest.DoctestItem) or _is_of_both_forms(item):
+        if _is_of_both_forms(item):
             item.add_marker(pytest.mark.compiled)
 
 
@@ -102,10 +102,11 @@ def mark_what_needs_no_second_run(items: Iterable[pytest.Item]) -> None:
     """Give the marker `once` to quick cases in whose module nothing is drawn.
 
     The full tier would do the same, but for compiling the kernels; there its own cases of the same tests compile them.
+    Examples of modules have no other cases: the full tier runs them again, compiled, as users do.
     """
     for item in items:
-        module = getattr(item, "module", None)  # a doctest has none, and draws nothing
-        if not _is_in_another_tier(item) and not (module and _DRAWING & vars(module).keys()):
+        is_example = isinstance(item, pytest.DoctestItem)
+        if not is_example and not _is_in_another_tier(item) and not _DRAWING & vars(item.module).keys():  # type: ignore[attr-defined]
             item.add_marker(pytest.mark.once)
 
 

@@ -38,11 +38,19 @@ def count_kernels() -> KernelCounts:
     return KernelCounts(sum(len(s.cache_misses) for s in stats), sum(len(s.cache_hits) for s in stats))
 
 
+def is_compiler_off() -> bool:
+    """Tell whether kernels run as plain Python (NUMBA_DISABLE_JIT=1)."""
+    from numba import config
+
+    return bool(config.DISABLE_JIT)
+
+
 def cached_njit(function: Callable[..., Any], **options: Any) -> Any:
     """njit with the disk cache in the first place that takes it, and without where none does; `options` are numba's."""
     announce.listen()
     made = _njit(function, **options)
-    if not options.get("no_cpython_wrapper"):  # only other kernels call it, and have it inside
+    is_called = not options.get("no_cpython_wrapper")  # others are inside of the kernels that call them
+    if is_called and not is_compiler_off():
         _kernels.append(made)
     return made
 

@@ -176,8 +176,9 @@ def _build(
     if functions:
         namespace = bind(functions, names, tag, _register)
         names |= {f.__name__: namespace[f.__name__] for f in functions}
-    if numba.config.DISABLE_JIT:
-        return bind([driver], names, tag)[driver.__name__]
+    if cache.is_compiler_off():
+        # Compiled integers wrap and floats overflow without a word: so do those of NumPy then.
+        return np.errstate(all="ignore")(bind([driver], names, tag)[driver.__name__])
     signature = tuple(numba.typeof(a) for a in args)
     attempts = ([] if code.unknown else [cache.cached_njit]) + [numba.njit(nogil=True)]
     for make in attempts:
@@ -216,9 +217,7 @@ def _register(function: Any) -> Any:
 
 
 def _struct_names() -> dict[str, Any]:
-    import numba
-
-    if numba.config.DISABLE_JIT:
+    if cache.is_compiler_off():
         from slidewise.templates import uncompiled as structs
     else:
         from slidewise.templates import structs  # type: ignore[no-redef]

@@ -18,6 +18,7 @@ import numpy as np
 from slidewise.columns.buffers import all_valid
 from slidewise.columns.holistic import interpreted
 from slidewise.errors import InvalidInput
+from slidewise.templates.cache import is_compiler_off
 
 Result = tuple[np.ndarray, np.ndarray]
 
@@ -38,7 +39,7 @@ def quantile_rows(values: np.ndarray, n: int, fraction: float, method: str = "co
     """
     values, n = _require_numbers(values), min(_size(n), len(values))
     code = _method(method, fraction)
-    if n == len(values) or _is_uncompiled():
+    if n == len(values) or is_compiler_off():
         return quantile(values, *_trailing(len(values), n), fraction, method)
     from slidewise.columns.holistic.quantile_position import position
     from slidewise.columns.holistic.quantile_sliding import chunk_rows, sliding_quantile
@@ -74,7 +75,7 @@ def quantile(
     values, start, end = _require_numbers(values), *_bounds(start, end, len(values))
     varying = isinstance(fraction, np.ndarray)
     code = _method_of_all(method, fraction)
-    if _is_uncompiled():
+    if is_compiler_off():
         return interpreted.quantile(values, start, end, fraction, method)
     from slidewise.columns.holistic.chunks import FEWEST
     from slidewise.columns.holistic.quantile_monotone import monotone_quantile
@@ -131,7 +132,7 @@ def count_distinct_rows(values: np.ndarray, n: int) -> Result:
     array([1, 2, 2, 3, 4, 3])
     """
     values, n = _require_numbers(values), _size(n)
-    if _is_uncompiled():
+    if is_compiler_off():
         return count_distinct(values, *_trailing(len(values), n))
     from slidewise.columns.holistic.distinct_count import sliding_distinct
 
@@ -149,7 +150,7 @@ def count_distinct(values: np.ndarray, start: np.ndarray, end: np.ndarray) -> Re
     array([2, 1, 0])
     """
     values, start, end = _require_numbers(values), *_bounds(start, end, len(values))
-    if _is_uncompiled():
+    if is_compiler_off():
         return interpreted.count_distinct(values, start, end)
     from slidewise.columns.holistic.distinct_count import any_distinct, monotone_distinct
 
@@ -171,7 +172,7 @@ def mode_rows(values: np.ndarray, n: int) -> Result:
     array([3, 1, 1, 1, 1])
     """
     values, n = _require_numbers(values), _size(n)
-    if _is_uncompiled():
+    if is_compiler_off():
         return mode(values, *_trailing(len(values), n))
     from slidewise.columns.holistic.mode_sliding import dense_mode, ranked_mode_of_rows
     from slidewise.columns.holistic.quantile_sliding import chunk_rows
@@ -196,7 +197,7 @@ def mode(values: np.ndarray, start: np.ndarray, end: np.ndarray) -> Result:
     (array([1, 0, 3]), array([ True, False,  True]))
     """
     values, start, end = _require_numbers(values), *_bounds(start, end, len(values))
-    if _is_uncompiled():
+    if is_compiler_off():
         return interpreted.mode(values, start, end)
     from slidewise.columns.holistic.mode_sliding import dense_mode, ranked_mode_of_frames
 
@@ -234,7 +235,7 @@ def quantile_by_tree(
     """
     values, start, end = _require_numbers(values), *_bounds(start, end, len(values))
     code = _method_of_all(method, fraction)
-    if _is_uncompiled():
+    if is_compiler_off():
         return interpreted.quantile_by_tree(values, start, end, fraction, method)
     from slidewise.columns.holistic import merge_tree
 
@@ -255,7 +256,7 @@ def count_distinct_by_tree(values: np.ndarray, start: np.ndarray, end: np.ndarra
     array([2, 1, 0])
     """
     values, start, end = _require_numbers(values), *_bounds(start, end, len(values))
-    if _is_uncompiled():
+    if is_compiler_off():
         return interpreted.count_distinct_by_tree(values, start, end)
     from slidewise.columns.holistic import merge_tree
 
@@ -276,7 +277,7 @@ def rank_by_tree(values: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.n
     values, start, end = _require_numbers(values), *_bounds(start, end, len(values))
     if len(start) != len(values):
         raise InvalidInput(f"rank: {len(values)} rows and {len(start)} frames; every row has one")
-    if _is_uncompiled():
+    if is_compiler_off():
         return interpreted.rank_by_tree(values, start, end)
     from slidewise.columns.holistic import merge_tree
 
@@ -352,12 +353,6 @@ def _as_read_only(array: np.ndarray) -> np.ndarray:
     view = array.view()
     view.flags.writeable = False
     return view
-
-
-def _is_uncompiled() -> bool:
-    from numba import config
-
-    return bool(config.DISABLE_JIT)
 
 
 def _trailing(rows: int, n: int) -> tuple[np.ndarray, np.ndarray]:
