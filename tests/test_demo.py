@@ -26,8 +26,6 @@ from examples.demo.compare import compare
 from slidewise import data
 from slidewise.pipeline.run_log import LogReader, RunLog
 
-pytestmark = pytest.mark.compiled
-
 ROOT = Path(__file__).parent.parent
 QUIET = Console(file=io.StringIO())
 
@@ -47,6 +45,7 @@ def made(tmp_path_factory):
     return plant, folder
 
 
+@pytest.mark.full
 def test_events_are_written_and_counted(made, monkeypatch, tmp_path):
     plant, folder = made
     rows = pq.read_table(folder / "events")
@@ -61,11 +60,13 @@ def test_events_are_written_and_counted(made, monkeypatch, tmp_path):
     assert (again.overtaken, again.nulls, again.per_machine) == (plant.overtaken, plant.nulls, plant.per_machine)
 
 
+@pytest.mark.full
 def test_an_unknown_machine_is_told(made):
     with pytest.raises(sw.InvalidInput, match=r"no machine 'press-999' among the events. There are"):
         made[0].known("press-999")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("width", [80, 120, 200])
 def test_rows_are_shown_in_the_width_there_is(made, width):
     plant, folder = made
@@ -77,6 +78,7 @@ def test_rows_are_shown_in_the_width_there_is(made, width):
     assert ("hottest_1h" in shown) == (width == 200)
 
 
+@pytest.mark.full
 def test_a_picture_is_drawn(made, tmp_path):
     plant, folder = made
     image = picture.draw(folder / "features", plant.pictured, tmp_path / "machine.png")
@@ -120,6 +122,7 @@ def test_two_tables_are_compared_row_by_row():
 
 
 # ---- the stream
+@pytest.mark.full
 def test_events_are_cut_in_the_order_of_their_arrival(made, tmp_path):
     plant, _ = made
     stream.cut(plant.path, tmp_path / "in", 7)
@@ -242,6 +245,7 @@ def test_a_terminal_shows_what_is_going_on():
     assert "drawing the second" in screen.getvalue() and "..." not in screen.getvalue()
 
 
+@pytest.mark.full
 def test_kernels_of_all_features_are_compiled_here(made):
     lines = []
     plant, folder = made

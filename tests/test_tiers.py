@@ -55,20 +55,15 @@ def test_drawn(x):
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("tier", "ran"),
     [
         ((), ["[1] x", "[1] z", "[2] y", "drawn"]),
         (("plain",), ["drawn"]),
-        pytest.param(
-            ("-m", "not soak"),
-            ["[1] x", "[1] y", "[1] z", "[2] x", "[2] y", "[2] z", "drawn", "long"],
-            marks=pytest.mark.full,
-        ),
-        pytest.param(
-            ("-m", "not soak and not once"), ["[1] y", "[2] x", "[2] z", "drawn", "long"], marks=pytest.mark.full
-        ),
-        pytest.param(("-m", "soak"), ["[3] x", "[3] y", "[3] z"], marks=pytest.mark.full),
+        (("-m", "not soak"), ["[1] x", "[1] y", "[1] z", "[2] x", "[2] y", "[2] z", "drawn", "long"]),
+        (("-m", "not soak and not once"), ["[1] y", "[2] x", "[2] z", "drawn", "long"]),
+        (("-m", "soak"), ["[3] x", "[3] y", "[3] z"]),
     ],
     ids=["quick", "quick, not compiled", "full", "full after quick", "soak"],
 )

@@ -6,7 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 
+
+@pytest.mark.full
 def test_the_tour_runs():
     root = Path(__file__).parent.parent
     for width in ("80", "120"):

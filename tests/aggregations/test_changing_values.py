@@ -127,6 +127,7 @@ def test_a_value_that_changed_is_seen_in_every_way(changing, read):
         assert way(mine) == (X * 3).tolist(), way.__name__
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("read", [COMPILED[0], *(pytest.param(r, marks=pytest.mark.soak) for r in COMPILED[1:])])
 @pytest.mark.parametrize("way", MORE_WAYS)
 def test_a_value_that_changed_is_seen_by_kernels(changing, read, way, monkeypatch):

@@ -89,6 +89,7 @@ def calls():
     ]  # fmt: skip
 
 
+@pytest.mark.full
 @pytest.mark.compiled
 @pytest.mark.parametrize("kind", ["dict", "no identity", "results that are texts", "numba cannot"])
 def test_a_fallback_is_told_once_at_the_line_of_the_caller(kind, monkeypatch):

@@ -149,6 +149,7 @@ def test_every_kind_of_frame():
     assert list(series) == [{"5": 0}, {"5": 1}, {"5": 1}]
 
 
+@pytest.mark.full
 @pytest.mark.compiled
 def test_no_rows_have_the_same_types():
     made = {name: aggregation.over(WINDOW) for name, aggregation in ASKED.items()}

@@ -200,6 +200,7 @@ def test_compiled_answers_are_those_of_recalculation(op):
         assert jobs == (len(x) // c if c > 2 else 0)
 
 
+@pytest.mark.full
 def test_a_second_thread_that_fails_reaches_the_caller():
     class Fails(sw.Aggregation):
         identity = 0

@@ -108,6 +108,7 @@ def test_hopping_windows_of_dates():
     assert out["n"].to_pylist() == [1, 1]
 
 
+@pytest.mark.full
 @pytest.mark.compiled
 def test_a_small_slide_costs_rows_and_windows_not_their_product():
     count = 20_000

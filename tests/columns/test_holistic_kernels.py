@@ -8,6 +8,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from support.tiers import quick
 
 from slidewise.aggregations.ranks import NthSmallest, Percentile, PercentileDisc
 from slidewise.columns import holistic
@@ -108,7 +109,7 @@ def check(result, values, start, end, expected):
 
 
 # ---- quantile
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", quick(KINDS, "few", "special", "nan", "integers", "extreme"))
 def test_quantiles_of_rows(kind):
     values = data(kind)
     for (method, q), rule in RULES.items():
@@ -309,7 +310,7 @@ def expected_mode(frame):
     return values[np.argmax(counts)].item()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", quick(KINDS, "few", "special", "nan", "integers", "extreme"))
 def test_distinct_values_and_modes_of_rows(kind):
     values = data(kind)
     for w in (1, 2, 7, 32, 33, 101, 5000):

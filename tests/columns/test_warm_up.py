@@ -67,12 +67,14 @@ def test_what_is_compiled_ahead_no_other_process_compiles(tmp_path):
     assert again == 0 and 10 < there <= compiled
 
 
+@pytest.mark.full
 @needs_jit
 def test_what_is_there_in_this_process_is_told():
     first = sw.warm_up(["max"], types=["float64"], windows=[9])
     assert sw.warm_up(["max"], types=["float64"], windows=[9]) == (0, first.compiled + first.there)
 
 
+@pytest.mark.full
 @needs_jit
 def test_own_aggregations_and_parameters_are_taken():
     class Peak(sw.Aggregation):
@@ -89,6 +91,7 @@ def test_own_aggregations_and_parameters_are_taken():
     assert sum(sw.warm_up([Peak(), sw.nth_value(2)], types=["float64"], windows=[sw.rows(9)])) > 0
 
 
+@pytest.mark.full
 @needs_jit
 def test_aggregations_of_several_columns_and_of_words_are_taken():
     assert sum(sw.warm_up(["max_by"], types=["string"], windows=[sw.time(60)])) > 0

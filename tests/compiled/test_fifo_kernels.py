@@ -133,7 +133,7 @@ PAIRS = [
 ]
 
 
-@pytest.mark.covering(1)
+@pytest.mark.covering(0)
 @pytest.mark.parametrize(
     "frames", [lambda n: sliding(n, 1), lambda n: sliding(n, 37), irregular], ids=["1", "37", "any"]
 )

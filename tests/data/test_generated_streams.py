@@ -184,6 +184,7 @@ def test_temperature_drifts_and_spikes(plant):
     assert (np.abs(stretches - medians[:, None]) > 20).any()
 
 
+@pytest.mark.full
 @pytest.mark.compiled
 def test_distinct_counts_are_worth_counting(plant):
     out = sw.with_columns(

@@ -24,6 +24,7 @@ def run(folder: Path) -> None:
         "spark.sql.shuffle.partitions": "2",
         "spark.driver.memory": "600m",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.python.authenticate.socketTimeout": "120s",  # of a worker on a busy machine
         "spark.local.dir": str(folder / "spark"),
     }.items():
         builder = builder.config(name, value)

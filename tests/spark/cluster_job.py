@@ -71,6 +71,7 @@ def main(master: str, python: str, folder: str) -> None:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.executor.memory": "512m",
         "spark.sql.shuffle.partitions": "4",
+        "spark.python.authenticate.socketTimeout": "120s",  # of a worker on a busy machine
         PROVIDER: ROCKSDB,
         # A home and a cache that cannot be written
         "spark.executorEnv.HOME": "/dev/null/home",

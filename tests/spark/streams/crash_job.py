@@ -9,6 +9,7 @@ SETTINGS = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.codegen.wholeStage": "false",
+    "spark.python.authenticate.socketTimeout": "120s",  # of a worker on a busy machine
 }
 
 
