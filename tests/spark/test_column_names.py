@@ -61,6 +61,7 @@ def test_several_columns_of_one_name_that_nobody_reads(session, keys, window):
     assert found == [tuple(row[name] for name in ("t", "k", "t", "m", "n")) for row in plain.to_pylist()]
 
 
+@pytest.mark.full
 def test_sql_over_columns_of_our_own_names(heeding):
     names = [f"__slidewise_{kind}_{k}" for kind in ("item", "value", "call") for k in range(9)]
     view = rows(heeding).selectExpr("t", "v", *(f"v + {k} AS {name}" for k, name in enumerate(names)))

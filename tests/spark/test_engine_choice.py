@@ -144,6 +144,7 @@ def test_how_far_frames_reach():
         assert isinstance(measure_halo([window]), str)
 
 
+@pytest.mark.full
 @pytest.mark.covering(0)
 @pytest.mark.parametrize("partition_by", [["k"], []])
 @pytest.mark.parametrize("descending", [False, True])

@@ -209,6 +209,7 @@ def one_key(rows: int) -> pa.Table:
     return pa.table({"ts": np.arange(rows), "x": RNG.normal(0, 1, rows), "s": RNG.choice(list("abc"), rows)})
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("window", "most"),
     [

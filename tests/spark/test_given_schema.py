@@ -135,6 +135,7 @@ def test_nothing_of_the_check_is_left_in_the_plan(spark: Any) -> None:
     assert "raise_error" not in told._jdf.queryExecution().optimizedPlan().toString()
 
 
+@pytest.mark.full
 @on_both
 @pytest.mark.parametrize(
     ("schema", "engine"),

@@ -23,6 +23,7 @@ def steps(df, capsys) -> dict[str, int]:
     return {plan.partition(" ==")[0]: sum(1 for line in plan.splitlines()[1:] if line.strip()) for plan in plans}
 
 
+@pytest.mark.full
 @pytest.mark.covering(0)
 @pytest.mark.parametrize("keys", [None, "k"])
 @pytest.mark.parametrize("window", [sw.rows(3), RUNNING], ids=["slidewise", "spark"])

@@ -56,6 +56,7 @@ def executor(function: Path, tmp_path: Path, before: str = "") -> subprocess.Com
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=tmp_path)
 
 
+@pytest.mark.full
 def test_the_package_is_unpacked_once_and_found_again(function, tmp_path):
     for _ in range(2):
         done = executor(function, tmp_path)
@@ -79,6 +80,7 @@ def test_where_nothing_can_be_written_the_zip_itself_serves(function, tmp_path):
     assert where.startswith(str(shipping._write_package()))
 
 
+@pytest.mark.full
 def test_a_directory_that_others_can_write_to_is_not_trusted(function, tmp_path):
     import os
 

@@ -128,6 +128,7 @@ def cut(monkeypatch, chunks):
 
 
 # ---- the executor's side, without Spark
+@pytest.mark.full
 @pytest.mark.parametrize("window", [*SOME, *in_full(*(w for w in WINDOWS if w not in SOME))], ids=repr)
 def test_chunk_by_chunk_as_all_at_once(window, monkeypatch):
     for seed, (chunks, count, keys) in enumerate(
@@ -195,6 +196,7 @@ def counted(results, sizes):
     return run
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("window", "most"),
     [

@@ -237,7 +237,7 @@ def same(a, b):
 
 
 #: those of few kernels
-QUICK = ("frames", "grouped", "aliases", "with", "set operations")
+QUICK = ("grouped", "aliases", "with")
 
 
 @pytest.mark.parametrize("names", [QUICK, *in_full(tuple(SAME))], ids=["some", "all"])
@@ -268,6 +268,7 @@ def assert_same_as_spark(spark, queries):
             assert same(a, b), (name, a, b)
 
 
+@pytest.mark.full
 def test_order_and_limit(spark, rows):
     for query in (
         "SELECT id, n, sum(n) OVER (PARTITION BY k ORDER BY u) AS c FROM rows ORDER BY n DESC, c + n, rows.u LIMIT 20",
@@ -314,6 +315,7 @@ def test_streams(spark):
     assert "withWatermark" not in str(refusal.value)
 
 
+@pytest.mark.full
 def test_a_null_among_bounds_is_told_by_the_last_line(spark, rows):
     query = "SELECT sum(n) OVER (ORDER BY u ROWS BETWEEN nullif(n, 2) PRECEDING AND CURRENT ROW) AS m FROM rows"
     with pytest.raises(PythonException) as failed:

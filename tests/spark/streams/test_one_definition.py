@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from microbatches import SCHEMA, SECOND, SLIDES, batches, row, run, same, task_of
 from microbatches import small_pieces as small_pieces
-from support.tiers import examples, quick
+from support.tiers import examples
 
 import slidewise as sw
 import slidewise.spark
@@ -152,7 +152,8 @@ CALLS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("named", quick(CALLS, "changes of rows"))
+@pytest.mark.full
+@pytest.mark.parametrize("named", CALLS)
 def test_one_dict_runs_as_a_query_and_as_a_batch(session, tmp_path, named):
     call, columns = CALLS[named]
     session.conf.set(PROVIDER, ROCKSDB)

@@ -30,6 +30,7 @@ def state_of(task, keys=40, seconds=400):
     return sum(map(len, stream.memory.pieces.values())) / keys
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("over", "options", "further", "after"),
     [
