@@ -1,19 +1,22 @@
 """Every example in the README and the pages of the documentation gives what it says."""
 
-import doctest
-from pathlib import Path
-
 import pytest
+from support.pages import PAGES, ROOT, list_pairs, list_values, needs_spark, run_examples
 
 pytestmark = pytest.mark.compiled
 
-ROOT = Path(__file__).parent.parent
-#: those about Spark run on the session of tests/spark
-PAGES = [ROOT / "README.md", *(page for page in sorted((ROOT / "docs").glob("*.md")) if "spark" not in page.name)]
 
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [page for page in PAGES if not needs_spark(page)], ids=lambda page: page.name)
 def test_examples(page):
-    options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-    failed, _ = doctest.testfile(str(page), module_relative=False, optionflags=options, encoding="utf-8")
-    assert failed == 0
+    run_examples(page)
+
+
+@pytest.mark.parametrize(("name", "least"), [("pandas", 25), ("polars", 20)])
+def test_both_columns_of_a_table_give_the_same(name, least):
+    page = ROOT / "docs" / f"from-{name}.md"
+    names = run_examples(page)
+    pairs = list(list_pairs(page, name))
+    assert len(pairs) >= least
+    for old, new in pairs:
+        theirs, ours = list_values(eval(old, names)), list_values(eval(new, names))
+        assert ours == pytest.approx(theirs, nan_ok=True), (old, new)
