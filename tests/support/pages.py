@@ -48,8 +48,9 @@ def list_values(found: Any) -> list[Any]:
 
 
 def _read_code(cell: str) -> str:
-    (code,) = re.fullmatch(r"`(.*)`", cell).groups()  # type: ignore[union-attr]
-    return code
+    found = re.fullmatch(r"`(.*)`", cell)
+    assert found, cell
+    return found[1]
 
 
 def _parse(page: Path) -> list[doctest.Example]:

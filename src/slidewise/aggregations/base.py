@@ -295,8 +295,8 @@ class Aggregation(metaclass=_Filtering):
         """
         if "columns" not in vars(self):
             raise InvalidInput(
-                f"{type(self).__name__}: its __init__ does not call super().__init__(*columns), which takes the names of "
-                "the columns (none for plain values). Call it, with the parameters by name"
+                f"{type(self).__name__}: its __init__ does not call super().__init__(*columns), which takes the names "
+                "of the columns (none for plain values). Call it, with the parameters by name"
             )
         self.called_with = args, kwargs
         signature = inspect.signature(type(self).__init__)
@@ -428,7 +428,8 @@ class Aggregation(metaclass=_Filtering):
     def __reduce_ex__(self, protocol: Any) -> Any:
         # Functions made in __init__ from the parameters cannot be pickled, so they are made again.
         if not self.is_variant and any(inspect.isfunction(value) for value in self.__dict__.values()):
-            return _remake, (type(self), *(self.called_with or (self.columns, self.parameters)), self.columns, self.where)
+            args, kwargs = self.called_with or (self.columns, self.parameters)
+            return _remake, (type(self), args, kwargs, self.columns, self.where)
         return super().__reduce_ex__(protocol)
 
     def __repr__(self) -> str:
