@@ -1,7 +1,6 @@
 """Aggregations of your own with parameters, on executors: those of each, however its class takes them."""
 
 import pytest
-from support.tiers import on_both
 
 import slidewise as sw
 
@@ -42,7 +41,6 @@ def make_class(column, top):
     return Made(column)
 
 
-@on_both
 @pytest.mark.parametrize("own", [make_object, make_class])
 def test_executors_have_the_parameters_of_each(session, own):
     df = session.createDataFrame(list(enumerate(X)), "i int, x double")

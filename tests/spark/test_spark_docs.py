@@ -2,12 +2,12 @@
 
 import pytest
 from support.pages import PAGES, needs_spark, run_examples
-from support.tiers import quick
+from support.tiers import in_full
 
 NAMES = [page.name for page in PAGES if needs_spark(page)]
 
 
-@pytest.mark.parametrize("name", quick(NAMES, "quickstart.md"))
+@pytest.mark.parametrize("name", in_full(*NAMES))
 def test_examples(spark, name):
     settings = ("spark.sql.execution.arrow.maxRecordsPerBatch", "spark.sql.shuffle.partitions")
     kept = {setting: spark.conf.get(setting) for setting in settings}
