@@ -226,7 +226,7 @@ def test_arrays_as_parameters_are_compared_whole() -> None:
 
 
 def test_one_of_ours_with_a_parameter_fixed() -> None:
-    class Ninth(sw.percentile):  # type: ignore[valid-type, misc]
+    class Ninth(sw.percentile):  # type: ignore[valid-type]
         def __init__(self, column: str | None = None) -> None:
             super().__init__(column, 0.9)
 
