@@ -1,28 +1,34 @@
 """Every example in the README and the pages of the documentation gives what it says."""
 
-import doctest
-from pathlib import Path
-
 import pytest
+from support.pages import PAGES, ROOT, list_pairs, list_values, needs_spark, run_examples
 from support.tiers import in_full
 
-ROOT = Path(__file__).parent.parent
-#: those about Spark run on the session of tests/spark
-PAGES = [ROOT / "README.md", *(page for page in sorted((ROOT / "docs").glob("*.md")) if "spark" not in page.name)]
+#: Pages with tables of old and new, and how many rows they have at least.
+SIDE_BY_SIDE = (("pandas", 30), ("polars", 25))
+APART = {f"from-{name}.md" for name, _ in SIDE_BY_SIDE}
+#: The README is the first: a user's first minute is compiled.
+README, *OTHERS = (page for page in PAGES if not needs_spark(page) and page.name not in APART)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", OTHERS, ids=lambda page: page.name)
 def test_examples(page):
-    require_examples(page)
+    run_examples(page)
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("page", [PAGES[0], *in_full(*PAGES[1:])], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [README, *in_full(*OTHERS)], ids=lambda page: page.name)
 def test_compiled_examples(page):
-    require_examples(page)
+    run_examples(page)
 
 
-def require_examples(page):
-    options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-    failed, _ = doctest.testfile(str(page), module_relative=False, optionflags=options, encoding="utf-8")
-    assert failed == 0
+@pytest.mark.parametrize("table", [*SIDE_BY_SIDE, *in_full(*SIDE_BY_SIDE)], ids=lambda table: table[0])
+def test_both_columns_of_a_table_give_the_same(table):
+    name, least = table
+    page = ROOT / "docs" / f"from-{name}.md"
+    names = run_examples(page)
+    pairs = list(list_pairs(page, name))
+    assert len(pairs) >= least
+    for old, new in pairs:
+        theirs, ours = list_values(eval(old, names)), list_values(eval(new, names))
+        assert ours == pytest.approx(theirs, nan_ok=True), (old, new)

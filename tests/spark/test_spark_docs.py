@@ -1,22 +1,18 @@
-"""Every example in the pages about Spark gives what it says, on the session of these tests."""
-
-import doctest
-from pathlib import Path
+"""Every example in the pages that import PySpark gives what it says, on the session of these tests."""
 
 import pytest
+from support.pages import PAGES, needs_spark, run_examples
 from support.tiers import in_full
 
-PAGES = sorted((Path(__file__).parents[2] / "docs").glob("spark*.md"))
+NAMES = [page.name for page in PAGES if needs_spark(page)]
 
 
-@pytest.mark.parametrize("page", [PAGES[0], *in_full(*PAGES[1:])], ids=lambda page: page.name)
-def test_examples(spark, page):
+@pytest.mark.parametrize("name", in_full(*NAMES))
+def test_examples(spark, name):
     settings = ("spark.sql.execution.arrow.maxRecordsPerBatch", "spark.sql.shuffle.partitions")
-    kept = {name: spark.conf.get(name) for name in settings}
+    kept = {setting: spark.conf.get(setting) for setting in settings}
     try:
-        options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-        failed, _ = doctest.testfile(str(page), module_relative=False, optionflags=options, encoding="utf-8")
+        run_examples(next(page for page in PAGES if page.name == name))
     finally:
-        for name, value in kept.items():
-            spark.conf.set(name, value)
-    assert failed == 0
+        for setting, value in kept.items():
+            spark.conf.set(setting, value)

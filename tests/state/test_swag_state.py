@@ -347,10 +347,20 @@ def test_own_functions_that_changed_are_refused():
 
 
 def test_a_declared_state_version_stands_for_the_functions():
-    saved = state_of("daba_lite", of_my_own(2, version=1))
-    sw.swag("daba_lite", of_my_own(3, version=1)).from_bytes(saved)
+    def of_version(version, function):
+        return type("Mine", (type(of_my_own(2, version)),), {"lift": staticmethod(function)})()
+
+    saved = state_of("daba_lite", of_version(1, lambda x: x * 2))
+    sw.swag("daba_lite", of_version(1, lambda x: x * 3)).from_bytes(saved)
     with pytest.raises(StateError, match="state version was 1, and is 2 here"):
-        sw.swag("daba_lite", of_my_own(2, version=2)).from_bytes(saved)
+        sw.swag("daba_lite", of_version(2, lambda x: x * 2)).from_bytes(saved)
+
+
+def test_a_declared_state_version_does_not_stand_for_values_that_were_captured():
+    saved = state_of("daba_lite", of_my_own(2, version=1))
+    sw.swag("daba_lite", of_my_own(2, version=1)).from_bytes(saved)
+    with pytest.raises(StateError, match=r"captured values was lift\.factor=2, and is lift\.factor=3 here"):
+        sw.swag("daba_lite", of_my_own(3, version=1)).from_bytes(saved)
 
 
 def test_functions_that_have_no_digest_go_by_name():

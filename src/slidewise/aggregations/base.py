@@ -74,6 +74,9 @@ class _Filtering(type):
 
     def __call__(cls, *args: Any, where: str | None = None, **kwargs: Any) -> Any:
         made = super().__call__(*args, **kwargs)
+        if not _is_ours(cls.__init__):  # type: ignore[misc]  # of a class, not an instance
+            made._take_arguments(args, kwargs)
+        made._check_columns()
         if where is not None:
             if not isinstance(where, str) or not where:
                 raise InvalidInput(f"{made.name}: where= names a boolean column, got {where!r}")
@@ -237,6 +240,8 @@ class Aggregation(metaclass=_Filtering):
 
     #: made by variant(): its functions are not those of its class
     is_variant: bool = False
+    #: What an `__init__` of your own was called with: it may tell the base class less than that, or other values.
+    called_with: tuple[tuple[Any, ...], dict[str, Any]] | None = None
 
     # Functions of values, without self. Typed as attributes: a class takes any number of columns, and may make its
     # functions in __init__, of its parameters.
@@ -260,7 +265,8 @@ class Aggregation(metaclass=_Filtering):
             if inspect.isfunction(function):
                 if next(iter(inspect.signature(function).parameters), "") == "self":
                     raise InvalidInput(
-                        f"{cls.__name__}: {name} is a function of values: leave out self, and make it a @staticmethod"
+                        f"{cls.__name__}: {name} is a function of values: leave out self, and make it a @staticmethod. "
+                        f"Where it reads parameters, make it in __init__: self.{name} = ..."
                     )
                 setattr(cls, name, staticmethod(function))
 
@@ -271,13 +277,36 @@ class Aggregation(metaclass=_Filtering):
                     f"{self.name}: columns are named by strings, got {column!r}. "
                     f"To aggregate values, make {self.name}() without columns and insert them"
                 )
-        if columns and len(columns) != self.arity:
-            raise InvalidInput(
-                f"{self.name} takes {self.arity} column{'s' * (self.arity != 1)} or none, "
-                f"got {len(columns)}: {list(columns)}"
-            )
         self.columns = columns
         self.parameters = parameters
+
+    def _check_columns(self) -> None:
+        """Check the number of columns: after `__init__`, which may make lift."""
+        if self.columns and len(self.columns) != self.arity:
+            raise InvalidInput(
+                f"{self.name} takes {self.arity} column{'s' * (self.arity != 1)} or none, "
+                f"got {len(self.columns)}: {list(self.columns)}"
+            )
+
+    def _take_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Hold what an `__init__` of your own was called with, and complete `parameters` by what they lack of it.
+
+        Two objects that were made of different arguments are never the same, whatever `__init__` told the base class.
+        """
+        if "columns" not in vars(self):
+            raise InvalidInput(
+                f"{type(self).__name__}: its __init__ does not call super().__init__(*columns), which takes the names "
+                "of the columns (none for plain values). Call it, with the parameters by name"
+            )
+        self.called_with = args, kwargs
+        signature = inspect.signature(type(self).__init__)
+        called = _bind(signature, self, args, kwargs)
+        try:
+            told = _bind(signature, self, self.columns, self.parameters)
+        except TypeError:  # which is not how it was called
+            told = None
+        if told is None or _content(told) != _content(called):
+            self.parameters = {**self.parameters, **_leave_out(self.columns, called)}
 
     def require_complete(self) -> None:
         """Refuse a class that lacks what it needs or declares."""
@@ -399,7 +428,8 @@ class Aggregation(metaclass=_Filtering):
     def __reduce_ex__(self, protocol: Any) -> Any:
         # Functions made in __init__ from the parameters cannot be pickled, so they are made again.
         if not self.is_variant and any(inspect.isfunction(value) for value in self.__dict__.values()):
-            return _remake, (type(self), self.columns, self.parameters, self.where)
+            args, kwargs = self.called_with or (self.columns, self.parameters)
+            return _remake, (type(self), args, kwargs, self.columns, self.where)
         return super().__reduce_ex__(protocol)
 
     def __repr__(self) -> str:
@@ -414,17 +444,17 @@ class Aggregation(metaclass=_Filtering):
             type(self) is type(other)
             and isinstance(other, Aggregation)
             and not (self.is_variant or other.is_variant)  # its functions are not those of its class
-            and (self.columns, self.parameters, self.where) == (other.columns, other.parameters, other.where)
-            and (type(self).__module__.startswith("slidewise.") or self._collect_made() == other._collect_made())
+            and (self.columns, self.where) == (other.columns, other.where)
+            and (
+                self.parameters == other.parameters
+                if type(self).__module__.startswith("slidewise.")
+                else _content(self._collect_made()) == _content(other._collect_made())
+            )
         )
 
-    def _collect_made(self) -> tuple[str, list[Any]]:
-        """Collect what __init__ made beside the parameters, functions by their code: it may keep others to itself."""
-        from slidewise.aggregations.code_digest import content_digest
-
-        made = {name: x for name, x in vars(self).items() if name not in ("columns", "parameters", "where")}
-        unknown: list[Any] = []
-        return content_digest(made, unknown=unknown) if made else "", unknown
+    def _collect_made(self) -> dict[str, Any]:
+        """Collect the parameters, and what __init__ made beside them: it may keep others to itself."""
+        return {name: x for name, x in vars(self).items() if name not in ("columns", "where", "called_with")}
 
     def __hash__(self) -> int:
         return hash((type(self), self.columns, repr(self.parameters), self.where))
@@ -441,7 +471,47 @@ def _count_values(lift: Callable[..., Any]) -> int:
 _count_values_once = lru_cache(256)(_count_values)
 
 
+def _is_ours(function: Any) -> bool:
+    return str(getattr(function, "__module__", "")).startswith("slidewise.")
+
+
+def _bind(signature: inspect.Signature, made: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Name all arguments of a call, those by default too; where any number may come, those that did."""
+    bound = signature.bind(made, *args, **kwargs)
+    bound.apply_defaults()
+    named = {name: value for name, value in list(bound.arguments.items())[1:] if name != "where"}  # without self
+    for parameter in signature.parameters.values():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            named |= named.pop(parameter.name)
+        elif parameter.kind is parameter.VAR_POSITIONAL and not named[parameter.name]:
+            del named[parameter.name]
+    return named
+
+
+def _leave_out(columns: tuple[str, ...], called: dict[str, Any]) -> dict[str, Any]:
+    """Leave the columns out of named arguments, in their order: with them, what is left tells the call."""
+    left: dict[str, Any] = {}
+    missing = list(columns)
+    for name, value in called.items():
+        names = list(value) if isinstance(value, tuple) and value else [value]
+        if all(isinstance(x, str) for x in names) and names == missing[: len(names)]:
+            del missing[: len(names)]
+        else:
+            left[name] = value
+    return left
+
+
+def _content(made: dict[str, Any]) -> tuple[str, list[Any]]:
+    """Digest named values, functions by their code; what has no content to digest stands beside it."""
+    from slidewise.aggregations.code_digest import content_digest
+
+    unknown: list[Any] = []
+    return content_digest(made, unknown=unknown) if made else "", unknown
+
+
 def _remake(
-    cls: type[Aggregation], columns: tuple[str, ...], parameters: dict[str, Any], where: str | None = None
+    cls: type[Aggregation], args: tuple[Any, ...], kwargs: dict[str, Any], columns: tuple[str, ...], where: str | None
 ) -> Aggregation:
-    return cls(*columns, where=where, **parameters)
+    made: Aggregation = cls(*args, where=where, **kwargs)
+    made.columns = columns  # a copy may have been given others
+    return made

@@ -189,3 +189,33 @@ def test_two_aggregations_of_one_name_do_not_mix():
     rows = pa.Table.from_pylist([row("a", s, odo=s) for s in range(4)], SCHEMA)
     task = task_of({"one": own(1), "ten": own(10)}, window=sw.time("10s", every="5s"), slices=True)
     same(run(task, [rows], 0).result(), batch(task, rows), by=("k", "window_end"))
+
+
+class Clipped(sw.Aggregation):
+    """Tells the base class nothing of its parameter, and its version stands for its code."""
+
+    identity = 0
+    commutative = True
+    state_version = 1
+
+    def __init__(self, column, top=1):
+        super().__init__(column)
+        self.lift = lambda x: min(x, top)
+
+    @staticmethod
+    def combine(a, b):
+        return a + b
+
+
+def test_partials_of_other_parameters_are_refused_and_do_not_mix():
+    window, rows = sw.time("10s", every="5s"), pa.Table.from_pylist([row("a", s, odo=s) for s in range(6)], SCHEMA)
+    stream = Stream(task_of({"total": Clipped("odo", top=2)}, window=window, slices=True), 0)
+    stream.push(rows)
+    stream.task = task_of({"total": Clipped("odo", top=3)}, window=window, slices=True)
+    with pytest.raises(StateError, match="no slices are kept with"):
+        stream.flush()
+    task = task_of({"two": Clipped("odo", top=2), "four": Clipped("odo", top=4)}, window=window, slices=True)
+    result = run(task, [rows], 0).result()
+    same(result, batch(task, rows), by=("k", "window_end"))
+    whole = result.filter(pa.compute.equal(result["window_end"], max(result["window_end"].to_pylist()[:2])))
+    assert (whole["two"].to_pylist(), whole["four"].to_pylist()) == ([9], [14])
