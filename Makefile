@@ -2,12 +2,13 @@
 PYTHON ?= python3
 VENV   := .venv
 PY     := $(VENV)/bin/python
-# Stamps: the extra of that name is installed. The demo needs less than the rest, and takes what is there.
+# Stamps: the extra of that name is installed. The demo and the site need less than the rest, and take what is there.
 READY  := $(VENV)/.ready-dev
 DEMO   := $(or $(wildcard $(READY)),$(VENV)/.ready-demo)
+DOCS   := $(or $(wildcard $(READY)),$(VENV)/.ready-docs)
 
 # test-core, test-spark and test-processes are parts of test and of test-all.
-.PHONY: test-core test-spark test-processes help java services demo tour test test-all soak lint format bench papers constraints clean
+.PHONY: test-core test-spark test-processes help java services demo tour test test-all test-oldest soak lint format docs bench papers constraints clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -93,6 +94,17 @@ test-spark: $(READY) java
 test-processes: $(READY) java
 	@$(if $(KERNELS),$(PLAIN)) $(PYTEST) $(TIER) $(PROCESSES) $(PIPELINES)
 
+# The oldest versions that pyproject.toml allows, together, in an environment of their own.
+OLDEST := .venv-oldest
+$(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
+	@echo "setting up $(OLDEST) (once)"
+	@$(PYTHON) -m venv $(OLDEST)
+	@$(OLDEST)/bin/python -m pip install --disable-pip-version-check -c constraints-oldest.txt -e '.[oldest]'
+	@touch $@
+
+test-oldest: $(OLDEST)/.ready java  ## the quick tier of the core, of Spark's batches and its drop-in, with the oldest versions allowed
+	@$(PLAIN) $(OLDEST)/bin/python -m pytest $(OLD_TESTS)
+
 soak: $(READY) java  ## what takes minutes: a stream that is killed 20 times, and long ones
 	@$(PY) -m pytest $(FULL) soak -rP tests
 
@@ -105,6 +117,9 @@ lint: $(READY)  ## style, types, and the layers of imports
 format: $(READY)  ## rewrite the sources in the project's style
 	@$(PY) -m ruff check --fix .
 	@$(PY) -m ruff format .
+
+docs: $(DOCS)  ## the documentation as a site with search and the API reference, in site/
+	@$(PY) docs/build_site.py
 
 bench: $(READY)  ## the benchmarks, with peers in the same run
 	@$(PY) -m benchmarks.swag
@@ -122,4 +137,4 @@ constraints:  ## renew constraints.txt: the newest versions that pyproject.toml 
 	  cp "$$fresh/constraints.txt" constraints.txt
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) demo-output papers-output .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) site demo-output papers-output .pytest_cache .hypothesis .mypy_cache .ruff_cache

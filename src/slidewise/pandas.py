@@ -13,7 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
+try:
+    import pandas as pd
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError("slidewise.pandas needs pandas: pip install pandas", name=error.name) from error
 
 from slidewise.columns.rolling import rolling
 from slidewise.frontdoor import aggregate, with_columns

@@ -15,7 +15,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-import polars as pl
+try:
+    import polars as pl
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError("slidewise.polars needs polars: pip install polars", name=error.name) from error
 
 from slidewise.columns.rolling import rolling
 from slidewise.frontdoor import aggregate, with_columns
