@@ -1,7 +1,8 @@
 """The API reference: Markdown pages made from the signatures and docstrings of all that is public.
 
 Names are looked up in the package as it runs: many are made where they are bound (`sw.max` is the class `Max`, whose
-metaclass adds `where=`), and a reader of source alone would not find them. `docs/build_site.py` puts the pages into the site.
+metaclass adds `where=`), and a reader of source alone would not find them. `docs/build_site.py` puts the pages into the
+site.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from typing import Any, get_overloads
 import typer
 
 import slidewise as sw
+import slidewise.data
 import slidewise.pandas
 import slidewise.pipeline
 import slidewise.polars
 import slidewise.spark
 import slidewise.testing
+import slidewise.tracing
 from slidewise import aggregations, errors
 from slidewise.aggregations.base import FUNCTIONS
 from slidewise.cli.app import app
@@ -39,6 +42,23 @@ from slidewise.tracing import Step, Trace
 
 #: a signature that is longer has a line per parameter
 LINE = 88
+
+#: titles of the modules of aggregations, in the order of their page; others follow, by the names of their files
+GROUPS = {
+    "sums": "Sums, counts and means",
+    "extremes": "Smallest and largest",
+    "moments": "Deviations and shape",
+    "ranks": "Medians and percentiles",
+    "frequencies": "Distinct counts and modes",
+    "distinct": "Of the different values",
+    "positions": "First, last and n-th rows",
+    "collecting": "Lists, sets and texts",
+    "logic": "Booleans and bits",
+    "covariance": "Two columns",
+    "regression": "Lines through two columns",
+    "decay": "Recent rows count more",
+    "sketches": "Sketches",
+}
 
 
 @dataclass(frozen=True)
@@ -212,28 +232,43 @@ def pages_shown() -> tuple[Page, ...]:
             },
         ),
         Page(
+            "data.md",
+            "Data to try things with",
+            "`from slidewise import data`: streams of events, generated ones of any length, and the two public data "
+            "sets of the papers.",
+            {
+                "Sources": [
+                    *of(slidewise.data, "data.", "machines", "debs2012", "debs2014"),
+                    *of(slidewise.data, "data.", "Source", members=None),
+                ]
+            },
+        ),
+        Page(
             "errors.md",
             "Errors",
             "What slidewise raises on purpose. A message says what, what was given, why, and what to do instead.",
             {
-                "Errors": of(sw, "sw.", *(n for n, v in vars(errors).items() if inspect.isclass(v) and n in sw.__all__)),
-                "Where they are defined": of(errors, "slidewise.errors.", "Refused"),
+                "Public errors": of(
+                    sw, "sw.", *(n for n, v in vars(errors).items() if inspect.isclass(v) and n in sw.__all__)
+                ),
+                "In slidewise.errors": of(errors, "slidewise.errors.", "Refused"),
             },
         ),
     )
 
 
 def by_module(package: ModuleType) -> dict[str, list[Entry]]:
-    """Group the aggregations by the module that has their class, whose first line tells what they are."""
+    """Group the aggregations by the module that has their class."""
     found: dict[type, list[str]] = {}
     for name in package.__all__:
         found.setdefault(getattr(package, name), []).append(name)
-    sections: dict[str, list[Entry]] = {}
+    sections: dict[str, list[Entry]] = {title: [] for title in GROUPS.values()}
     for cls, names in found.items():
         first, *others = sorted(names, key=lambda n: n != cls.name)
-        title = cls.__module__.rpartition(".")[2].replace("_", " ").capitalize()
+        module = cls.__module__.rpartition(".")[2]
+        title = GROUPS.get(module, module.replace("_", " ").capitalize())
         sections.setdefault(title, []).append(Entry(f"slidewise.{first}", f"sw.{first}", cls, (), tuple(others)))
-    return dict(sorted(sections.items()))
+    return sections
 
 
 def of_functions() -> Iterator[Entry]:
@@ -272,11 +307,17 @@ def _is_shown(name: str, value: Any) -> bool:
 def public_names() -> set[str]:
     """List the full names of all that is public: each must be in the reference."""
     names = {f"slidewise.{name}" for name in sw.__all__}
-    for module in (slidewise.spark, slidewise.testing, slidewise.pipeline):
+    for module in (slidewise.data, slidewise.spark, slidewise.testing, slidewise.pipeline, slidewise.tracing):
         names |= {f"{module.__name__}.{name}" for name in module.__all__}
     names |= {entry.name for module in (slidewise.pandas, slidewise.polars) for entry in list_classes(module)}
     names |= {f"slidewise.errors.{name}" for name, value in vars(errors).items() if inspect.isclass(value)}
     return names | {name for entry in of_functions() for name in entry.documented}
+
+
+def has_example(entry: Entry) -> bool:
+    """Tell whether a docstring has an example: a session, or Python that needs a Spark."""
+    text = docstring(entry)
+    return ">>> " in text or "```" in text or any(map(is_code, re.split(r"\n\s*\n", text)))
 
 
 def anchors() -> dict[str, str]:
@@ -304,6 +345,7 @@ def look_up(name: str) -> Any:
 
 
 # ---- pages
+@cache
 def pages() -> dict[str, str]:
     """Write all pages, by the names of their files."""
     links = anchors()
@@ -411,6 +453,8 @@ def write_signature(label: str, value: Callable[..., Any], skip_first: bool) -> 
 def _parameter(parameter: inspect.Parameter) -> str:
     stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
     typed = "" if parameter.annotation is parameter.empty else f": {_annotation(parameter.annotation)}"
+    if parameter.kind is parameter.KEYWORD_ONLY:  # see NewColumn in frontdoor.py: for type checkers alone
+        typed = re.sub(r" \| (?:NewColumn|Aggregation)\b", "", typed)
     if parameter.default is parameter.empty:
         return f"{stars}{parameter.name}{typed}"
     equals = " = " if typed else "="
@@ -490,8 +534,9 @@ def find_fields(cls: type) -> Iterator[tuple[str, str]]:
             yield field[1], " ".join(comment).replace("|", "\\|")
         elif field is not None and cls is sw.Aggregation and field[1] in FUNCTIONS:
             function = inspect.getattr_static(cls, field[1]).__func__
-            yield f"{field[1]}{inspect.signature(function)}".partition(" ->")[0].replace(": 'Any'", ""), (
-                (inspect.getdoc(function) or "").partition("\n\n")[0]
+            yield (
+                f"{field[1]}{inspect.signature(function)}".partition(" ->")[0].replace(": 'Any'", ""),
+                ((inspect.getdoc(function) or "").partition("\n\n")[0]),
             )
         comment = []
 

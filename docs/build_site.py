@@ -1,4 +1,4 @@
-"""Builds the documentation site: python docs/build_site.py [folder], by default into site/. `make docs` sets up what it needs.
+"""Builds the documentation site: python docs/build_site.py [folder], by default into site/. `make docs` does.
 
 The pages of docs/ stay as they are, for readers of the repository. A copy of them goes through three steps:
 
@@ -58,8 +58,8 @@ nav = {nav}
 variant = "modern"
 font = false  # those of the reader's system: nothing is loaded from elsewhere
 features = [
-  "content.code.copy", "navigation.footer", "navigation.indexes", "navigation.sections", "navigation.top", "search.highlight",
-  "toc.follow",
+  "content.code.copy", "navigation.footer", "navigation.indexes", "navigation.sections", "navigation.tabs",
+  "navigation.top", "search.highlight", "toc.follow",
 ]
 
 [[project.theme.palette]]
@@ -103,7 +103,7 @@ def build(into: Path) -> int:
         staged.write(work / "pages")
         for name, text in api_pages().items():
             write(work / "pages" / API / name, text)
-        nav = [*list_navigation(), {"API reference": [{t: f"{API}/{n}"} for n, t in titles().items()]}]
+        nav = list_navigation({"API reference": [{title: f"{API}/{name}"} for name, title in titles().items()]})
         (work / "zensical.toml").write_text(CONFIG.replace("{nav}", to_toml(nav)), encoding="utf-8")
         run_zensical(work)
         check_site(work / "site")
@@ -127,17 +127,19 @@ def list_pages() -> list[str]:
     return sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 
 
-def list_navigation() -> list[object]:
+def list_navigation(*more: object) -> list[object]:
     """List the sections with their pages, as they are in the site; a page in no section is an error."""
     left = list_pages()
-    nav: list[object] = [{"slidewise": "index.md"}]
+    guide: list[object] = ["index.md"]
     for title, patterns in SECTIONS.items():
         chosen = [page for pattern in patterns for page in left if fnmatch(page, pattern)]
-        nav.append({title: [place(f"docs/{page}") for page in chosen]})
+        guide.append({title: [place(f"docs/{page}") for page in chosen]})
         left = [page for page in left if page not in chosen]
     if left:
-        raise BrokenDocs(f"docs/{left[0]} is in no section of the navigation: name it in SECTIONS of docs/build_site.py")
-    return [*nav, {"Project": [ELSEWHERE["CONTRIBUTING.md"], ELSEWHERE["CHANGELOG.md"]]}]
+        raise BrokenDocs(
+            f"docs/{left[0]} is in no section of the navigation: name it in SECTIONS of docs/build_site.py"
+        )
+    return [{"Guide": guide}, *more, {"Project": [ELSEWHERE["CONTRIBUTING.md"], ELSEWHERE["CHANGELOG.md"]]}]
 
 
 def to_toml(value: object) -> str:
@@ -292,7 +294,9 @@ def check_site(site: Path) -> None:
     """Check every page: its links lead to files and anchors, and what it loads is part of the site."""
     pages = {path: Html(path.read_text(encoding="utf-8")) for path in site.rglob("*.html")}
     broken = [problem for path, page in pages.items() for problem in check_page(site, path, page, pages)]
-    styles = [path for path in site.rglob("*.css") if re.search(r"@import|url\((?!\"?'?data:)[\"']?https?:", path.read_text())]
+    styles = [
+        path for path in site.rglob("*.css") if re.search(r"@import|url\((?!\"?'?data:)[\"']?https?:", path.read_text())
+    ]
     broken += [f"{path.relative_to(site)} loads from another host" for path in styles]
     if not pages:
         broken = ["no page was built"]

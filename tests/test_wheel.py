@@ -1,4 +1,4 @@
-"""The wheel, installed in an environment of its own: nothing of the source tree is needed, and nothing else is in it."""
+"""The wheel in an environment of its own: it needs nothing of the source tree, and has nothing else in it."""
 
 import os
 import subprocess

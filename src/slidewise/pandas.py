@@ -29,7 +29,12 @@ if TYPE_CHECKING:
 
 @pd.api.extensions.register_dataframe_accessor("sw")
 class FrameAccessor:
-    """`df.sw`: the functions of slidewise that take a DataFrame."""
+    """`df.sw`: the functions of slidewise that take a DataFrame.
+
+    >>> import pandas as pd, slidewise as sw, slidewise.pandas
+    >>> pd.DataFrame({"x": [1, 2, 3]}).sw.with_columns(total=sw.sum("x").over(2))["total"].tolist()
+    [1, 3, 5]
+    """
 
     def __init__(self, frame: pd.DataFrame) -> None:
         self._frame = frame
@@ -90,7 +95,12 @@ class FrameAccessor:
 
 @pd.api.extensions.register_series_accessor("sw")
 class SeriesAccessor:
-    """`series.sw`: the functions of slidewise that take one array."""
+    """`series.sw`: the functions of slidewise that take one array.
+
+    >>> import pandas as pd, slidewise as sw, slidewise.pandas
+    >>> pd.Series([5, 1, 2, 3]).sw.rolling(sw.max(), 2).tolist()
+    [5, 5, 2, 3]
+    """
 
     def __init__(self, series: pd.Series[Any]) -> None:
         self._series = series
