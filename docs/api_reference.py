@@ -259,7 +259,7 @@ def pages_shown() -> tuple[Page, ...]:
 
 def by_module(package: ModuleType) -> dict[str, list[Entry]]:
     """Group the aggregations by the module that has their class."""
-    found: dict[type, list[str]] = {}
+    found: dict[type[sw.Aggregation], list[str]] = {}
     for name in package.__all__:
         found.setdefault(getattr(package, name), []).append(name)
     sections: dict[str, list[Entry]] = {title: [] for title in GROUPS.values()}
@@ -451,7 +451,7 @@ def write_signature(label: str, value: Callable[..., Any], skip_first: bool) -> 
 
 
 def _parameter(parameter: inspect.Parameter) -> str:
-    stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+    stars = "*" * (parameter.kind is parameter.VAR_POSITIONAL) + "**" * (parameter.kind is parameter.VAR_KEYWORD)
     typed = "" if parameter.annotation is parameter.empty else f": {_annotation(parameter.annotation)}"
     if parameter.kind is parameter.KEYWORD_ONLY:  # see NewColumn in frontdoor.py: for type checkers alone
         typed = re.sub(r" \| (?:NewColumn|Aggregation)\b", "", typed)

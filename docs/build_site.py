@@ -93,8 +93,8 @@ class BrokenDocs(Exception):
 
 def build(into: Path) -> int:
     """Build the site into a folder, and return the number of its pages; BrokenDocs says what is wrong."""
-    from api_reference import pages as api_pages
-    from api_reference import titles
+    from docs.api_reference import pages as api_pages
+    from docs.api_reference import titles
 
     staged = Staged()
     staged.add_all()
@@ -345,4 +345,5 @@ def main(arguments: Iterable[str]) -> int:
 
 
 if __name__ == "__main__":
+    sys.path[0] = str(ROOT)  # in place of docs/, whose modules are those of the package `docs`
     sys.exit(main(sys.argv[1:]))

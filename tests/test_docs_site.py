@@ -1,60 +1,46 @@
 """The site: every page is in its navigation, every public name in its API reference, and no link is broken."""
 
-import importlib.util
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 
+from docs import build_site as site
+
 DOCS = Path(__file__).parent.parent / "docs"
-
-
-def load(name):
-    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look there
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def site():
-    return load("build_site")
 
 
 @pytest.fixture(scope="module")
 def reference():
-    pytest.importorskip("pyspark")
-    return load("api_reference")
+    return pytest.importorskip("docs.api_reference")
 
 
 # ---- pages
-def test_every_page_is_in_the_navigation(site):
+def test_every_page_is_in_the_navigation():
     in_nav = str(site.list_navigation())
     assert all(f"'{site.place(f'docs/{page}')}'" in in_nav for page in site.list_pages())
 
 
-def test_a_page_in_no_section_is_refused(site, monkeypatch):
+def test_a_page_in_no_section_is_refused(monkeypatch):
     monkeypatch.setattr(site, "SECTIONS", {"Start": ("index.md",)})
     with pytest.raises(site.BrokenDocs, match=r"docs/aggregations.md is in no section of the navigation: name it in"):
         site.list_navigation()
 
 
-def test_every_page_is_in_the_table_of_contents(site):
+def test_every_page_is_in_the_table_of_contents():
     contents = (DOCS / "index.md").read_text(encoding="utf-8")
     listed = [page for page in site.list_pages() if "/" not in page and page != "index.md"]
     assert [page for page in listed if f"]({page})" not in contents] == []
 
 
-def test_links_of_all_pages_lead_to_files(site):
+def test_links_of_all_pages_lead_to_files():
     staged = site.Staged()
     staged.add_all()
     assert {"index.md", "contents.md", "contributing.md", "source/examples/tour.py.md"} <= staged.texts.keys()
     assert "](contributing.md)" in staged.texts["index.md"] and "](../CONTRIBUTING.md)" not in str(staged.texts)
 
 
-def test_a_link_to_no_file_is_refused(site, monkeypatch, tmp_path):
+def test_a_link_to_no_file_is_refused(monkeypatch, tmp_path):
     shutil.copytree(DOCS, tmp_path / "docs")
     for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
         (tmp_path / name).write_text("[here](docs/nowhere.md)\n")
@@ -64,7 +50,7 @@ def test_a_link_to_no_file_is_refused(site, monkeypatch, tmp_path):
         site.Staged().add_all()
 
 
-def test_what_was_built_is_checked(site, tmp_path):
+def test_what_was_built_is_checked(tmp_path):
     (tmp_path / "a.html").write_text('<h1 id="top">A</h1><a href="b.html#there">b</a><a href="#top">up</a>')
     (tmp_path / "b.html").write_text('<h1 id="there">B</h1><a href="a.html">a</a>')
     site.check_site(tmp_path)
@@ -114,9 +100,8 @@ def test_every_command_is_in_the_reference(reference):
 
 
 @pytest.mark.full
-def test_the_site_builds(reference, tmp_path):
+def test_the_site_builds(tmp_path):
     pytest.importorskip("zensical")
-    site = load("build_site")
     assert site.build(tmp_path / "site") > 40
     found = (tmp_path / "site" / "search.json").read_text(encoding="utf-8")
     assert "count_distinct" in found
