@@ -13,6 +13,7 @@ Those that PySpark lacks are for windows only. All other names are PySpark's own
 from __future__ import annotations
 
 import functools
+import importlib.util
 import types
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -43,6 +44,11 @@ if TYPE_CHECKING:
     ColumnOrName: TypeAlias = Column | str | OffsetColumn
     Fractions: TypeAlias = float | Sequence[float] | ColumnOrName
     FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+
+if importlib.util.find_spec("pyspark") is None:
+    raise ModuleNotFoundError(
+        "slidewise.spark.functions needs pyspark: install the extra, pip install 'slidewise[spark]'", name="pyspark"
+    )
 
 #: functions of PySpark's that are no aggregates without a window
 _ONLY_OVER = ("nth_value",)
