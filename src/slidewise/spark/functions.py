@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import inspect
 import types
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -557,6 +558,14 @@ def _build_by(
         return _build(factory, name, [col, ord], where)
     if where is not None:
         raise InvalidInput(f"{name}: k={k!r} asks for several values, which is Spark's own, and takes no where=")
+    from pyspark import __version__
+    from pyspark.sql import functions as theirs
+
+    if "k" not in inspect.signature(getattr(theirs, name)).parameters:
+        raise InvalidInput(
+            f"{name}: k={k!r} asks for several values, which is Spark's own, and PySpark {__version__} does not take it. "
+            "Use a newer one"
+        )
     return _leave_to_spark(name, col, ord, k)
 
 
