@@ -563,7 +563,7 @@ def _build_by(
 
     if "k" not in inspect.signature(getattr(theirs, name)).parameters:
         raise InvalidInput(
-            f"{name}: k={k!r} asks for several values, which is Spark's own, and PySpark {__version__} does not. "
+            f"{name}: k={k!r} asks for several values, which is Spark's own, and not in PySpark {__version__}. "
             "Use a newer one"
         )
     return _leave_to_spark(name, col, ord, k)
