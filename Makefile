@@ -2,12 +2,13 @@
 PYTHON ?= python3
 VENV   := .venv
 PY     := $(VENV)/bin/python
-# Stamps: the extra of that name is installed. The demo needs less than the rest, and takes what is there.
+# Stamps: the extra of that name is installed. The demo and the site need less than the rest, and take what is there.
 READY  := $(VENV)/.ready-dev
 DEMO   := $(or $(wildcard $(READY)),$(VENV)/.ready-demo)
+DOCS   := $(or $(wildcard $(READY)),$(VENV)/.ready-docs)
 
 # test-core, test-spark and test-processes are parts of test and of test-all.
-.PHONY: test-core test-spark test-processes help java services demo tour test test-all soak lint format bench papers constraints clean
+.PHONY: test-core test-spark test-processes help java services demo tour test test-all test-oldest soak lint format docs bench papers constraints clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -93,6 +94,26 @@ test-spark: $(READY) java
 test-processes: $(READY) java
 	@$(if $(KERNELS),$(PLAIN)) $(PYTEST) $(TIER) $(PROCESSES) $(PIPELINES)
 
+# The oldest versions that pyproject.toml allows, together, in an environment of their own.
+OLDEST := .venv-oldest
+$(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
+	@echo "setting up $(OLDEST) (once)"
+	@$(PYTHON) -m venv $(OLDEST)
+	@$(OLDEST)/bin/python -m pip install --disable-pip-version-check -c constraints-oldest.txt -e '.[dev]'
+	@touch $@
+
+# What depends on other libraries: frames of all kinds, kernels as numba compiles them, and PySpark's private names.
+OLD_FRAMES := tests/columns/test_accessors.py tests/columns/test_container_kinds.py tests/columns/test_duckdb.py \
+              tests/columns/test_index_levels.py tests/columns/test_interchange.py tests/columns/test_types.py
+OLD_SPARK  := tests/spark/test_drop_in.py tests/spark/test_migration.py tests/spark/test_pyspark_spelling.py
+# Old versions have warnings of their own: PySpark 4.1 leaves sockets open.
+OLD_PYTEST := $(OLDEST)/bin/python -m pytest -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning
+
+test-oldest: $(OLDEST)/.ready java  ## frames, kernels and the drop-in for PySpark with the oldest versions that pyproject.toml allows
+	@$(PLAIN) $(OLD_PYTEST) $(OLD_FRAMES)
+	@$(OLD_PYTEST) tests/compiled tests/test_docs.py
+	@$(PLAIN) $(OLD_PYTEST) $(OLD_SPARK)
+
 soak: $(READY) java  ## what takes minutes: a stream that is killed 20 times, and long ones
 	@$(PY) -m pytest $(FULL) soak -rP tests
 
@@ -105,6 +126,9 @@ lint: $(READY)  ## style, types, and the layers of imports
 format: $(READY)  ## rewrite the sources in the project's style
 	@$(PY) -m ruff check --fix .
 	@$(PY) -m ruff format .
+
+docs: $(DOCS)  ## the documentation as a site with search and the API reference, in site/
+	@$(PY) docs/build_site.py
 
 bench: $(READY)  ## the benchmarks, with peers in the same run
 	@$(PY) -m benchmarks.swag
@@ -122,4 +146,4 @@ constraints:  ## renew constraints.txt: the newest versions that pyproject.toml 
 	  cp "$$fresh/constraints.txt" constraints.txt
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) demo-output papers-output .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) site demo-output papers-output .pytest_cache .hypothesis .mypy_cache .ruff_cache

@@ -13,7 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
+try:
+    import pandas as pd
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError("slidewise.pandas needs pandas: pip install pandas", name=error.name) from error
 
 from slidewise.columns.rolling import rolling
 from slidewise.frontdoor import aggregate, with_columns
@@ -26,7 +29,12 @@ if TYPE_CHECKING:
 
 @pd.api.extensions.register_dataframe_accessor("sw")
 class FrameAccessor:
-    """`df.sw`: the functions of slidewise that take a DataFrame."""
+    """`df.sw`: the functions of slidewise that take a DataFrame.
+
+    >>> import pandas as pd, slidewise as sw, slidewise.pandas
+    >>> pd.DataFrame({"x": [1, 2, 3]}).sw.with_columns(total=sw.sum("x").over(2))["total"].tolist()
+    [1, 3, 5]
+    """
 
     def __init__(self, frame: pd.DataFrame) -> None:
         self._frame = frame
@@ -87,7 +95,12 @@ class FrameAccessor:
 
 @pd.api.extensions.register_series_accessor("sw")
 class SeriesAccessor:
-    """`series.sw`: the functions of slidewise that take one array."""
+    """`series.sw`: the functions of slidewise that take one array.
+
+    >>> import pandas as pd, slidewise as sw, slidewise.pandas
+    >>> pd.Series([5, 1, 2, 3]).sw.rolling(sw.max(), 2).tolist()
+    [5, 5, 2, 3]
+    """
 
     def __init__(self, series: pd.Series[Any]) -> None:
         self._series = series

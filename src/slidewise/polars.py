@@ -15,7 +15,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-import polars as pl
+try:
+    import polars as pl
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError("slidewise.polars needs polars: pip install polars", name=error.name) from error
 
 from slidewise.columns.rolling import rolling
 from slidewise.frontdoor import aggregate, with_columns
@@ -41,7 +44,12 @@ class _Frames(Generic[FrameT]):
         threads: int | None = None,
         **columns: NewColumn,
     ) -> FrameT:
-        """Give the frame new columns: `sw.with_columns(df, ...)`."""
+        """Give the frame new columns: `sw.with_columns(df, ...)`.
+
+        >>> import slidewise as sw
+        >>> FrameNamespace(pl.DataFrame({"x": [1, 2, 3]})).with_columns(total=sw.sum("x").over(2))["total"].to_list()
+        [1, 3, 5]
+        """
         return self._map(
             lambda frame: with_columns(
                 frame,
@@ -64,7 +72,13 @@ class _Frames(Generic[FrameT]):
         threads: int | None = None,
         **columns: Aggregation,
     ) -> FrameT:
-        """Aggregate over a window with a slide: `sw.aggregate(df, ...)`."""
+        """Aggregate over a window with a slide: `sw.aggregate(df, ...)`.
+
+        >>> import slidewise as sw
+        >>> rows = FrameNamespace(pl.DataFrame({"x": [1, 2, 3, 4]}))
+        >>> rows.aggregate(window=sw.rows(2, every=2), n=sw.sum("x"))["n"].to_list()
+        [3, 7]
+        """
         return self._map(
             lambda frame: aggregate(
                 frame,
@@ -89,17 +103,32 @@ class _Frames(Generic[FrameT]):
 
 @pl.api.register_dataframe_namespace("sw")
 class FrameNamespace(_Frames[pl.DataFrame]):
-    """`df.sw`: the functions of slidewise that take a DataFrame."""
+    """`df.sw`: the functions of slidewise that take a DataFrame.
+
+    >>> import polars as pl, slidewise as sw, slidewise.polars
+    >>> pl.DataFrame({"x": [1, 2, 3]}).sw.with_columns(total=sw.sum("x").over(2))["total"].to_list()
+    [1, 3, 5]
+    """
 
 
 @pl.api.register_lazyframe_namespace("sw")
 class LazyFrameNamespace(_Frames[pl.LazyFrame]):
-    """`lazy.sw`: the same, as a step of the query, which is refused at once where a name or type is wrong."""
+    """`lazy.sw`: the same, as a step of the query, which is refused at once where a name or type is wrong.
+
+    >>> import polars as pl, slidewise as sw, slidewise.polars
+    >>> pl.LazyFrame({"x": [1, 2, 3]}).sw.with_columns(total=sw.sum("x").over(2)).collect()["total"].to_list()
+    [1, 3, 5]
+    """
 
 
 @pl.api.register_series_namespace("sw")
 class SeriesNamespace:
-    """`series.sw`: the functions of slidewise that take one array."""
+    """`series.sw`: the functions of slidewise that take one array.
+
+    >>> import polars as pl, slidewise as sw, slidewise.polars
+    >>> pl.Series([5, 1, 2, 3]).sw.rolling(sw.max(), 2).to_list()
+    [5, 5, 2, 3]
+    """
 
     def __init__(self, series: pl.Series) -> None:
         self._series = series
@@ -112,5 +141,10 @@ class SeriesNamespace:
         at: Any = None,
         algorithm: str = "auto",
     ) -> pl.Series:
-        """Compute an aggregation over a window, for every row: `sw.rolling(series, ...)`."""
+        """Compute an aggregation over a window, for every row: `sw.rolling(series, ...)`.
+
+        >>> import slidewise as sw
+        >>> SeriesNamespace(pl.Series([5, 1, 2, 3])).rolling(sw.max(), sw.time(10), at=[0, 5, 20, 25]).to_list()
+        [5, 5, 2, 3]
+        """
         return rolling(self._series, aggregation, window, at=at, algorithm=algorithm)

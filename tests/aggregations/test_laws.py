@@ -191,3 +191,15 @@ def test_an_inverse_that_rounds_is_not_exact():
 def test_what_cannot_be_checked_is_refused(aggregation, samples):
     with pytest.raises(sw.InvalidInput, match="check_aggregation takes"):
         sw.check_aggregation(aggregation, samples)
+
+
+def test_an_identity_of_zero_is_checked():
+    class Product(sw.Aggregation):
+        identity = 0
+
+        @staticmethod
+        def combine(a, b):
+            return a * b
+
+    with pytest.raises(LawBroken, match="declared to have an identity, but combine\\(identity, a\\) == a fails"):
+        check_aggregation(Product(), [2, 3])

@@ -363,6 +363,10 @@ class Aggregation(metaclass=_Filtering):
     def over(self, window: Any, *, algorithm: str = "auto") -> Any:
         """Put this aggregation over a window, for `with_columns`: `sw.max("temp").over(sw.time("1h"))`.
 
+        >>> import slidewise as sw
+        >>> sw.max("temp").over(sw.time("1h"))
+        max('temp').over(time("1h"))
+
         A number is one of rows: `.over(5)` is `.over(sw.rows(5))`.
 
         A spec in PySpark's spelling (`slidewise.spark.Window`) also says how rows are partitioned and ordered.

@@ -30,7 +30,12 @@ class Alias(Generic[ExpressionT]):
 
 @dataclass(frozen=True)
 class Over:
-    """One aggregation, the window it is computed over, and the algorithm to do it with."""
+    """One aggregation, the window it is computed over, and the algorithm to do it with.
+
+    >>> import slidewise as sw
+    >>> sw.max("temp").over(sw.time("1h"))
+    max('temp').over(time("1h"))
+    """
 
     aggregation: Aggregation
     window: WindowDefinition

@@ -277,7 +277,10 @@ def polars_as_arrow(series: Any, name: str) -> pa.Array:
         made = series.to_arrow()
     except (polars.exceptions.PolarsError, *_ARROW_ERRORS) as error:
         raise InvalidInput(f"{name!r} is of {series.dtype}, and cannot be read as Arrow: {error}") from None
-    return in_one_piece(made if isinstance(made, pa.ChunkedArray) else pa.chunked_array([made]))
+    array = in_one_piece(made if isinstance(made, pa.ChunkedArray) else pa.chunked_array([made]))
+    if series.dtype == polars.Enum and not array.type.ordered:  # polars before 2 does not say so in Arrow
+        array = pa.DictionaryArray.from_arrays(array.indices, array.dictionary, ordered=True)
+    return array
 
 
 def arrow_to_polars(values: pa.Array, name: str, of: Any = None) -> Any:

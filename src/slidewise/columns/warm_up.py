@@ -30,7 +30,11 @@ KEYS = 10
 
 
 class WarmUp(NamedTuple):
-    """What `warm_up` did."""
+    """What `warm_up` did.
+
+    >>> WarmUp(compiled=17, there=6).compiled
+    17
+    """
 
     #: kernels that were compiled, and are now in numba's cache
     compiled: int

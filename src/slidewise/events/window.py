@@ -109,6 +109,11 @@ class Window:
     def push(self, value: Any, time: Any = None, key: Any = None) -> list[Result]:
         """Take a row, and give the results now due: of this row, and of earlier ones that waited.
 
+        >>> import slidewise as sw
+        >>> w = sw.Window(sw.max(), sw.rows(2))
+        >>> w.push(5), w.push(3)
+        ([Result(5, row=1)], [Result(5, row=2)])
+
         The value is what the aggregation takes: a plain value, a tuple where it takes several, or a mapping
         where columns are named. A bad row is refused before anything has changed. Where computing a result fails (a
         sum that leaves 64 bits), its error is raised, and other results that are due come with the next call. O(1)
@@ -168,6 +173,11 @@ class Window:
     def flush(self) -> list[Result]:
         """Say that no row will follow; gives all results that still wait.
 
+        >>> import slidewise as sw
+        >>> w = sw.Window(sw.count(), sw.time(60, every=60))
+        >>> w.push("a", time=10), w.flush()
+        ([], [Result(1, time=60, start=0, end=60)])
+
         Slides that are not complete give none: every=k at rows k, 2k, ... only, and a punctuation only where
         one came. A window by time is complete at the end.
         """
@@ -180,7 +190,14 @@ class Window:
     # ---- about the state
     @property
     def dropped(self) -> int:
-        """How many late rows were left out."""
+        """How many late rows were left out.
+
+        >>> import slidewise as sw
+        >>> w = sw.Window(sw.count(), sw.time(10), late="drop")
+        >>> for time in (5, 20, 7): results = w.push("a", time=time)
+        >>> w.dropped
+        1
+        """
         return self._order.dropped
 
     @property
@@ -190,7 +207,13 @@ class Window:
 
     @property
     def watermark(self) -> Any:
-        """The time up to which the rows are complete; None before the first row."""
+        """The time up to which the rows are complete; None before the first row.
+
+        >>> import slidewise as sw
+        >>> w = sw.Window(sw.count(), sw.time(10), max_delay=5)
+        >>> w.push("a", time=18), w.watermark
+        ([], 13)
+        """
         mark = self._order.mark
         if mark is BEGIN or mark.ended or not self._plan.clock.can_write(mark.time):
             return None
@@ -207,7 +230,12 @@ class Window:
 
     @property
     def algorithms(self) -> dict[str, str]:
-        """The algorithm of each aggregation, by name."""
+        """The algorithm of each aggregation, by name.
+
+        >>> import slidewise as sw
+        >>> sw.Window({"peak": sw.max(), "mean": sw.avg()}, sw.rows(100)).algorithms
+        {'peak': 'daba_lite', 'mean': 'daba_lite'}
+        """
         return self._plan.algorithms
 
     # ---- state as bytes

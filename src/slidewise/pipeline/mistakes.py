@@ -25,7 +25,11 @@ class Place:
 
 @dataclass(frozen=True)
 class Mistake:
-    """What is wrong, and where."""
+    """What is wrong, and where.
+
+    >>> print(Mistake("there is no aggregation 'summ'", ("features", "spent"), Place("card.yaml", 7, 5)))
+    card.yaml:7:5: features.spent: there is no aggregation 'summ'
+    """
 
     message: str
     path: Path = ()
@@ -40,7 +44,13 @@ class Mistake:
 
 
 class InvalidPipeline(InvalidInput):
-    """A definition that cannot be run. `mistakes` has all that were found."""
+    """A definition that cannot be run. `mistakes` has all that were found.
+
+    >>> import slidewise as sw
+    >>> try: sw.Pipeline(name="cards", features={"spent": {"summ": "amount", "over": "3 rows"}})
+    ... except sw.InvalidInput as error: print(error)
+    features.spent.summ: there is no aggregation 'summ'. Did you mean 'sum'?
+    """
 
     def __init__(self, mistakes: Iterable[Mistake]) -> None:
         found = list(mistakes)

@@ -154,6 +154,11 @@ class Pipeline:
     def batch(self, df: Any, untimed: Any = None) -> Any:
         """Compute the features of a batch: a DataFrame of the source's rows goes in, one with the features comes out.
 
+        >>> import slidewise as sw
+        >>> cards = sw.Pipeline(name="cards", keys="card", features={"spent": sw.sum("amount").over(sw.rows(2))})
+        >>> cards.batch({"card": ["a", "a", "b"], "amount": [1, 2, 3]})["spent"]
+        array([1, 3, 3])
+
         - Rows of a Spark DataFrame that have no time are left out, as on a stream; `untimed`, an Observation of Spark's
           or its name, counts them.
         - Data of other kinds (pandas, polars, Arrow) is taken, too, where neither `prepare` nor `where` needs Spark
@@ -167,6 +172,9 @@ class Pipeline:
     def stream(self, df: Any, prepared: str | None = None) -> Any:
         """Compute the features of a stream: a streaming DataFrame goes in, and another comes out.
 
+            out = pipeline.stream(spark.readStream.table("cards"))
+            out.writeStream.option("checkpointLocation", path).toTable("features")
+
         `prepared` names an observation of Spark's that counts the rows after `prepare`.
         """
         if not is_spark(df) or not df.isStreaming:
@@ -177,7 +185,13 @@ class Pipeline:
         return self.finish(self.compute(rows, self.features, self.stream_options()))
 
     def explain(self, df: Any) -> Any:
-        """Explain what is computed for a batch or a stream: a table."""
+        """Explain what is computed for a batch or a stream: a table.
+
+        >>> import slidewise as sw
+        >>> cards = sw.Pipeline(name="cards", keys="card", features={"peak": sw.max("amount").over(sw.rows(100))})
+        >>> [line["algorithm"] for line in cards.explain({"card": ["a"], "amount": [1]})]
+        ['sba']
+        """
         rows = self.prepare(df)
         streaming = is_spark(df) and df.isStreaming
         options: dict[str, Any] = self.stream_options() if streaming else self.batch_options()
@@ -189,7 +203,13 @@ class Pipeline:
         return explain(rows, **call, **self.features)
 
     def describe(self) -> dict[str, Any]:
-        """Describe what is computed, of what and where to, as plain values without secrets."""
+        """Describe what is computed, of what and where to, as plain values without secrets.
+
+        >>> import slidewise as sw
+        >>> cards = sw.Pipeline(name="cards", keys="card", features={"peak": sw.max("amount").over(sw.rows(100))})
+        >>> cards.describe()["features"]
+        {'peak': "max('amount').over(rows(100))"}
+        """
         features = {name: repr(each) for name, each in self.features.items()}
         parts = ("name", "source", "prepare", "keys", "time", "window", "sink")
         given = {part: self._described.get(part) for part in parts}

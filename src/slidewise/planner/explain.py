@@ -21,7 +21,13 @@ _PLACES = {"columns": "over columns", "events": "event by event"}
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """What runs, what would run next best, and what decided; look at it in a console or a notebook."""
+    """What runs, what would run next best, and what decided; look at it in a console or a notebook.
+
+    >>> import slidewise as sw
+    >>> why = sw.explain(sw.max(), sw.rows(1000))
+    >>> why.choices["events"].algorithm, why.choices["events"].runner_up
+    ('daba_lite', 'two_stacks_lite')
+    """
 
     title: str
     #: by "columns" and "events"

@@ -13,6 +13,8 @@ Those that PySpark lacks are for windows only. All other names are PySpark's own
 from __future__ import annotations
 
 import functools
+import importlib.util
+import inspect
 import types
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -43,6 +45,11 @@ if TYPE_CHECKING:
     ColumnOrName: TypeAlias = Column | str | OffsetColumn
     Fractions: TypeAlias = float | Sequence[float] | ColumnOrName
     FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+
+if importlib.util.find_spec("pyspark") is None:
+    raise ModuleNotFoundError(
+        "slidewise.spark.functions needs pyspark: install the extra, pip install 'slidewise[spark]'", name="pyspark"
+    )
 
 #: functions of PySpark's that are no aggregates without a window
 _ONLY_OVER = ("nth_value",)
@@ -551,6 +558,14 @@ def _build_by(
         return _build(factory, name, [col, ord], where)
     if where is not None:
         raise InvalidInput(f"{name}: k={k!r} asks for several values, which is Spark's own, and takes no where=")
+    from pyspark import __version__
+    from pyspark.sql import functions as theirs
+
+    if "k" not in inspect.signature(getattr(theirs, name)).parameters:
+        raise InvalidInput(
+            f"{name}: k={k!r} asks for several values, which is Spark's own, and not in PySpark {__version__}. "
+            "Use a newer one"
+        )
     return _leave_to_spark(name, col, ord, k)
 
 

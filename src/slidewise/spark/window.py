@@ -140,27 +140,47 @@ class Window:
 
     @staticmethod
     def partitionBy(*cols: Any) -> WindowSpec:  # noqa: N802
-        """Create a spec with this partitioning; see `WindowSpec.partitionBy`."""
+        """Create a spec with this partitioning; see `WindowSpec.partitionBy`.
+
+        >>> Window.partitionBy("country", "city").partition_by
+        ('country', 'city')
+        """
         return WindowSpec().partitionBy(*cols)
 
     @staticmethod
     def orderBy(*cols: Any) -> WindowSpec:  # noqa: N802
-        """Create a spec with this order; see `WindowSpec.orderBy`."""
+        """Create a spec with this order; see `WindowSpec.orderBy`.
+
+        >>> [by.name for by in Window.orderBy("ts", "price").order_by]
+        ['ts', 'price']
+        """
         return WindowSpec().orderBy(*cols)
 
     @staticmethod
     def rowsBetween(start: Any, end: Any) -> WindowSpec:  # noqa: N802
-        """Create a spec with this frame in rows; see `WindowSpec.rowsBetween`."""
+        """Create a spec with this frame in rows; see `WindowSpec.rowsBetween`.
+
+        >>> Window.rowsBetween(-9, Window.currentRow).window
+        rows_between(-9, 0)
+        """
         return WindowSpec().rowsBetween(start, end)
 
     @staticmethod
     def rangeBetween(start: Any, end: Any) -> WindowSpec:  # noqa: N802
-        """Create a spec with this frame by the order's values; see `WindowSpec.rangeBetween`."""
+        """Create a spec with this frame by the order's values; see `WindowSpec.rangeBetween`.
+
+        >>> Window.rangeBetween(Window.unboundedPreceding, 0).window
+        range_between(-UNBOUNDED, 0)
+        """
         return WindowSpec().rangeBetween(start, end)
 
     @staticmethod
     def groupsBetween(start: Any, end: Any) -> WindowSpec:  # noqa: N802
-        """Create a spec with this frame in groups of equal rows; see `WindowSpec.groupsBetween`."""
+        """Create a spec with this frame in groups of equal rows; see `WindowSpec.groupsBetween`.
+
+        >>> Window.groupsBetween(-6, 0).window
+        groups_between(-6, 0)
+        """
         return WindowSpec().groupsBetween(start, end)
 
 

@@ -111,6 +111,13 @@ class Swag:
     """A sliding-window aggregator (SWAG): values in at one end, out at the other, and their aggregate at any time.
 
     Made by `slidewise.swag(name, aggregation)`.
+
+    >>> import slidewise as sw
+    >>> s = sw.swag("two_stacks", sw.sum())
+    >>> for value in (3, 1, 2): s.insert(value)
+    >>> s.evict()
+    >>> s.query(), len(s)
+    (3, 2)
     """
 
     __slots__ = ("_options", "_times")

@@ -35,7 +35,19 @@ LARGEST_WINDOW = 45
 
 
 class AlgorithmBroken(SlidewiseError, AssertionError):
-    """An algorithm that differs from recalculation; the message has the operations that show it."""
+    """An algorithm that differs from recalculation; the message has the operations that show it.
+
+    >>> from slidewise.testing import AlgorithmBroken, check_algorithm
+    >>> class Forgets:
+    ...     def __init__(self, aggregation): self.size = 0
+    ...     def insert(self, value): self.size += 1
+    ...     def evict(self): self.size -= 1
+    ...     def query(self): return None
+    ...     def __len__(self): return self.size
+    >>> try: check_algorithm(Forgets)
+    ... except AlgorithmBroken as error: print("broken")
+    broken
+    """
 
 
 class Concatenation(Aggregation):

@@ -28,7 +28,13 @@ MOST_PARTIALS = 12
 
 @dataclass(frozen=True, repr=False)
 class LawReport:
-    """Which laws hold, on how many cases each, and what else seems true."""
+    """Which laws hold, on how many cases each, and what else seems true.
+
+    >>> import slidewise as sw
+    >>> report = sw.check_aggregation(sw.max(), [3.0, 1.0, 2.0])
+    >>> sorted(report.held), report.hints
+    (['associativity', 'commutativity', 'lower', 'purity', 'selectivity', 'size preserving'], ())
+    """
 
     aggregation: str
     #: law -> number of cases tried
@@ -132,7 +138,8 @@ class _Laws:
         ]
         hints = []
         for law, declaration, cases, remedy in laws:
-            declared = not declaration or getattr(self.aggregation, declaration) not in (False, None)
+            value = getattr(self.aggregation, declaration) if declaration else True
+            declared = value is not None if declaration == "identity" else bool(value)  # an identity may be 0
             if declared:
                 held[law] = self._require(declaration, cases, remedy)
             elif declaration in ("commutative", "selective", "associative") and self._seems_to_hold(cases):

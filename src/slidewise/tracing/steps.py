@@ -16,7 +16,13 @@ from slidewise.tracing.recorder import Call
 
 @dataclass(frozen=True, repr=False)
 class Step:
-    """One operation: what it was, what it did, and what the structure holds after it."""
+    """One operation: what it was, what it did, and what the structure holds after it.
+
+    >>> import slidewise as sw
+    >>> last = sw.trace("two_stacks", sw.max(), "insert 4 5, evict, query")[-1]
+    >>> last.result, last.window, last.cost
+    (5, (5,), '0 combines')
+    """
 
     #: from 1
     number: int
@@ -81,7 +87,13 @@ class Step:
 
 @dataclass(frozen=True, repr=False)
 class Trace:
-    """The steps of a structure; look at it in a console or a notebook, save it as SVG, or go through its steps."""
+    """The steps of a structure; look at it in a console or a notebook, save it as SVG, or go through its steps.
+
+    >>> import slidewise as sw
+    >>> steps = sw.trace("two_stacks", sw.max(), "insert 4 5, evict, query")
+    >>> len(steps), steps.combines, [step.window for step in steps]
+    (4, 2, [(4,), (4, 5), (5,), (5,)])
+    """
 
     title: str
     steps: tuple[Step, ...]

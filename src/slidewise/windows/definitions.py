@@ -427,7 +427,13 @@ def groups_between(
 
 
 def col(name: str) -> OffsetColumn:
-    """Name a column of offsets, so that every row has its own frame: `rows_between(col("back"), 0)`."""
+    """Name a column of offsets, so that every row has its own frame: `rows_between(col("back"), 0)`.
+
+    >>> import slidewise as sw
+    >>> rows = {"x": [1, 2, 3], "back": [0, -1, -1]}
+    >>> sw.with_columns(rows, total=sw.sum("x").over(sw.rows_between(sw.col("back"), 0)))["total"]
+    array([1, 3, 5])
+    """
     if not isinstance(name, str) or not name:
         raise InvalidInput(f"col takes the name of a column, got {name!r}")
     return OffsetColumn(name)

@@ -19,7 +19,13 @@ Exclude = Literal["current row", "group", "ties"]
 # ---- bounds
 @total_ordering
 class Unbounded:
-    """No bound: `-UNBOUNDED` is before every row, `UNBOUNDED` after every row."""
+    """No bound: `-UNBOUNDED` is before every row, `UNBOUNDED` after every row.
+
+    >>> import slidewise as sw
+    >>> so_far = sw.rows_between(-sw.UNBOUNDED, 0)
+    >>> sw.with_columns({"x": [1, 2, 3]}, total=sw.sum("x").over(so_far))["total"]
+    array([1, 3, 6])
+    """
 
     __slots__ = ("sign",)
 

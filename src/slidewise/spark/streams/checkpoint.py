@@ -27,7 +27,12 @@ _tasks: WeakKeyDictionary[Any, StreamTask] = WeakKeyDictionary()
 
 @dataclass(frozen=True)
 class Check:
-    """Whether a query can go on from a checkpoint. It is true where it can."""
+    """Whether a query can go on from a checkpoint. It is true where it can.
+
+    >>> Check("/checkpoints/features", found=True, new=("usual",))
+    the query can go on from /checkpoints/features
+      new      usual
+    """
 
     path: str
     #: whether there is state yet: without it, the query starts there
