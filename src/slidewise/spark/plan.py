@@ -14,9 +14,10 @@ from slidewise.columns.stream_options import NO_EFFECTS, REVISION, BatchEffects,
 from slidewise.columns.with_columns import check_expression, list_names, list_order
 from slidewise.errors import InvalidInput
 from slidewise.spark.column_names import find_unused_prefix, require_distinct
-from slidewise.spark.executor.halo import HaloSize, measure_halo
+from slidewise.spark.executor.halo import BUCKETS, HaloSize, measure_halo
 from slidewise.spark.executor.task import Task
 from slidewise.spark.input import Input
+from slidewise.spark.pyspark_internals import has_subquery
 from slidewise.spark.schema import Schema, infer_result_types
 from slidewise.spark.spark_operator import choose_engine, quote, to_sql
 from slidewise.spark.window import SpecifiedOver
@@ -24,6 +25,9 @@ from slidewise.windows.definitions import Between
 from slidewise.windows.durations import Duration
 
 _DAY = 86_400 * 1_000_000_000
+
+#: aggregations of Spark's whose lists have no nulls
+_LISTS = ("collect_list", "collect_set", "percentile", "percentile_disc")
 
 #: why options for streams that change rows need one pass of ours
 LOOKS_BACK = 'emit="changes" and forget_after look at the row before of a key'
@@ -205,7 +209,8 @@ class ColumnsPlan:
             self.df = self.df.where(F.col(name).getField(str(len(group.expressions))))
         if task.halo is not None:
             self.df = self.df.where(column(task.halo.own)).drop(task.halo.own, task.halo.bucket)
-        self._new |= {out: F.col(name).getField(str(k)) for k, out in enumerate(group.expressions)}
+        for k, ((out, over), kind) in enumerate(zip(group.expressions.items(), kinds, strict=False)):
+            self._new[out] = declare_never_null(F.col(name).getField(str(k)), over, kind)
 
     def finish(self, names: Iterable[str]) -> Any:
         """Build the DataFrame with all new columns, in the order of their names."""
@@ -231,6 +236,16 @@ class ColumnsPlan:
         return self._made[-1]
 
 
+def declare_never_null(result: Any, over: Over, kind: Any) -> Any:
+    """Have Spark know that results are not null where none is, as it knows of its own: of counts and lists."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    empty, window = over.aggregation.empty, over.window
+    if empty is None or window.min_rows != 1 or window.every is not None:
+        return result
+    return F.coalesce(result, (F.array() if isinstance(empty, list | tuple) else F.lit(empty)).cast(kind))
+
+
 def choose_halo(source: Input, group: Group, hot_keys: str | bool) -> HaloSize | None:
     """Choose how large a halo is where large keys are to be spread; None where they are not."""
     if source.given and hot_keys is True:
@@ -244,13 +259,19 @@ def choose_halo(source: Input, group: Group, hot_keys: str | bool) -> HaloSize |
         found = "rows are cut by one order column"
     if hot_keys is True and isinstance(found, str):
         raise InvalidInput(f"with_columns: hot_keys=True cannot spread a key here: {found}")
-    wanted = hot_keys is True or not group.partition_by or _is_cached(source.df)
+    wanted = hot_keys is True or _is_worth_a_sample(source.df, group)
     return found if wanted and not isinstance(found, str) else None
 
 
-def _is_cached(df: Any) -> bool:
-    level = df.storageLevel
-    return bool(level.useMemory or level.useDisk)
+def _is_worth_a_sample(df: Any, group: Group) -> bool:
+    """Tell whether to look for large keys unasked: the plan of the DataFrame is in the result's plan twice then.
+
+    Once: `df.withColumn(...).withColumn(...)` of windows without keys would have it 2, 4, 8, 16 times.
+    """
+    if group.partition_by:
+        level = df.storageLevel
+        return bool(level.useMemory or level.useDisk)
+    return not has_subquery(df, BUCKETS)
 
 
 def add_revisions(df: Any, effects: BatchEffects) -> Any:
@@ -313,4 +334,13 @@ def plan_task(schema: Schema, group: Group, effects: BatchEffects = NO_EFFECTS) 
     reads = schema.to_arrow(schema.find_read_columns(replace(group, order_by=order)))
     kinds = (*arrows, pa.bool_()) if effects.changes else arrows
     task = Task(reads, group.partition_by, order, overs, kinds, effects=effects)
-    return task, schema.to_spark_types(arrows, columns)
+    types = schema.to_spark_types(arrows, columns)
+    return task, [_leave_out_nulls(kind, over) for kind, over in zip(types, overs, strict=True)]
+
+
+def _leave_out_nulls(kind: Any, over: Over) -> Any:
+    """Have the type of lists say what Spark's own says: there are no nulls in them."""
+    from pyspark.sql.types import ArrayType
+
+    without_nulls = isinstance(kind, ArrayType) and over.aggregation.name in _LISTS
+    return ArrayType(kind.elementType, False) if without_nulls else kind

@@ -184,6 +184,27 @@ def _read_bound(bound: Any) -> int | None:
     return 0 if kind.startswith("CurrentRow") else bound.value().value()
 
 
+# ---- plans
+def has_subquery(df: Any, alias: str) -> bool:
+    """Tell whether a DataFrame is computed from one with this alias."""
+    if "_jdf" in vars(df):
+        return f"SubqueryAlias {alias}" in df._jdf.queryExecution().logical().toString()
+    from pyspark.sql.connect.plan import LogicalPlan, SubqueryAlias
+
+    waiting: list[Any] = [df._plan]
+    seen: set[int] = set()
+    while waiting:
+        plan = waiting.pop()
+        if isinstance(plan, list):
+            waiting += plan
+        elif isinstance(plan, LogicalPlan) and id(plan) not in seen:
+            seen.add(id(plan))
+            if isinstance(plan, SubqueryAlias) and plan._alias == alias:
+                return True
+            waiting += vars(plan).values()
+    return False
+
+
 # ---- the hook in PySpark's DataFrames
 _hooks: list[Mapping[str, Callable[..., Any]]] = []
 _replaced: dict[tuple[type, str], Any] = {}

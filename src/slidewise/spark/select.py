@@ -34,7 +34,7 @@ def select(df: DataFrameT, *columns: Column | str) -> DataFrameT:
         return df.select(*chosen)
     windows.require_specs("select")
     with compute():
-        out = compute_windows(df, windows).select(*(windows.alias(df, column) for column in chosen))
+        out = compute_windows(df, windows).select(*chosen)
         # Stars among the columns bring the windows and what they read along.
         return windows.rename(df, out.drop(*windows.temporary))
 

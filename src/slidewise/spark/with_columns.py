@@ -171,7 +171,7 @@ def _name_metrics(df: Any, windows: Windows, call: _Call) -> _Call:
         return call
     if not any(RELEASED in field.metadata or BEHIND in field.metadata for field in df.schema.fields):
         return call
-    first = next(iter(windows.by_marker)).removeprefix("__slidewise_window_")
+    first = next(iter(windows.stable.values())).removeprefix("__slidewise_window_")
     return replace(call, options={**call.options, "metrics": f"slidewise_{first}"})
 
 
@@ -181,7 +181,8 @@ def compute_windows(df: Any, windows: Windows, call: _Call | None = None) -> Any
     wide, definitions = windows.add_inputs(df)
     call = _name_metrics(wide, windows, call)
     try:
-        return _add_windows(wide, definitions, call)
+        out = _add_windows(wide, definitions, call)
+        return windows.restore_markers(out) if df.isStreaming else out
     except InvalidInput:
         # What an ordinary program computes goes on working: sums of texts, which Spark reads as numbers, and the like.
         theirs = windows.left_to_spark(wide)
