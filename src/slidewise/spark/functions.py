@@ -717,12 +717,18 @@ def regr_r2(y: ColumnOrName, x: ColumnOrName, *, where: ColumnOrName | None = No
 
 # ---- texts and sketches
 def string_agg(
-    col: ColumnOrName, delimiter: str | None = None, *, where: ColumnOrName | None = None
+    col: ColumnOrName, delimiter: str | bytes | Column | None = None, *, where: ColumnOrName | None = None
 ) -> AggregateColumn:
     """Join texts by a delimiter.
 
     F.string_agg("word", ", ").over(w)
+
+    Bytes, which PySpark joins as well, are left to Spark, and so is a delimiter that is a column.
     """
+    if not isinstance(delimiter, str | None):
+        if where is not None:
+            raise InvalidInput(f"string_agg: delimiter={delimiter!r} is Spark's own, and takes no where=")
+        return _leave_to_spark("string_agg", col, delimiter)
     arguments = [col] if delimiter is None else [col, delimiter]
     between = "" if delimiter is None else delimiter
     return _build(agg.string_agg, "string_agg", [col], where, arguments, delimiter=between)
