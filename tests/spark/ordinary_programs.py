@@ -209,7 +209,8 @@ def texts_dates_and_booleans(spark: Any, F: Any, Window: Any) -> Any:
     df = make_trades(spark).withColumn("text", F.concat(F.lit("v"), F.col("volume").cast("string")))
     return df.select(
         "at", F.min("text").over(w), F.max("text").over(w), F.max("day").over(w), F.min("at").over(w),
-        F.array_sort(F.collect_set("text").over(w)).alias("texts"), F.first("text").over(w), F.bool_or(F.col("volume") > 8).over(w),
+        F.array_sort(F.collect_set("text").over(w)).alias("texts"), F.first("text").over(w),
+        F.bool_or(F.col("volume") > 8).over(w),
         F.max(F.col("volume") > 8).over(w), F.max(F.col("volume").cast("byte")).over(w),
         F.sum(F.col("volume").cast("float")).over(w), F.sum(F.col("volume").cast("short")).over(w),
         F.avg("volume").over(w), F.max(F.lit(1)).over(w), F.min(F.lit("x")).over(w),
@@ -300,7 +301,9 @@ def columns_of_earlier_frames(spark: Any, F: Any, Window: Any) -> Any:
     second = first.withColumn("low", F.min("price").over(w.rowsBetween(-9, 0)))
     third = second.withColumn("range", first["peak"] - second.low).filter(df["volume"] > 2)
     alone = third.withColumn("all", F.sum("volume").over(Window.orderBy("at").rowsBetween(-30, 0)))
-    return alone.select(df["symbol"], first.at, first["peak"], second["low"], "range", df.price, third["range"] + 1, "all")
+    return alone.select(
+        df["symbol"], first.at, first["peak"], second["low"], "range", df.price, third["range"] + 1, "all"
+    )
 
 
 def many_features_without_a_key(spark: Any, F: Any, Window: Any) -> Any:
@@ -317,7 +320,9 @@ def aliases_and_expressions(spark: Any, F: Any, Window: Any) -> Any:
     w = Window.partitionBy("b.symbol").orderBy("a.at").rowsBetween(-9, 0)
     joined = a.join(b, F.col("a.symbol") == F.col("b.symbol"))
     total = F.sum(F.col("a.volume") * F.col("b.factor")).over(w)
-    return joined.select("a.at", "b.symbol", total, (F.col("a.price") - F.avg("a.price").over(w)).alias("d"), b["factor"])
+    return joined.select(
+        "a.at", "b.symbol", total, (F.col("a.price") - F.avg("a.price").over(w)).alias("d"), b["factor"]
+    )
 
 
 def text_expressions(spark: Any, F: Any, Window: Any) -> Any:
@@ -368,10 +373,24 @@ def udfs_around_windows(spark: Any, F: Any, Window: Any) -> Any:
 
 def statistics(spark: Any, F: Any, Window: Any) -> Any:
     w = Window.partitionBy("symbol").orderBy("at").rowsBetween(-14, 0)
-    names = "avg mean stddev stddev_pop variance var_pop skewness kurtosis min max sum count".split()
+    names = [
+        "avg",
+        "mean",
+        "stddev",
+        "stddev_pop",
+        "variance",
+        "var_pop",
+        "skewness",
+        "kurtosis",
+        "min",
+        "sum",
+        "count",
+    ]
     df = make_trades(spark).select("at", *[getattr(F, n)("price").over(w).alias(n) for n in names], "price", "volume")
     v = Window.orderBy("at").rowsBetween(-14, 0)
-    df = df.withColumn("corr", F.corr("price", "volume").over(v)).withColumn("cov", F.covar_samp("price", "volume").over(v))
+    df = df.withColumn("corr", F.corr("price", "volume").over(v)).withColumn(
+        "cov", F.covar_samp("price", "volume").over(v)
+    )
     df = df.withColumn("by", F.max_by("price", "volume").over(v)).withColumn("p", F.percentile("price", 0.9).over(v))
     return df.withColumn("approx", F.approx_count_distinct("volume").over(v)).drop("price", "volume")
 
@@ -387,7 +406,9 @@ def lists_of_columns(spark: Any, F: Any, Window: Any) -> Any:
 
 def transformed(spark: Any, F: Any, Window: Any) -> Any:
     def add_mean(df: Any, name: str) -> Any:
-        return df.withColumn(f"{name}_mean", F.mean(name).over(Window.partitionBy("symbol").orderBy("at").rowsBetween(-5, 5)))
+        return df.withColumn(
+            f"{name}_mean", F.mean(name).over(Window.partitionBy("symbol").orderBy("at").rowsBetween(-5, 5))
+        )
 
     def add_share(df: Any) -> Any:
         return df.withColumn("share", F.col("volume") / F.sum("volume").over(Window.partitionBy("symbol")))

@@ -63,7 +63,9 @@ def run(test: doctest.DocTest, session, ours: bool) -> str:
     if hasattr(session, "sparkContext") and "connect" not in type(session).__module__:
         names["sc"] = session.sparkContext
     examples = [
-        doctest.Example(replace_imports(e.source) if ours else e.source, e.want, e.exc_msg, e.lineno, e.indent, e.options)
+        doctest.Example(
+            replace_imports(e.source) if ours else e.source, e.want, e.exc_msg, e.lineno, e.indent, e.options
+        )
         for e in test.examples
     ]
     report: list[str] = []

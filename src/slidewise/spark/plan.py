@@ -17,6 +17,7 @@ from slidewise.spark.column_names import find_unused_prefix, require_distinct
 from slidewise.spark.executor.halo import BUCKETS, HaloSize, measure_halo
 from slidewise.spark.executor.task import Task
 from slidewise.spark.input import Input
+from slidewise.spark.layouts import Layout, find_layout, record_layout
 from slidewise.spark.pyspark_internals import has_subquery
 from slidewise.spark.schema import Schema, infer_result_types
 from slidewise.spark.spark_operator import choose_engine, quote, to_sql
@@ -167,7 +168,8 @@ class ColumnsPlan:
         #: results until all groups have read what they read: a new column may take the place of an old one
         self._made: list[str] = []
         self._new: dict[str, Any] = {}
-        self._partitioned: tuple[str, ...] | None = None
+        #: how the rows lie
+        self._layout = find_layout(source.df)
 
     def add_by_spark(self, group: Group) -> None:
         """Add the columns of a group by Spark's own window operator."""
@@ -181,7 +183,7 @@ class ColumnsPlan:
             self._new[out] = F.col(name)
         # All at once: Spark looks at every column of every step, and its stack holds less than 300 steps.
         self._add_results(computed)
-        self._partitioned = None
+        self._layout = None
 
     def add(self, group: Group, hot_keys: str | bool, effects: BatchEffects = NO_EFFECTS) -> None:
         """Add the columns of a group by one sort and one pass through Python."""
@@ -195,11 +197,13 @@ class ColumnsPlan:
 
             task = task.with_halo(reach, self._prefix)
             self.df = spread(self.df, group.partition_by, group.order_by[0], reach, self._prefix)
-            self._partitioned = None
-        if task.partition_by != self._partitioned:
+            self._layout = None
+        if self._layout is None or self._layout.partition_by != task.partition_by:
             self.df = repartition_by_keys(self.df, task.partition_by, group.order_by)
-            self._partitioned = task.partition_by
-        self.df = sort_by_order(self.df, task.partition_by, group.order_by)
+            self._layout = None
+        if self._layout is None or not self._layout.serves(task.partition_by, group.order_by):
+            self.df = sort_by_order(self.df, task.partition_by, group.order_by)
+            self._layout = Layout(task.partition_by, group.order_by)
         name = self._name_result()
         if effects.changes:
             kinds = [*kinds, BooleanType()]
@@ -209,6 +213,7 @@ class ColumnsPlan:
             self.df = self.df.where(F.col(name).getField(str(len(group.expressions))))
         if task.halo is not None:
             self.df = self.df.where(column(task.halo.own)).drop(task.halo.own, task.halo.bucket)
+            self._layout = None
         for k, ((out, over), kind) in enumerate(zip(group.expressions.items(), kinds, strict=False)):
             self._new[out] = declare_never_null(F.col(name).getField(str(k)), over, kind)
 
@@ -217,7 +222,8 @@ class ColumnsPlan:
         new = {name: self._new[name] for name in names}
         hidden = self._source.hidden
         if not self._source.given:
-            return self.df.withColumns(new).drop(*self._made, *map(column, hidden))
+            out = self.df.withColumns(new).drop(*self._made, *map(column, hidden))
+            return record_layout(out, self._layout, [*new, *hidden])
         require_distinct(new, self.schema.heeds_capitals, "with_columns")
         kept = {self.schema.fold(name): column(name) for name in self.schema.names if name not in hidden}
         return self.df.select(

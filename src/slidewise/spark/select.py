@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from slidewise.errors import InvalidInput
 from slidewise.spark.analysis import analyse, silence_pyspark
+from slidewise.spark.layouts import find_layout, record_layout
 from slidewise.spark.pyspark_internals import is_column
 from slidewise.spark.window_columns import Windows, compute, find_markers, is_computing
 from slidewise.spark.with_columns import compute_windows, with_columns
@@ -34,7 +35,8 @@ def select(df: DataFrameT, *columns: Column | str) -> DataFrameT:
         return df.select(*chosen)
     windows.require_specs("select")
     with compute():
-        out = compute_windows(df, windows).select(*chosen)
+        wide = compute_windows(df, windows)
+        out = windows.use(df, lambda: wide.select(*chosen))
         # Stars among the columns bring the windows and what they read along.
         return windows.rename(df, out.drop(*windows.temporary))
 
@@ -60,8 +62,8 @@ def filter(df: DataFrameT, condition: Any) -> DataFrameT:
     windows.require_specs("filter")
     with compute():
         out = compute_windows(df, windows) if windows.by_marker else df
-        held = out.select("*", condition.alias(_CONDITION)).filter(_CONDITION)
-        return held.drop(_CONDITION, *windows.temporary)
+        held = windows.use(df, lambda: out.select("*", condition.alias(_CONDITION))).filter(_CONDITION)
+        return record_layout(held.drop(_CONDITION, *windows.temporary), find_layout(out))
 
 
 # ---- as methods of PySpark's DataFrames: each is given the method, the DataFrame and the arguments

@@ -20,7 +20,7 @@ from slidewise.windows.reach import OffsetColumn
 
 
 def number_anew(names: Iterable[str]) -> dict[str, str]:
-    """Number names by themselves, each kind of them from 0.
+    """Renumber names by themselves, each kind of them from 0.
 
     >>> number_anew([f"__slidewise_input_{'0' * 16}_{number}" for number in (7, 5)])
     {'__slidewise_input_0000000000000000_7': '__slidewise_input_0000000000000000_0', \

@@ -26,6 +26,8 @@ from slidewise.aggregations.over import Over
 from slidewise.errors import InvalidInput
 from slidewise.spark.aggregate_names import is_aggregate
 from slidewise.spark.analysis import analyse, silence_pyspark
+from slidewise.spark.conditions import describe_spark_error
+from slidewise.spark.layouts import find_layout, record_layout
 from slidewise.spark.named_expressions import MARKER, build_column, is_expression, list_expressions, name_by_content
 from slidewise.spark.pyspark_internals import is_column, is_window
 from slidewise.spark.stable_names import number_anew, rename_reads
@@ -35,6 +37,8 @@ from slidewise.windows.definitions import Between, WindowDefinition
 from slidewise.windows.reach import Unbounded
 
 _CALLED = re.compile(r"\b(\w+)\(")
+#: how Spark says that a column of a DataFrame is not among those it is looked for in
+_LOST = ("MISSING_ATTRIBUTES", "CANNOT_RESOLVE_DATAFRAME_COLUMN")
 _CALLED_BY_MARKER = re.compile(rf"coalesce\(({MARKER.pattern})\)")
 
 
@@ -63,7 +67,7 @@ class Window:
         return names
 
 
-class _WindowTable:
+class WindowTable:
     """The windows of the markers made last. No marker is ever another window's: what is forgotten can only be missed.
 
     PySpark's expressions cannot be asked who holds them (those of classic sessions are in the JVM), and so a number
@@ -106,7 +110,7 @@ class _WindowTable:
 
 
 #: 50,000 windows take LIMIT_MEMORY
-_table = _WindowTable(50_000)
+_table = WindowTable(50_000)
 
 #: set while a DataFrame gets the columns of markers: the steps of that are not looked at again
 _computing: ContextVar[bool] = ContextVar("computing", default=False)
@@ -236,7 +240,8 @@ class Windows:
         if not self.inputs:
             return df, definitions
         if not streaming:
-            return df.select("*", *(column.alias(name) for name, column in self.inputs.items())), definitions
+            wide = df.select("*", *(column.alias(name) for name, column in self.inputs.items()))
+            return record_layout(wide, find_layout(df)), definitions
         columns = {self.stable[name]: column for name, column in self.inputs.items()}
         added = {name: column.alias(name) for name, column in columns.items()}
         for marker, made in definitions.items():
@@ -249,6 +254,26 @@ class Windows:
     def restore_markers(self, df: Any) -> Any:
         """Give the columns of a stream the names that expressions know them by."""
         return df.withColumnsRenamed({stable: name for name, stable in self.stable.items() if stable != name})
+
+    def use(self, df: Any, build: Callable[[], Any]) -> Any:
+        """Build what is made of windows and columns of a DataFrame that has got the windows.
+
+        On a stream an operator of ours is below, and a column of the stream itself, `df["x"]`, is not found above it.
+        """
+        from pyspark.errors import AnalysisException
+
+        if not (self.by_marker and df.isStreaming):
+            return build()
+        try:
+            with silence_pyspark():
+                return analyse(build())
+        except AnalysisException as error:
+            if not str(error.getCondition()).startswith(_LOST):
+                raise
+            raise InvalidInput(
+                'on a stream, columns beside windows are by name, F.col("x"), and not of the DataFrame, as df["x"] or '
+                f"df.x is: inside of the windows they may be. Spark says: {describe_spark_error(error)}"
+            ) from error
 
     def left_to_spark(self, df: Any) -> dict[str, Any]:
         """Find the windows of a batch that slidewise refuses, and PySpark does not: its own columns, by markers."""

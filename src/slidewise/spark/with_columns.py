@@ -10,6 +10,7 @@ from slidewise.aggregations.over import Over
 from slidewise.errors import InvalidInput
 from slidewise.spark.conditions import hoist_conditions
 from slidewise.spark.input import read_input
+from slidewise.spark.layouts import find_layout, record_layout
 from slidewise.spark.plan import (
     add_revisions,
     fit_offsets,
@@ -160,7 +161,9 @@ def _add_columns(df: Any, given: dict[str, Any], call: _Call) -> Any:
             )
         if not windows.by_marker:
             return df.withColumns(columns)
-        return compute_windows(df, windows, call).withColumns(columns).drop(*windows.temporary)
+        out = compute_windows(df, windows, call)
+        made = windows.use(df, lambda: out.withColumns(columns)).drop(*windows.temporary)
+        return record_layout(made, find_layout(out), columns)
 
 
 def _name_metrics(df: Any, windows: Windows, call: _Call) -> _Call:
