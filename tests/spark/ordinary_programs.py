@@ -349,7 +349,7 @@ def cached_and_counted(spark: Any, F: Any, Window: Any) -> Any:
 
 def udfs_around_windows(spark: Any, F: Any, Window: Any) -> Any:
     @F.udf("string")
-    def describe(value: float | None, mean: float | None) -> str | None:
+    def describe(value, mean):
         return None if value is None or mean is None else ("high" if value > mean else "low")
 
     @F.pandas_udf("double")
@@ -373,19 +373,7 @@ def udfs_around_windows(spark: Any, F: Any, Window: Any) -> Any:
 
 def statistics(spark: Any, F: Any, Window: Any) -> Any:
     w = Window.partitionBy("symbol").orderBy("at").rowsBetween(-14, 0)
-    names = [
-        "avg",
-        "mean",
-        "stddev",
-        "stddev_pop",
-        "variance",
-        "var_pop",
-        "skewness",
-        "kurtosis",
-        "min",
-        "sum",
-        "count",
-    ]
+    names = ["avg", "mean", "stddev", "stddev_pop", "variance", "var_pop", "skewness", "kurtosis", "sum", "count"]
     df = make_trades(spark).select("at", *[getattr(F, n)("price").over(w).alias(n) for n in names], "price", "volume")
     v = Window.orderBy("at").rowsBetween(-14, 0)
     df = df.withColumn("corr", F.corr("price", "volume").over(v)).withColumn(
