@@ -170,6 +170,15 @@ def test_without_over_functions_are_pysparks(program, df):
     assert_as_pyspark(df, program, "k")
 
 
+def test_functions_imported_from_pyspark_over_our_windows(df):
+    def program(df, F, Window):  # noqa: N803
+        w = Window.partitionBy("k").orderBy("ts").rowsBetween(-15, 0)
+        first = theirs.first(F.col("v")).over(w) + F.max("v").over(w)
+        return df.withColumn("a", theirs.sum("v").over(w)).withColumn("b", theirs.lag("v").over(by_key(Window)) + first)
+
+    assert_as_pyspark(df, program)
+
+
 def test_windows_of_pyspark_under_our_functions(df):
     def program(df, F, _):  # noqa: N803
         w = TheirWindow.partitionBy("k")
@@ -290,6 +299,15 @@ def test_what_is_refused_and_how(df, session):
         df.withColumn("m", F.median("w").over(w))
     with pytest.raises(InvalidInput, match="new columns are windows alone"):
         sws.with_columns(df, {"m": 1 + F.median("v").over(w)}, schema=df.schema)
+
+
+def test_windows_where_spark_takes_none(df):
+    column = F.median("v").over(by_key(Window))
+    for name in ("orderBy", "sort", "groupBy"):
+        with pytest.raises(InvalidInput, match=rf"{name}: there is a window .* Add it as a column first"):
+            getattr(df, name)(column, "k")
+        assert getattr(df, name)("k", F.col("v")) is not None
+    assert [row.id for row in df.sort("id", ascending=False).limit(2).collect()] == [59, 58]
 
 
 # ---- the functions of PySpark
@@ -426,7 +444,7 @@ def test_names_on_a_stream_say_what_they_stand_for_and_so_outlive_a_process(spar
     after = make(spark.range(3))
     assert list(before.values()) == list(after.values())
     assert len({*before.values()}) == 5
-    assert not before.keys() & after.keys()  # columns of two DataFrames
+    assert len(before.keys() & after.keys()) == 1  # upper(k), and else columns of two DataFrames
 
 
 @pytest.mark.parametrize("text", ["x", "y" * 70])

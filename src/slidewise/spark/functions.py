@@ -24,7 +24,7 @@ from slidewise.aggregations.moment_sketches import MomentSketch
 from slidewise.errors import InvalidInput
 from slidewise.spark.named_expressions import name_column
 from slidewise.spark.pyspark_internals import install_hook, is_column
-from slidewise.spark.select import GROUP_HOOKS, HOOKS
+from slidewise.spark.select import COLUMN_HOOKS, GROUP_HOOKS, HOOKS
 from slidewise.spark.window import WindowSpec, build_their_window
 from slidewise.spark.window_columns import build_over
 from slidewise.windows.definitions import WindowDefinition
@@ -807,7 +807,7 @@ def naive_bayes(
     return _build(agg.naive_bayes, "naive_bayes", [label, *features], where, **more)
 
 
-install_hook(HOOKS, GROUP_HOOKS)
+install_hook(HOOKS, GROUP_HOOKS, COLUMN_HOOKS)
 
 if TYPE_CHECKING:  # what __getattr__ finds; at the end, since to type checkers the first of a name is the one
     from pyspark.sql.functions import *  # noqa: F403

@@ -109,8 +109,8 @@ class WindowTable:
         return len(self._windows)
 
 
-#: 50,000 windows take LIMIT_MEMORY
-_table = WindowTable(50_000)
+#: one takes 7 kB, and so all 140 MB
+_table = WindowTable(20_000)
 
 #: set while a DataFrame gets the columns of markers: the steps of that are not looked at again
 _computing: ContextVar[bool] = ContextVar("computing", default=False)
