@@ -1,4 +1,4 @@
-"""What a user's type checker sees: the examples of all pages, the types of results, and mistakes that it finds."""
+"""What a user's type checker sees: the examples of all pages and of a migration, types of results, and mistakes."""
 
 import doctest
 import os
@@ -109,6 +109,9 @@ def test_mypy_strict(tmp_path):
         examples = doctest.DocTestParser().get_examples(page.read_text(encoding="utf-8"))
         module = tmp_path / f"{page.stem.replace('-', '_')}.py"
         module.write_text("".join(example.source for example in examples), encoding="utf-8")
+    for program in ("before", "after"):
+        source = ROOT / "examples" / "migrate" / f"{program}.py"
+        (tmp_path / f"migrate_{program}.py").write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
     factories = "".join(f'assert_type(sw.{name}(where="valid").over(3), sw.Over)\n' for name in aggregations.__all__)
     (tmp_path / "use.py").write_text(USE + factories)
     (tmp_path / "mypy.ini").write_text(SETTINGS)

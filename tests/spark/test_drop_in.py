@@ -1,11 +1,14 @@
 """An ordinary PySpark program with two other import lines: its answers, names and types are PySpark's own."""
 
+import copy
+import gc
 import inspect
 import math
+import pickle
 import re
 import subprocess
 import sys
-from collections import Counter
+import tracemalloc
 
 import pandas as pd
 import pytest
@@ -19,6 +22,8 @@ from slidewise import spark as sws
 from slidewise.errors import InvalidInput
 from slidewise.spark import Window, named_expressions, window_columns
 from slidewise.spark import functions as F  # noqa: N812
+from slidewise.spark.executor.halo import BUCKETS
+from slidewise.spark.pyspark_internals import has_subquery
 
 
 @pytest.fixture
@@ -165,6 +170,15 @@ def test_without_over_functions_are_pysparks(program, df):
     assert_as_pyspark(df, program, "k")
 
 
+def test_functions_imported_from_pyspark_over_our_windows(df):
+    def program(df, F, Window):  # noqa: N803
+        w = Window.partitionBy("k").orderBy("ts").rowsBetween(-15, 0)
+        first = theirs.first(F.col("v")).over(w) + F.max("v").over(w)
+        return df.withColumn("a", theirs.sum("v").over(w)).withColumn("b", theirs.lag("v").over(by_key(Window)) + first)
+
+    assert_as_pyspark(df, program)
+
+
 def test_windows_of_pyspark_under_our_functions(df):
     def program(df, F, _):  # noqa: N803
         w = TheirWindow.partitionBy("k")
@@ -285,6 +299,15 @@ def test_what_is_refused_and_how(df, session):
         df.withColumn("m", F.median("w").over(w))
     with pytest.raises(InvalidInput, match="new columns are windows alone"):
         sws.with_columns(df, {"m": 1 + F.median("v").over(w)}, schema=df.schema)
+
+
+def test_windows_where_spark_takes_none(df):
+    column = F.median("v").over(by_key(Window))
+    for name in ("orderBy", "sort", "groupBy"):
+        with pytest.raises(InvalidInput, match=rf"{name}: there is a window .* Add it as a column first"):
+            getattr(df, name)(column, "k")
+        assert getattr(df, name)("k", F.col("v")) is not None
+    assert [row.id for row in df.sort("id", ascending=False).limit(2).collect()] == [59, 58]
 
 
 # ---- the functions of PySpark
@@ -425,17 +448,122 @@ def test_calls_without_our_windows_go_to_pyspark_unchanged(spark, monkeypatch):
     assert out.filter(F.col("id") > 2).selectExpr("id + 1 AS y").withColumns({"z": F.col("y")}).count() == 3
 
 
-def test_names_say_what_they_stand_for_and_so_outlive_a_process(spark, monkeypatch):
-    def make():
+# ---- what a process remembers of windowed columns
+def test_names_on_a_stream_say_what_they_stand_for_and_so_outlive_a_process(spark):
+    def make(df):
         w = Window.partitionBy(F.upper("k")).orderBy("ts").rowsBetween(-2, 0)
-        (marker,) = window_columns.find_markers([F.sum(F.col("a") * F.col("b")).over(w) / 2])
-        return marker, *window_columns.Windows([marker]).inputs
+        markers = window_columns.find_markers([F.sum(F.col("a") * df["id"]).over(w) / F.max(df["id"] + 1).over(w)])
+        return window_columns.Windows(markers).stable
 
-    before = make()
-    for module, tables in ((named_expressions, ("_names", "_expressions")), (window_columns, ("_markers", "_windows"))):
-        for table in tables:
-            monkeypatch.setattr(module, table, {})
-    monkeypatch.setattr(named_expressions, "_numbers", Counter())
+    before = make(spark.range(3))
     F.sum(F.col("b") * F.col("a")).over(Window.orderBy(F.lower("k")))  # a program that has changed elsewhere
-    assert make() == before
-    assert len(set(before)) == 3
+    after = make(spark.range(3))
+    assert list(before.values()) == list(after.values())
+    assert len({*before.values()}) == 5
+    assert len(before.keys() & after.keys()) == 1  # upper(k), and else columns of two DataFrames
+
+
+@pytest.mark.parametrize("text", ["x", "y" * 70])
+def test_what_says_the_same_and_is_not_has_names_of_its_own(session, text):
+    one, other = session.range(3).withColumn(text, F.col("id")), session.range(3).withColumn(text, -F.col("id"))
+    joined = one.join(other, one["id"] == other["id"])
+    w = Window.partitionBy(one["id"])
+    rows = joined.select(
+        one["id"], F.max(one[text]).over(w).alias("a"), F.max(other[text]).over(w).alias("b")
+    ).collect()
+    assert sorted((row.a, row.b) for row in rows) == [(0, 0), (1, -1), (2, -2)]
+
+
+def test_a_windowed_column_that_is_forgotten_is_missed_and_never_another(spark, monkeypatch):
+    monkeypatch.setattr(window_columns, "_table", window_columns.WindowTable(3))
+    df = spark.range(6).selectExpr("id", "id % 2 AS k")
+    w = Window.partitionBy("k").orderBy("id")
+    first, *_, last = [F.sum(df["id"] * k).over(w) for k in range(5)]
+    with pytest.raises(InvalidInput, match=r"made more than 3 others ago.* Make it again"):
+        df.withColumn("s", first + 1)
+    assert df.withColumn("s", last + 1).agg({"s": "max"}).first()[0] == 4 * 9 + 1
+    again = F.sum(df["id"] * 0).over(w)
+    assert df.withColumn("s", again + 1).agg({"s": "max"}).first()[0] == 1
+    with pytest.raises(InvalidInput, match="Make it again"):
+        df.withColumn("s", first + again)
+
+
+@pytest.mark.full
+def test_more_windowed_columns_take_no_more_memory(spark, monkeypatch):
+    """Each of a DataFrame, and so an expression, of its own, as where a service makes features call by call."""
+    monkeypatch.setattr(window_columns, "_table", window_columns.WindowTable(100))
+    w = Window.partitionBy("k").orderBy(F.col("id").cast("long"))
+
+    def make(many):
+        for k in range(many):
+            F.sum(F.col("id") * k - many).over(w.rowsBetween(-k - 1, 0))
+        gc.collect()
+        return len(window_columns._table), len(named_expressions._names), tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        windows, names, size = make(300)
+        more = make(1500)
+    finally:
+        tracemalloc.stop()
+    assert more[0] == windows == 100
+    assert more[1] <= names + 1  # nothing else made meanwhile lives
+    assert more[2] < size * 1.2
+
+
+def test_expressions_are_names_to_executors_and_stay_expressions_in_copies(spark):
+    w = Window.partitionBy(F.upper("k"))
+    (name,) = w.partition_by
+    assert type(pickle.loads(pickle.dumps(name))) is str
+    assert named_expressions.is_expression(copy.deepcopy(w).partition_by[0])
+
+
+# ---- steps one after the other
+def count_nodes(df, capsys, *nodes):
+    capsys.readouterr()
+    df.explain()
+    plan = capsys.readouterr().out
+    return [plan.count(node) for node in nodes]
+
+
+def test_steps_of_one_order_share_a_shuffle_and_a_sort(spark, capsys):
+    df = spark.range(60, numPartitions=3).selectExpr("id", "id % 3 AS k", "id * 7 % 20 AS v", "id AS t")
+    w = Window.partitionBy("k").orderBy(F.col("id").cast("long")).rowsBetween(-9, 0)
+    first = df.withColumn("a", F.median("v").over(w))
+    second = first.withColumn("b", F.col("a") - F.median("a").over(w)).filter(F.mode("v").over(w) >= 0)
+    last = second.withColumn("id", F.mode("v").over(w)).drop("v")
+    assert count_nodes(last, capsys, "Exchange", "Sort [", "ArrowEvalPython") == [1, 1, 4]
+    again = second.withColumn("id", -F.col("id") - F.mode("v").over(w) % 1).withColumn("c", F.median("v").over(w))
+    assert count_nodes(again, capsys, "Exchange", "Sort [") == [2, 2]  # the order column is another
+    other = first.withColumn("c", F.median("v").over(w.orderBy("id"))).withColumn("d", F.median("v").over(w))
+    assert count_nodes(other, capsys, "Exchange", "Sort [") == [1, 3]
+    assert count_nodes(first.repartition(3).withColumn("c", F.median("v").over(w)), capsys, "Sort [") == [2]
+
+
+@pytest.mark.full
+def test_steps_of_one_order_compute_what_one_would(session):
+    df = session.range(300, numPartitions=3).selectExpr("id * 7919 % 307 AS id", "id % 5 AS k", "id * 7 % 20 AS v")
+    w = Window.partitionBy("k").orderBy("id")
+    names = {f"m{n}": F.median("v").over(w.rowsBetween(-n, 0)) for n in range(12, 16)}
+    steps = df
+    for name, column in names.items():
+        steps = steps.withColumn(name, column).filter(F.count_distinct("v").over(w) > 0)
+    steps = steps.withColumn("k", F.col("k") * 0 + F.count_distinct("v").over(w) % 2)
+    steps = steps.withColumn("last", F.median("v").over(w.rowsBetween(-12, 0)))
+    at_once = df.withColumns(names | {"k": F.count_distinct("v").over(w) % 2})
+    at_once = at_once.repartition(2).withColumn("last", F.median("v").over(w.rowsBetween(-12, 0)))
+    assert steps.orderBy("id").collect() == at_once.orderBy("id").collect()
+
+
+@pytest.mark.filterwarnings("ignore:WARN WindowExpression")
+def test_steps_without_keys_do_not_double_the_plan(session):
+    df = session.range(60).selectExpr("id", "id * 7 % 20 AS v")
+    w = Window.orderBy("id").rowsBetween(-30, 0)
+    first = df.withColumn("a", F.sum("v").over(w))
+    assert has_subquery(first, BUCKETS) and not has_subquery(df, BUCKETS)
+    out = first.withColumn("x", F.lag("v").over(w.rowsBetween(-1, -1)))
+    for k in range(6):
+        out = out.withColumn(f"a{k}", F.sum("v").over(w)).drop("x")
+    assert out.where("a <> a5").count() == 0
+    if "_jdf" in vars(out):
+        assert out._jdf.queryExecution().logical().toString().count("Range (") == 2

@@ -26,7 +26,7 @@ from slidewise.aggregations.moment_sketches import MomentSketch
 from slidewise.errors import InvalidInput
 from slidewise.spark.named_expressions import name_column
 from slidewise.spark.pyspark_internals import install_hook, is_column
-from slidewise.spark.select import GROUP_HOOKS, HOOKS
+from slidewise.spark.select import COLUMN_HOOKS, GROUP_HOOKS, HOOKS
 from slidewise.spark.window import WindowSpec, build_their_window
 from slidewise.spark.window_columns import build_over
 from slidewise.windows.definitions import WindowDefinition
@@ -732,12 +732,18 @@ def regr_r2(y: ColumnOrName, x: ColumnOrName, *, where: ColumnOrName | None = No
 
 # ---- texts and sketches
 def string_agg(
-    col: ColumnOrName, delimiter: str | None = None, *, where: ColumnOrName | None = None
+    col: ColumnOrName, delimiter: str | bytes | Column | None = None, *, where: ColumnOrName | None = None
 ) -> AggregateColumn:
     """Join texts by a delimiter.
 
     F.string_agg("word", ", ").over(w)
+
+    Bytes, which PySpark joins as well, are left to Spark, and so is a delimiter that is a column.
     """
+    if not isinstance(delimiter, str | None):
+        if where is not None:
+            raise InvalidInput(f"string_agg: delimiter={delimiter!r} is Spark's own, and takes no where=")
+        return _leave_to_spark("string_agg", col, delimiter)
     arguments = [col] if delimiter is None else [col, delimiter]
     between = "" if delimiter is None else delimiter
     return _build(agg.string_agg, "string_agg", [col], where, arguments, delimiter=between)
@@ -816,7 +822,7 @@ def naive_bayes(
     return _build(agg.naive_bayes, "naive_bayes", [label, *features], where, **more)
 
 
-install_hook(HOOKS, GROUP_HOOKS)
+install_hook(HOOKS, GROUP_HOOKS, COLUMN_HOOKS)
 
 if TYPE_CHECKING:  # what __getattr__ finds; at the end, since to type checkers the first of a name is the one
     from pyspark.sql.functions import *  # noqa: F403

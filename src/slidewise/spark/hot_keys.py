@@ -17,7 +17,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import FloatType
 
 from slidewise.columns.sorting import OrderColumn
-from slidewise.spark.executor.halo import BUCKET_COLUMN, OWN_COLUMN, HaloSize
+from slidewise.spark.executor.halo import BUCKET_COLUMN, BUCKETS, OWN_COLUMN, HaloSize
 from slidewise.spark.spark_operator import quote, write_interval
 from slidewise.windows.durations import Duration
 
@@ -61,7 +61,7 @@ def spread(df: DataFrame, partition_by: Sequence[str], by: OrderColumn, reach: H
         prefix + OWN_COLUMN: order.isNull() | own,
     }
     # Columns that nobody reads are not named: several may have one name.
-    return df.join(sf.broadcast(buckets), meets, "left").withColumns(added).drop(*buckets.columns)
+    return df.join(sf.broadcast(buckets.alias(BUCKETS)), meets, "left").withColumns(added).drop(*buckets.columns)
 
 
 def _find_buckets(

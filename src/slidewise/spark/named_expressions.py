@@ -7,10 +7,11 @@ Windows and aggregates name their columns. What PySpark writes as more than a na
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
-from collections import Counter
 from collections.abc import Hashable, Iterable
 from typing import Any
+from weakref import WeakValueDictionary
 
 from slidewise.errors import InvalidInput
 from slidewise.spark.pyspark_internals import identify, is_column, is_window, read_name, split_order
@@ -19,14 +20,38 @@ from slidewise.windows.reach import OffsetColumn
 #: how a column is named that stands for an aggregate over a window
 MARKER = re.compile(r"__slidewise_window_[0-9a-f]{16}_\d+")
 
-_names: dict[Hashable, str] = {}
-#: how many names begin so
-_numbers: Counter[str] = Counter()
-#: names in PySpark's writing, and Columns
-_expressions: dict[str, Any] = {}
+#: no two names have the same number, so that none ever comes to mean something else
+_numbers = itertools.count()
+#: names made here and markers: what they say, and their number
+NUMBERED = re.compile(r"\b(__slidewise_(?:input|window)_[0-9a-f]{16})_\d+")
 
 _QUOTED = re.compile(r"`(?:[^`]|``)+`")
 _PLAIN = re.compile(r"[^`.]+")
+
+
+class ExpressionName(str):
+    """The name of an expression, which it brings along: what reads it keeps it, and no table does.
+
+    To executors, where there are no expressions, it is a name like others.
+    """
+
+    #: a name in PySpark's writing, or a Column
+    expression: Any
+
+    def __new__(cls, name: str, expression: Any) -> ExpressionName:
+        made = super().__new__(cls, name)
+        made.expression = expression
+        return made
+
+    def __reduce__(self) -> Any:
+        return str, (str(self),)
+
+    def __deepcopy__(self, memo: Any) -> ExpressionName:
+        return self
+
+
+#: the same expression has the same name, as long as anything reads it
+_names: WeakValueDictionary[Hashable, ExpressionName] = WeakValueDictionary()
 
 
 def name_column(value: Any, what: str) -> str:
@@ -54,36 +79,29 @@ def name_column(value: Any, what: str) -> str:
     raise InvalidInput(f"{what} takes names of columns and Columns, got {value!r}")
 
 
-def name_by_content(kind: str, text: str, key: Hashable, names: dict[Hashable, str]) -> str:
-    """Name a thing by what it says: the state of a stream is found again by the same name, in another process.
-
-    Things that say the same and are not, such as the columns `x` of two DataFrames, are numbered as they come.
-    """
-    if key not in names:
-        begin = f"__slidewise_{kind}_{hashlib.sha256(text.encode()).hexdigest()[:16]}_"
-        names[key] = f"{begin}{_numbers[begin]}"
-        _numbers[begin] += 1
-    return names[key]
+def name_by_content(kind: str, text: str) -> str:
+    """Name a thing by what it says, and by a number of its own: the columns `x` of two DataFrames say the same."""
+    said = NUMBERED.sub(r"\1", text)
+    return f"__slidewise_{kind}_{hashlib.sha256(said.encode()).hexdigest()[:16]}_{next(_numbers)}"
 
 
 def is_expression(name: str) -> bool:
     """Tell whether a name was made here."""
-    return name in _expressions
+    return isinstance(name, ExpressionName)
 
 
 def build_column(name: str) -> Any:
     """Build the Column of a name: what it stands for where it was made here, and otherwise the column itself."""
     from pyspark.sql import functions as theirs
 
-    found = _expressions.get(name)
-    if found is None:
-        return theirs.col("*" if name == "*" else "`" + name.replace("`", "``") + "`")
-    return theirs.col(found) if isinstance(found, str) else found
+    if not isinstance(name, ExpressionName):
+        return theirs.col("*" if name == "*" else _quote(name))
+    return theirs.col(name.expression) if isinstance(name.expression, str) else name.expression
 
 
 def list_expressions(names: Iterable[str]) -> dict[str, Any]:
     """List the names made here, each with its Column."""
-    return {name: build_column(name) for name in names if name in _expressions}
+    return {name: build_column(name) for name in names if is_expression(name)}
 
 
 def _name_parts(name: list[str] | str, value: Any) -> str:
@@ -101,10 +119,11 @@ def _quote(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _name_expression(key: Hashable, value: Any) -> str:
-    name = name_by_content("input", str(value), key, _names)
-    _expressions.setdefault(name, value)
-    return name
+def _name_expression(key: Hashable, value: Any) -> ExpressionName:
+    found = _names.get(key)
+    if found is None:
+        found = _names.setdefault(key, ExpressionName(name_by_content("input", str(value)), value))
+    return found
 
 
 def _write(column: Any) -> str:

@@ -14,9 +14,11 @@ from slidewise.columns.stream_options import NO_EFFECTS, REVISION, BatchEffects,
 from slidewise.columns.with_columns import check_expression, list_names, list_order
 from slidewise.errors import InvalidInput
 from slidewise.spark.column_names import find_unused_prefix, require_distinct
-from slidewise.spark.executor.halo import HaloSize, measure_halo
+from slidewise.spark.executor.halo import BUCKETS, HaloSize, measure_halo
 from slidewise.spark.executor.task import Task
 from slidewise.spark.input import Input
+from slidewise.spark.layouts import Layout, find_layout, record_layout
+from slidewise.spark.pyspark_internals import has_subquery
 from slidewise.spark.schema import Schema, infer_result_types
 from slidewise.spark.spark_operator import choose_engine, quote, to_sql
 from slidewise.spark.window import SpecifiedOver
@@ -24,6 +26,9 @@ from slidewise.windows.definitions import Between
 from slidewise.windows.durations import Duration
 
 _DAY = 86_400 * 1_000_000_000
+
+#: aggregations of Spark's whose lists have no nulls
+_LISTS = ("collect_list", "collect_set", "percentile", "percentile_disc")
 
 #: why options for streams that change rows need one pass of ours
 LOOKS_BACK = 'emit="changes" and forget_after look at the row before of a key'
@@ -163,7 +168,8 @@ class ColumnsPlan:
         #: results until all groups have read what they read: a new column may take the place of an old one
         self._made: list[str] = []
         self._new: dict[str, Any] = {}
-        self._partitioned: tuple[str, ...] | None = None
+        #: how the rows lie
+        self._layout = find_layout(source.df)
 
     def add_by_spark(self, group: Group) -> None:
         """Add the columns of a group by Spark's own window operator."""
@@ -177,7 +183,7 @@ class ColumnsPlan:
             self._new[out] = F.col(name)
         # All at once: Spark looks at every column of every step, and its stack holds less than 300 steps.
         self._add_results(computed)
-        self._partitioned = None
+        self._layout = None
 
     def add(self, group: Group, hot_keys: str | bool, effects: BatchEffects = NO_EFFECTS) -> None:
         """Add the columns of a group by one sort and one pass through Python."""
@@ -191,11 +197,13 @@ class ColumnsPlan:
 
             task = task.with_halo(reach, self._prefix)
             self.df = spread(self.df, group.partition_by, group.order_by[0], reach, self._prefix)
-            self._partitioned = None
-        if task.partition_by != self._partitioned:
+            self._layout = None
+        if self._layout is None or self._layout.partition_by != task.partition_by:
             self.df = repartition_by_keys(self.df, task.partition_by, group.order_by)
-            self._partitioned = task.partition_by
-        self.df = sort_by_order(self.df, task.partition_by, group.order_by)
+            self._layout = None
+        if self._layout is None or not self._layout.serves(task.partition_by, group.order_by):
+            self.df = sort_by_order(self.df, task.partition_by, group.order_by)
+            self._layout = Layout(task.partition_by, group.order_by)
         name = self._name_result()
         if effects.changes:
             kinds = [*kinds, BooleanType()]
@@ -205,14 +213,17 @@ class ColumnsPlan:
             self.df = self.df.where(F.col(name).getField(str(len(group.expressions))))
         if task.halo is not None:
             self.df = self.df.where(column(task.halo.own)).drop(task.halo.own, task.halo.bucket)
-        self._new |= {out: F.col(name).getField(str(k)) for k, out in enumerate(group.expressions)}
+            self._layout = None
+        for k, ((out, over), kind) in enumerate(zip(group.expressions.items(), kinds, strict=False)):
+            self._new[out] = declare_never_null(F.col(name).getField(str(k)), over, kind)
 
     def finish(self, names: Iterable[str]) -> Any:
         """Build the DataFrame with all new columns, in the order of their names."""
         new = {name: self._new[name] for name in names}
         hidden = self._source.hidden
         if not self._source.given:
-            return self.df.withColumns(new).drop(*self._made, *map(column, hidden))
+            out = self.df.withColumns(new).drop(*self._made, *map(column, hidden))
+            return record_layout(out, self._layout, [*new, *hidden])
         require_distinct(new, self.schema.heeds_capitals, "with_columns")
         kept = {self.schema.fold(name): column(name) for name in self.schema.names if name not in hidden}
         return self.df.select(
@@ -231,6 +242,16 @@ class ColumnsPlan:
         return self._made[-1]
 
 
+def declare_never_null(result: Any, over: Over, kind: Any) -> Any:
+    """Have Spark know that results are not null where none is, as it knows of its own: of counts and lists."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    empty, window = over.aggregation.empty, over.window
+    if empty is None or window.min_rows != 1 or window.every is not None:
+        return result
+    return F.coalesce(result, (F.array() if isinstance(empty, list | tuple) else F.lit(empty)).cast(kind))
+
+
 def choose_halo(source: Input, group: Group, hot_keys: str | bool) -> HaloSize | None:
     """Choose how large a halo is where large keys are to be spread; None where they are not."""
     if source.given and hot_keys is True:
@@ -244,13 +265,19 @@ def choose_halo(source: Input, group: Group, hot_keys: str | bool) -> HaloSize |
         found = "rows are cut by one order column"
     if hot_keys is True and isinstance(found, str):
         raise InvalidInput(f"with_columns: hot_keys=True cannot spread a key here: {found}")
-    wanted = hot_keys is True or not group.partition_by or _is_cached(source.df)
+    wanted = hot_keys is True or _is_worth_a_sample(source.df, group)
     return found if wanted and not isinstance(found, str) else None
 
 
-def _is_cached(df: Any) -> bool:
-    level = df.storageLevel
-    return bool(level.useMemory or level.useDisk)
+def _is_worth_a_sample(df: Any, group: Group) -> bool:
+    """Tell whether to look for large keys unasked: the plan of the DataFrame is in the result's plan twice then.
+
+    Once: `df.withColumn(...).withColumn(...)` of windows without keys would have it 2, 4, 8, 16 times.
+    """
+    if group.partition_by:
+        level = df.storageLevel
+        return bool(level.useMemory or level.useDisk)
+    return not has_subquery(df, BUCKETS)
 
 
 def add_revisions(df: Any, effects: BatchEffects) -> Any:
@@ -313,4 +340,13 @@ def plan_task(schema: Schema, group: Group, effects: BatchEffects = NO_EFFECTS) 
     reads = schema.to_arrow(schema.find_read_columns(replace(group, order_by=order)))
     kinds = (*arrows, pa.bool_()) if effects.changes else arrows
     task = Task(reads, group.partition_by, order, overs, kinds, effects=effects)
-    return task, schema.to_spark_types(arrows, columns)
+    types = schema.to_spark_types(arrows, columns)
+    return task, [_leave_out_nulls(kind, over) for kind, over in zip(types, overs, strict=True)]
+
+
+def _leave_out_nulls(kind: Any, over: Over) -> Any:
+    """Have the type of lists say what Spark's own says: there are no nulls in them."""
+    from pyspark.sql.types import ArrayType
+
+    without_nulls = isinstance(kind, ArrayType) and over.aggregation.name in _LISTS
+    return ArrayType(kind.elementType, False) if without_nulls else kind

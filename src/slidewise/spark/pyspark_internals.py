@@ -184,25 +184,46 @@ def _read_bound(bound: Any) -> int | None:
     return 0 if kind.startswith("CurrentRow") else bound.value().value()
 
 
+# ---- plans
+def has_subquery(df: Any, alias: str) -> bool:
+    """Tell whether a DataFrame is computed from one with this alias."""
+    if "_jdf" in vars(df):
+        return f"SubqueryAlias {alias}" in df._jdf.queryExecution().logical().toString()
+    from pyspark.sql.connect.plan import LogicalPlan, SubqueryAlias
+
+    waiting: list[Any] = [df._plan]
+    seen: set[int] = set()
+    while waiting:
+        plan = waiting.pop()
+        if isinstance(plan, list):
+            waiting += plan
+        elif isinstance(plan, LogicalPlan) and id(plan) not in seen:
+            seen.add(id(plan))
+            if isinstance(plan, SubqueryAlias) and plan._alias == alias:
+                return True
+            waiting += vars(plan).values()
+    return False
+
+
 # ---- the hook in PySpark's DataFrames
 _hooks: list[Mapping[str, Callable[..., Any]]] = []
 _replaced: dict[tuple[type, str], Any] = {}
 _disabled = False
 
 
-def install_hook(frames: Mapping[str, Callable[..., Any]], groups: Mapping[str, Callable[..., Any]]) -> None:
-    """Have methods of PySpark's DataFrames, and of grouped data, take windows of ours, unless `disable` was called.
+def install_hook(*hooks: Mapping[str, Callable[..., Any]]) -> None:
+    """Have methods of PySpark's DataFrames, grouped data and Columns take windows of ours, unless `disable` was called.
 
     Each is replaced by one that asks ours, which is given the method, its object and the arguments.
 
     Not when the first window is made: Python finds `df.withColumn` before the arguments of the call, in which it is.
     """
-    _hooks[:] = [frames, groups]
+    _hooks[:] = hooks
     if _replaced or _disabled:
         return
     for kinds in _find_classes():
-        for kind, hooks in zip(kinds, _hooks, strict=True):
-            for name, take in hooks.items():
+        for kind, taken in zip(kinds, hooks, strict=True):
+            for name, take in taken.items():
                 _replace(kind, name, take)
 
 
@@ -233,18 +254,20 @@ def enable() -> None:
         install_hook(*_hooks)
 
 
-def _find_classes() -> Iterator[tuple[type, type]]:
-    """Find the classes of DataFrames and of grouped data. Where what one kind needs is not installed, there is none."""
+def _find_classes() -> Iterator[tuple[type, type, type]]:
+    """Find the classes of DataFrames, grouped data and Columns. Where what one kind needs is not installed, is none."""
     with suppress(ImportError):
+        from pyspark.sql.classic.column import Column
         from pyspark.sql.classic.dataframe import DataFrame
         from pyspark.sql.group import GroupedData
 
-        yield DataFrame, GroupedData
+        yield DataFrame, GroupedData, Column
     with suppress(ImportError):
+        from pyspark.sql.connect.column import Column as ColumnOfConnect
         from pyspark.sql.connect.dataframe import DataFrame as OfConnect
         from pyspark.sql.connect.group import GroupedData as GroupedOfConnect
 
-        yield OfConnect, GroupedOfConnect
+        yield OfConnect, GroupedOfConnect, ColumnOfConnect
 
 
 def _replace(kind: type, name: str, take: Callable[..., Any]) -> None:

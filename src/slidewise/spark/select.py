@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from slidewise.errors import InvalidInput
 from slidewise.spark.analysis import analyse, silence_pyspark
+from slidewise.spark.layouts import find_layout, record_layout
 from slidewise.spark.pyspark_internals import is_column
+from slidewise.spark.window import WindowSpec, build_their_window
 from slidewise.spark.window_columns import Windows, compute, find_markers, is_computing
 from slidewise.spark.with_columns import compute_windows, with_columns
 
@@ -34,7 +36,8 @@ def select(df: DataFrameT, *columns: Column | str) -> DataFrameT:
         return df.select(*chosen)
     windows.require_specs("select")
     with compute():
-        out = compute_windows(df, windows).select(*(windows.alias(df, column) for column in chosen))
+        wide = compute_windows(df, windows)
+        out = windows.use(df, lambda: wide.select(*chosen))
         # Stars among the columns bring the windows and what they read along.
         return windows.rename(df, out.drop(*windows.temporary))
 
@@ -60,8 +63,8 @@ def filter(df: DataFrameT, condition: Any) -> DataFrameT:
     windows.require_specs("filter")
     with compute():
         out = compute_windows(df, windows) if windows.by_marker else df
-        held = out.select("*", condition.alias(_CONDITION)).filter(_CONDITION)
-        return held.drop(_CONDITION, *windows.temporary)
+        held = windows.use(df, lambda: out.select("*", condition.alias(_CONDITION))).filter(_CONDITION)
+        return record_layout(held.drop(_CONDITION, *windows.temporary), find_layout(out))
 
 
 # ---- as methods of PySpark's DataFrames: each is given the method, the DataFrame and the arguments
@@ -118,7 +121,27 @@ def refuse_in_aggregate(method: Callable[..., Any], grouped: Any, *exprs: Any) -
     return method(*exprs)
 
 
-#: what the methods of DataFrames, and of grouped data, become
+def refuse_elsewhere(name: str) -> Callable[..., Any]:
+    """Build what refuses windows of ours where Spark takes none of its own either."""
+
+    def refuse(method: Callable[..., Any], df: Any, *columns: Any, **options: Any) -> Any:
+        chosen = columns[0] if len(columns) == 1 and isinstance(columns[0], list | tuple) else columns
+        if find_markers(chosen):
+            raise InvalidInput(
+                f"{name}: there is a window among the columns, and Spark takes none there. Add it as a column first: "
+                f'df.withColumn("m", F.median("x").over(w)).{name}("m")'
+            )
+        return method(*columns, **options)
+
+    return refuse
+
+
+def over_by_hook(method: Callable[..., Any], column: Any, window: Any) -> Any:
+    """Put a column of PySpark's over a window in our spelling: `from pyspark.sql.functions import lag`."""
+    return method(build_their_window(window, str(column)) if isinstance(window, WindowSpec) else window)
+
+
+#: what the methods of DataFrames, of grouped data and of columns become
 HOOKS: dict[str, Callable[..., Any]] = {
     "select": select_by_hook,
     "selectExpr": select_text_by_hook,
@@ -126,5 +149,7 @@ HOOKS: dict[str, Callable[..., Any]] = {
     "withColumns": with_columns_by_hook,
     "filter": filter_by_hook,
     "where": filter_by_hook,
+    **{name: refuse_elsewhere(name) for name in ("groupBy", "orderBy", "sort")},
 }
-GROUP_HOOKS = {"agg": refuse_in_aggregate}
+GROUP_HOOKS: dict[str, Callable[..., Any]] = {"agg": refuse_in_aggregate}
+COLUMN_HOOKS: dict[str, Callable[..., Any]] = {"over": over_by_hook}

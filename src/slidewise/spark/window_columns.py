@@ -12,11 +12,13 @@ and after the expression was selected, both are dropped.
 from __future__ import annotations
 
 import re
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 from slidewise.aggregations.base import Aggregation
@@ -24,14 +26,20 @@ from slidewise.aggregations.over import Over
 from slidewise.errors import InvalidInput
 from slidewise.spark.aggregate_names import is_aggregate
 from slidewise.spark.analysis import analyse, silence_pyspark
+from slidewise.spark.conditions import describe_spark_error
+from slidewise.spark.layouts import find_layout, record_layout
 from slidewise.spark.named_expressions import MARKER, build_column, is_expression, list_expressions, name_by_content
 from slidewise.spark.pyspark_internals import is_column, is_window
+from slidewise.spark.stable_names import number_anew, rename_reads
 from slidewise.spark.whole_seconds import build_end_of_second, fit_to_seconds
 from slidewise.spark.window import SpecifiedOver, WindowSpec, build_their_window, read_spec
 from slidewise.windows.definitions import Between, WindowDefinition
 from slidewise.windows.reach import Unbounded
 
 _CALLED = re.compile(r"\b(\w+)\(")
+#: how Spark says that a column of a DataFrame is not among those it is looked for in
+_LOST = ("MISSING_ATTRIBUTES", "CANNOT_RESOLVE_DATAFRAME_COLUMN")
+_CALLED_BY_MARKER = re.compile(rf"coalesce\(({MARKER.pattern})\)")
 
 
 @dataclass(frozen=True)
@@ -59,8 +67,50 @@ class Window:
         return names
 
 
-_markers: dict[Hashable, str] = {}
-_windows: dict[str, Window] = {}
+class WindowTable:
+    """The windows of the markers made last. No marker is ever another window's: what is forgotten can only be missed.
+
+    PySpark's expressions cannot be asked who holds them (those of classic sessions are in the JVM), and so a number
+    bounds them.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._markers: dict[Hashable, str] = {}
+        self._windows: OrderedDict[str, tuple[Hashable, Window]] = OrderedDict()
+        self._lock = Lock()
+
+    def name(self, key: Hashable, window: Window) -> str:
+        """Name a window by its marker: the same one for the same key, as long as it is not forgotten."""
+        with self._lock:
+            marker = self._markers.get(key)
+            if marker is not None:
+                self._windows.move_to_end(marker)
+                return marker
+            marker = self._markers[key] = name_by_content("window", repr(key))
+            self._windows[marker] = key, window
+            if len(self._windows) > self._most:
+                _, (oldest, _) = self._windows.popitem(last=False)
+                del self._markers[oldest]
+            return marker
+
+    def find(self, marker: str) -> Window:
+        """Find what a marker stands for."""
+        with self._lock:
+            if marker not in self._windows:
+                raise InvalidInput(
+                    f"this column over a window was made more than {self._most:,} others ago, and what it stands for "
+                    "is forgotten. Make it again where it is used: F.median(...).over(...)"
+                )
+            self._windows.move_to_end(marker)
+            return self._windows[marker][1]
+
+    def __len__(self) -> int:
+        return len(self._windows)
+
+
+#: one takes 7 kB, and so all 140 MB
+_table = WindowTable(20_000)
 
 #: set while a DataFrame gets the columns of markers: the steps of that are not looked at again
 _computing: ContextVar[bool] = ContextVar("computing", default=False)
@@ -106,9 +156,9 @@ def build_marker(definition: Over | SpecifiedOver, aggregate: Any = None, theirs
     from pyspark.sql import functions
 
     key = (definition, str(aggregate), type(aggregate).__module__)
-    marker = name_by_content("window", repr(key), key, _markers)
-    _windows.setdefault(marker, Window(definition, aggregate, theirs))
-    return functions.col(marker)
+    marker = functions.col(_table.name(key, Window(definition, aggregate, theirs)))
+    # A window has no name, and a column has: a struct would call its field by it.
+    return functions.coalesce(marker)
 
 
 def _holds_aggregate(name: str) -> bool:
@@ -124,7 +174,7 @@ def is_computing() -> bool:
 
 def find_markers(columns: Iterable[Any]) -> list[str]:
     """Find the markers that expressions hold, each once."""
-    if _computing.get() or not _windows:
+    if _computing.get() or not _table:
         return []
     texts = [str(column) for column in columns if is_column(column)]
     return list(dict.fromkeys(found for text in texts for found in MARKER.findall(text)))
@@ -132,8 +182,8 @@ def find_markers(columns: Iterable[Any]) -> list[str]:
 
 def read_marker(column: Any) -> str | None:
     """Read the marker of a column that is nothing but that."""
-    text = str(column).removeprefix("Column<'").removesuffix("'>")
-    return text if text in _windows else None
+    found = _CALLED_BY_MARKER.fullmatch(str(column).removeprefix("Column<'").removesuffix("'>"))
+    return None if found is None else found[1]
 
 
 @contextmanager
@@ -150,7 +200,7 @@ class Windows:
     """The windows that the expressions of a call hold."""
 
     def __init__(self, markers: Sequence[str]) -> None:
-        self.by_marker = {marker: _windows[marker] for marker in markers}
+        self.by_marker = {marker: _table.find(marker) for marker in markers}
         self._names: dict[str, str] | None = None
 
     @cached_property
@@ -173,19 +223,57 @@ class Windows:
                     "slidewise.spark.with_columns(df, partition_by=..., order_by=...)"
                 )
 
+    @cached_property
+    def stable(self) -> dict[str, str]:
+        """The names of the columns to drop, by what they say alone: the state of a stream is found again by them."""
+        return number_anew(self.temporary)
+
     def add_inputs(self, df: Any) -> tuple[Any, dict[str, Any]]:
-        """Add the expressions that windows read to a DataFrame; and give the windows, by their markers."""
+        """Add the expressions that windows read to a DataFrame; and give the windows, by their markers.
+
+        On a stream names are the stable ones, until `restore_markers`.
+        """
+        streaming = df.isStreaming
         definitions: dict[str, Any] = {marker: window.definition for marker, window in self.by_marker.items()}
+        if streaming:
+            definitions = {self.stable[marker]: rename_reads(made, self.stable) for marker, made in definitions.items()}
         if not self.inputs:
             return df, definitions
-        added = {name: column.alias(name) for name, column in self.inputs.items()}
-        if df.isStreaming:
-            for marker, made in definitions.items():
-                by = made.order_by[0].name if isinstance(made, SpecifiedOver) and made.order_by else ""
-                end = build_end_of_second(df, self.inputs[by], by) if by in self.inputs else None
-                if end is not None:
-                    added[by], definitions[marker] = end, fit_to_seconds(made)
+        if not streaming:
+            wide = df.select("*", *(column.alias(name) for name, column in self.inputs.items()))
+            return record_layout(wide, find_layout(df)), definitions
+        columns = {self.stable[name]: column for name, column in self.inputs.items()}
+        added = {name: column.alias(name) for name, column in columns.items()}
+        for marker, made in definitions.items():
+            by = made.order_by[0].name if isinstance(made, SpecifiedOver) and made.order_by else ""
+            end = build_end_of_second(df, columns[by], by) if by in columns else None
+            if end is not None:
+                added[by], definitions[marker] = end, fit_to_seconds(made)
         return df.select("*", *added.values()), definitions
+
+    def restore_markers(self, df: Any) -> Any:
+        """Give the columns of a stream the names that expressions know them by."""
+        return df.withColumnsRenamed({stable: name for name, stable in self.stable.items() if stable != name})
+
+    def use(self, df: Any, build: Callable[[], Any]) -> Any:
+        """Build what is made of windows and columns of a DataFrame that has got the windows.
+
+        On a stream an operator of ours is below, and a column of the stream itself, `df["x"]`, is not found above it.
+        """
+        from pyspark.errors import AnalysisException
+
+        if not (self.by_marker and df.isStreaming):
+            return build()
+        try:
+            with silence_pyspark():
+                return analyse(build())
+        except AnalysisException as error:
+            if not str(error.getCondition()).startswith(_LOST):
+                raise
+            raise InvalidInput(
+                'on a stream, columns beside windows are by name, F.col("x"), and not of the DataFrame, as df["x"] or '
+                f"df.x is: inside of the windows they may be. Spark says: {describe_spark_error(error)}"
+            ) from error
 
     def left_to_spark(self, df: Any) -> dict[str, Any]:
         """Find the windows of a batch that slidewise refuses, and PySpark does not: its own columns, by markers."""
@@ -212,21 +300,15 @@ class Windows:
             return {}
         return found
 
-    def alias(self, df: Any, column: Any) -> Any:
-        """Alias a column that Spark would name after a marker alone: the window itself, and a cast of it."""
-        text = str(column).removeprefix("Column<'").removesuffix("'>") if is_column(column) else ""
-        found = MARKER.search(text)
-        if found is None or not _is_cast(text, found[0]):
-            return column
-        return column.alias(text.replace(found[0], self._name_windows(df)[found[0]]))
-
     def rename(self, df: Any, out: Any) -> Any:
-        """Rename the columns that Spark has named by markers among others: as it names those of its own windows."""
-        named = [name for name in out.columns if MARKER.search(name)]
+        """Rename the columns that Spark has named by markers: as it names those of its own windows."""
+        named = [name for name in out.columns if _CALLED_BY_MARKER.search(name)]
         if not named:
             return out
         names = self._name_windows(df)
-        return out.withColumnsRenamed({name: MARKER.sub(lambda found: names[found[0]], name) for name in named})
+        return out.withColumnsRenamed(
+            {name: _CALLED_BY_MARKER.sub(lambda found: names[found[1]], name) for name in named}
+        )
 
     def _name_windows(self, df: Any) -> dict[str, str]:
         """Name windows as Spark does, which is asked for its names of expressions."""
@@ -244,11 +326,6 @@ class Windows:
         called = dict(zip(aggregates, df.select(*aggregates.values()).columns, strict=True)) if aggregates else {}
         self._names = {m: _name_window(w, called.get(m), known) for m, w in self.by_marker.items()}
         return self._names
-
-
-def _is_cast(text: str, marker: str) -> bool:
-    """Tell whether an expression is a marker, or nothing but casts of it."""
-    return re.fullmatch(rf"(?:CAST\()*{marker}(?: AS [^()]*(?:\(\d+(?:, ?\d+)?\))?\))*", text) is not None
 
 
 def _name_window(window: Window, called: str | None, known: Mapping[str, str]) -> str:

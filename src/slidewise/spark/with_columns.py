@@ -10,6 +10,7 @@ from slidewise.aggregations.over import Over
 from slidewise.errors import InvalidInput
 from slidewise.spark.conditions import hoist_conditions
 from slidewise.spark.input import read_input
+from slidewise.spark.layouts import find_layout, record_layout
 from slidewise.spark.plan import (
     add_revisions,
     fit_offsets,
@@ -160,7 +161,9 @@ def _add_columns(df: Any, given: dict[str, Any], call: _Call) -> Any:
             )
         if not windows.by_marker:
             return df.withColumns(columns)
-        return compute_windows(df, windows, call).withColumns(columns).drop(*windows.temporary)
+        out = compute_windows(df, windows, call)
+        made = windows.use(df, lambda: out.withColumns(columns)).drop(*windows.temporary)
+        return record_layout(made, find_layout(out), columns)
 
 
 def _name_metrics(df: Any, windows: Windows, call: _Call) -> _Call:
@@ -171,7 +174,7 @@ def _name_metrics(df: Any, windows: Windows, call: _Call) -> _Call:
         return call
     if not any(RELEASED in field.metadata or BEHIND in field.metadata for field in df.schema.fields):
         return call
-    first = next(iter(windows.by_marker)).removeprefix("__slidewise_window_")
+    first = next(iter(windows.stable.values())).removeprefix("__slidewise_window_")
     return replace(call, options={**call.options, "metrics": f"slidewise_{first}"})
 
 
@@ -181,7 +184,8 @@ def compute_windows(df: Any, windows: Windows, call: _Call | None = None) -> Any
     wide, definitions = windows.add_inputs(df)
     call = _name_metrics(wide, windows, call)
     try:
-        return _add_windows(wide, definitions, call)
+        out = _add_windows(wide, definitions, call)
+        return windows.restore_markers(out) if df.isStreaming else out
     except InvalidInput:
         # What an ordinary program computes goes on working: sums of texts, which Spark reads as numbers, and the like.
         theirs = windows.left_to_spark(wide)

@@ -38,7 +38,15 @@ def by_time(df):
     return out.filter(F.count("*").over(w) > 1)
 
 
-@pytest.mark.parametrize("program", [by_whole_seconds, *in_full(by_time)])
+def of_the_stream_itself(df):
+    w = Window.partitionBy(df["k"]).orderBy(df.ts).rangeBetween("-10s", 0)
+    n = F.count("*").over(w)
+    return df.select("k", "ts", "seq", F.max(df["seq"] % 7).over(w), F.median(df["`x.y`"]).over(w) * n, n).filter(
+        "seq > 9"
+    )
+
+
+@pytest.mark.parametrize("program", [by_whole_seconds, *in_full(by_time, of_the_stream_itself)])
 def test_a_stream_gives_the_rows_of_a_batch(program, folder):
     """No row is late, and so a batch has the same ones."""
     parts = events()
@@ -65,3 +73,28 @@ def test_what_a_stream_cannot_do_is_said(folder):
     seconds = Window.partitionBy("k").orderBy(F.col("ts").cast("long").desc()).rangeBetween(-3, 0)
     with pytest.raises(InvalidInput, match="going forward in time"):
         stream.withWatermark("ts", "1 hour").withColumn("m", F.median("seq").over(seconds))
+    with pytest.raises(InvalidInput, match=r"columns beside windows are by name, F\.col"):
+        late = stream.withWatermark("ts", "1 hour")
+        late.withColumn("m", late["seq"] - F.median("seq").over(w))
+    with pytest.raises(InvalidInput, match="one partitioning and one order, and its expressions bring 2"):
+        late.select(F.median("seq").over(w), F.median("seq").over(Window.partitionBy("note").orderBy("ts")))
+    with pytest.raises(InvalidInput, match="no column 'sequence'"):
+        late.filter(F.median("sequence").over(w) > 1)
+
+
+@pytest.mark.parametrize("program", [of_the_stream_itself, *in_full(by_whole_seconds, by_time)])
+def test_a_stream_goes_on_whatever_else_was_made_before(program, folder):
+    """The same program once more, of a new DataFrame: its state is found by what windows say."""
+    *first, last = events()
+    folder.add(*first)
+    folder.run(program(folder.stream().withWatermark("ts", "1 hour")))
+    other = folder.session.range(3)
+    other.select(F.max(other["id"]).over(Window.partitionBy(other["id"] % 2)))
+    program(folder.stream().withWatermark("ts", "1 hour"))
+    folder.add(last, last_row(100_000))
+    folder.run(program(folder.stream().withWatermark("ts", "1 hour")))
+    expected = program(folder.session.read.parquet(str(folder.path / "in"))).where("k <> 'end'")
+    found = folder.session.read.parquet(str(folder.path / "out")).where("k <> 'end'")
+    key = ["k", "ts", "seq"]
+    assert found.count() > 0
+    assert repr(found.orderBy(*key).collect()) == repr(expected.orderBy(*key).collect())

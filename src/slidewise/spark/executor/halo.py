@@ -15,6 +15,8 @@ from slidewise.windows.durations import sign
 
 #: the columns that tell the bucket of a row, and whether it is the bucket's own, after a prefix that no column has
 BUCKET_COLUMN, OWN_COLUMN = "bucket", "own"
+#: the alias of the table of buckets, by which a plan tells that it has one
+BUCKETS = "__slidewise_buckets"
 
 
 @dataclass(frozen=True)
