@@ -50,6 +50,9 @@ WINDOWS = [
     sw.range_between(-20, 10, exclude="group", every=15),
     sw.groups_between(-2, 1, every=3),
     sw.groups_between(-2, 1, exclude="ties", every=sw.time(10)),
+    sw.session(2),
+    sw.session(15),
+    sw.session(10_000),
     # frames that grow with their key, or end with it
     sw.rows_between(-sw.UNBOUNDED, 0, every=3),
     sw.rows_between(-sw.UNBOUNDED, -2, every=sw.delta("km", 3)),

@@ -1,7 +1,7 @@
 """What a window is: its size, its slide, and how both are measured.
 
-Every definition has `size_kind` ("count", "time", "delta", "punctuation", "rows", "range", "groups" or
-"bounds") and `slide_kind` ("row", "count", "time", "delta" or "punctuation"). A slide other than every row is
+Every definition has `size_kind` ("count", "time", "delta", "punctuation", "session", "rows", "range", "groups" or
+"bounds") and `slide_kind` ("row", "count", "time", "delta", "punctuation" or "session"). A slide other than every row is
 kept in `every`, as one of the four plain windows of which only the size counts; `offset` moves the boundaries
 of a slide by time.
 """
@@ -48,6 +48,20 @@ class WindowDefinition:
     def hop_size(self) -> Length | None:
         """The length of a hopping window; None for others."""
         return None
+
+    @property
+    def session_gap(self) -> Length | None:
+        """The gap that ends a session, where there is one result for each; None for other windows."""
+        return None
+
+    @property
+    def gives_windows(self) -> bool:
+        """Whether a result is that of a window [start, end) of time, and of no row: hopping windows and sessions."""
+        return self.hopping or self.session_gap is not None
+
+    def per_window(self) -> WindowDefinition:
+        """Return the window as `window=` asks for it: a session gives one result, and not one for each row."""
+        return self
 
     @property
     def slide_size(self) -> Length | None:
@@ -463,7 +477,7 @@ def window_of(given: Any, what: str) -> WindowDefinition:
 
 def require_results_that_stay(window: WindowDefinition, where: str) -> None:
     """Refuse to revise windows whose results a late row moves."""
-    moved = {window.size_kind, window.slide_kind} & {"delta", "punctuation"}
+    moved = {window.size_kind, window.slide_kind} & {"delta", "punctuation", "session"}
     if moved:
         raise InvalidInput(
             f'{where}: late="revise" needs results that stay apart when a row comes between, and those of {window!r} '

@@ -53,7 +53,7 @@ class SlideTaskRun(TaskRun):
     def __init__(self, task: SlideTask) -> None:
         super().__init__(task)
         self.window, self._names = task.expressions[0].window, task.names
-        #: the start of the last hopping window of the tail's key that was emitted: an array of one, or of none
+        #: the start of the last window of the tail's key that was emitted, where a result is that of a window: an array of one, or of none
         self._last_start: pa.Array | None = None
         #: the last value that triggered a slide by delta before the first row to come: an array of one, or of none
         self._trigger: pa.Array | None = None
@@ -69,8 +69,8 @@ class SlideTaskRun(TaskRun):
 
     # ---- one chunk
     def _compute(self, table: pa.Table, chunk: Chunk, tail: Tail) -> Iterator[pa.StructArray]:
-        if self.window.hopping:
-            slides, final = self._find_hopping_windows(chunk)
+        if self.window.gives_windows:
+            slides, final = self._find_windows(chunk)
         else:
             slides, final = self._find_slides_at_rows(chunk, tail.emitted)
         chunk.set_frames(self.window, slides.frames)
@@ -131,8 +131,8 @@ class SlideTaskRun(TaskRun):
         row = begin + (int(fired[-1]) if len(fired) else 0)
         return chunk.arrange(chunk.delta_column(delta))[row : row + 1] if row < final else None
 
-    # ---- hopping windows
-    def _find_hopping_windows(self, chunk: Chunk) -> tuple[Slides, int]:
+    # ---- hopping windows and sessions
+    def _find_windows(self, chunk: Chunk) -> tuple[Slides, int]:
         """Find the windows that are final and not emitted yet, and count the rows: each is in all of its windows."""
         count = len(chunk.source)
         slides = slides_of(self.window, chunk)

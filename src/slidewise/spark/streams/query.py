@@ -72,7 +72,9 @@ class Query:
         task = self.task
         if task.keep is not None or any(window.waits for window in task.windows):
             return None
-        return "window_end" if task.slides and task.windows[0].slide_kind == "time" else task.time
+        window = task.windows[0]
+        by_time = window.slide_kind == "time" or window.gives_windows
+        return "window_end" if task.slides and by_time else task.time
 
 
 def stream_with_columns(

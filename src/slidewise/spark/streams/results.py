@@ -29,6 +29,7 @@ from slidewise.spark.streams.finality import (
     FrameFinality,
     build_grid,
     measure_lookback,
+    measure_silence,
 )
 from slidewise.spark.streams.step_data import ArrangedRows, Emitted, JoinedRows, Selection, WatermarkView
 from slidewise.spark.streams.stream_task import StreamTask
@@ -79,17 +80,21 @@ class FoundSlides:
     ids: np.ndarray
 
 
-def choose_results(task: StreamTask) -> RowResults | RowSlides | TimeSlides | SliceSlides:
+def choose_results(task: StreamTask) -> Results:
     """Choose what a result of a task is."""
+    from slidewise.spark.streams.session_results import SessionSlides
+
     if not task.slides:
         return RowResults(task)
     if task.slices:
         return SliceSlides(task)
     [window] = task.windows
+    if window.session_gap is not None:
+        return SessionSlides(task)
     return TimeSlides(task) if window.slide_kind == "time" else RowSlides(task)
 
 
-class _OfRows:
+class OfRows:
     """Results of rows, which go through the pipeline as they are."""
 
     def receive(self, rows: pa.Table, hashes: np.ndarray) -> tuple[pa.Table, np.ndarray]:
@@ -102,12 +107,12 @@ class _OfRows:
 
 
 # ---- a row
-class RowResults(_OfRows):
+class RowResults(OfRows):
     """A result per row: all of its columns, and what is computed over its frames."""
 
     def __init__(self, task: StreamTask) -> None:
         self._task = task
-        self.finality: Finality = FrameFinality(task, measure_lookback(task))
+        self.finality: Finality = FrameFinality(task, measure_lookback(task), silence=measure_silence(task))
 
     def build_empty(self) -> pa.Table:
         """Build the output without rows."""
@@ -160,7 +165,7 @@ class SlideTable:
         return pa.table(out)
 
 
-class RowSlides(_OfRows):
+class RowSlides(OfRows):
     """Slides at rows: every so many, by delta, or by punctuation. They are final when the frame of their row is."""
 
     def __init__(self, task: StreamTask) -> None:
@@ -217,7 +222,7 @@ class RowSlides(_OfRows):
         return needed
 
 
-class TimeSlides(_OfRows):
+class TimeSlides(OfRows):
     """Slides by time, of rows: hopping windows, and any other size at boundaries."""
 
     def __init__(self, task: StreamTask) -> None:
@@ -238,12 +243,12 @@ class TimeSlides(_OfRows):
     def find_complete(self, rows: ArrangedRows, watermark: int) -> FoundSlides:
         """Find the slides that end up to the watermark; their end tells them apart."""
         slides = slides_of(self._window, rows)
-        last = _find_last_times(slides)
+        last = find_last_times(slides)
         return FoundSlides(slides.filter(last <= watermark), last[last <= watermark])
 
     def time_slides(self, rows: JoinedRows, selection: Selection, slides: Slides) -> np.ndarray:
         """Tell the last time that belongs to each slide."""
-        return _find_last_times(slides)
+        return find_last_times(slides)
 
     def build(self, rows: ArrangedRows, slides: Slides) -> pa.Table:
         """Compute slides as rows."""
@@ -340,7 +345,7 @@ def _compute_passed(table: SlideTable, view: WatermarkView, selection: Selection
     """Compute the slides by time that the watermark has passed in this step."""
     watermark, previous = view.progress.watermark, view.progress.previous
     assert watermark is not None
-    last = _find_last_times(slides)
+    last = find_last_times(slides)
     new = last <= watermark
     if previous is not None:
         new &= last > previous
@@ -355,7 +360,7 @@ def find_key_rows(slides: Slides, rows: ArrangedRows, places: np.ndarray) -> np.
     return np.repeat(places[rows.begin], np.diff(slides.offsets))
 
 
-def _find_last_times(slides: Slides) -> np.ndarray:
+def find_last_times(slides: Slides) -> np.ndarray:
     """Find the last time that belongs to each slide by time."""
     ends: np.ndarray = slides.labels["window_end"].cast(pa.int64()).to_numpy()
     return ends - 1
