@@ -113,7 +113,8 @@ WINDOWS: dict[str, Any] = {
     "several, held back": (
         {"s": sw.sum("x").over(sw.time(5)), "a": sw.avg("x").over(sw.rows(4)), "sp": Span("v").over(sw.delta("x", 3)),
          "five": Span("v").over(sw.punctuation(is_five)), "hop": sw.sum("x").over(sw.time(8, every=4)),
-         "k": Span("v").over(sw.rows(2)), "so far": Span("v").over(sw.session(2)), "l": Span("v").over(sw.rows(9, min_rows=3))},
+         "k": Span("v").over(sw.rows(2)), "so far": Span("v").over(sw.session(2)),
+         "l": Span("v").over(sw.rows(9, min_rows=3))},
         None, {"max_delay": 4, "late": "drop", "partition_by": "key", "emit": "changes"},
     ),
     "several ranges": (

@@ -1,9 +1,9 @@
 """What a window is: its size, its slide, and how both are measured.
 
 Every definition has `size_kind` ("count", "time", "delta", "punctuation", "session", "rows", "range", "groups" or
-"bounds") and `slide_kind` ("row", "count", "time", "delta", "punctuation" or "session"). A slide other than every row is
-kept in `every`, as one of the four plain windows of which only the size counts; `offset` moves the boundaries
-of a slide by time.
+"bounds") and `slide_kind` ("row", "count", "time", "delta", "punctuation" or "session"). A slide other than every
+row is kept in `every`, as one of the plain windows of which only the size counts; `offset` moves the boundaries of a
+slide by time.
 """
 
 from __future__ import annotations

@@ -62,5 +62,7 @@ def session(gap: Any) -> SessionWindow:
     if isinstance(size, CalendarDuration):
         raise InvalidInput(f"session: the gap must be a fixed length, and {size!r} is not: months differ. Use days")
     if sign(size) <= 0:
-        raise InvalidInput(f"session: the gap must be positive, got {size!r}: rows at most so far apart are one session")
+        raise InvalidInput(
+            f"session: the gap must be positive, got {size!r}: rows at most so far apart are one session"
+        )
     return SessionWindow(size)

@@ -26,7 +26,7 @@ class Slides:
     frames: Frames
     #: the slides of key k are offsets[k] to offsets[k + 1] - 1
     offsets: np.ndarray
-    #: which slide it is: the bounds of a hopping window or a session, the boundary, or the order of the row that triggers
+    #: which slide it is: the bounds of its window, the boundary, or the order of the row that triggers
     labels: dict[str, pa.Array]
     #: the arranged rows that trigger; None where slides are not at rows: those of a hopping window or a session
     rows: np.ndarray | None = None

@@ -53,7 +53,7 @@ class SlideTaskRun(TaskRun):
     def __init__(self, task: SlideTask) -> None:
         super().__init__(task)
         self.window, self._names = task.expressions[0].window, task.names
-        #: the start of the last window of the tail's key that was emitted, where a result is that of a window: an array of one, or of none
+        #: the start of the last hopping window or session of the tail's key that was emitted: an array of one or none
         self._last_start: pa.Array | None = None
         #: the last value that triggered a slide by delta before the first row to come: an array of one, or of none
         self._trigger: pa.Array | None = None
