@@ -127,6 +127,7 @@ WINDOWS: dict[str, tuple[WindowDefinition, str | None]] = {
     "delta": (sw.delta("n", 5), None),
     "punctuation": (sw.punctuation("flag"), None),
     "hopping": (sw.time("1h", every="10m"), None),
+    "cumulative": (sw.time("1d", every="1h", cumulative=True), None),
     "every n rows": (sw.rows(10, every=5), None),
     "session": (sw.session("30m").per_window(), None),
     "session so far": (sw.session("30m"), None),

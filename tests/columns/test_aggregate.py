@@ -55,6 +55,10 @@ WINDOWS = [
     sw.groups_between(-2, 1, every=3),
     sw.session(3),
     sw.session(20),
+    sw.time(60, every=20, cumulative=True),
+    sw.time(45, every=5, offset=-7, cumulative=True),
+    sw.time(20, every=50),
+    sw.time(10, every=25, offset=4),
 ]
 
 

@@ -33,6 +33,7 @@ SLIDES = [
     sw.time(5, every=2), sw.rows(3, every=2), sw.rows(4, every=sw.time(3)), sw.range_between(-4, 0, every=2),
     sw.time(4, every=sw.delta("odo", 1)), sw.rows(3, every=sw.punctuation("mark")), sw.rows(5, every=2, min_rows=3),
     sw.rows_between(-sw.UNBOUNDED, 0, every=2), sw.session(1), sw.session(4),
+    sw.time(6, every=2, cumulative=True), sw.time(2, every=5),
 ]  # fmt: skip
 
 

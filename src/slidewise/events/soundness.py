@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from slidewise.errors import StateError
 from slidewise.events import triggers
 from slidewise.events.deadlines import Deadlines
+from slidewise.events.engines.cumulative import Cumulative
 from slidewise.events.engines.hopping import Hopping, SlicedRows
 from slidewise.events.engines.result_slots import BoundarySlots, CountSlots, HoppingSlots, RowSlots
 from slidewise.events.engines.retained import Retained
@@ -210,6 +211,9 @@ class Soundness:
             self.check_trailing(engine)
         elif isinstance(engine, Sessions):
             self.check_sessions(engine)
+        elif isinstance(engine, Cumulative):
+            self.require((engine.next is None) == (engine.holder.count == 0))
+            self.check_times([self.plan.grid.at(engine.next + 1)] if engine.next is not None else [])
 
     def check_holder(self, holder: Any) -> None:
         measures = self.plan.measures

@@ -275,6 +275,9 @@ class Window:
         self._close(mark, out)
         engine = self._engine_of(row.key)
         engine.insert(row, mark, out)
+        if engine.idle:  # the row is in no window
+            del self._engines[row.key]
+            return
         self._agenda.set(row.key, engine.deadline())
 
     def _close(self, mark: Mark, out: list[Due]) -> None:

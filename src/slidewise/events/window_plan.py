@@ -8,6 +8,7 @@ from typing import Any
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
 from slidewise.errors import IllegalPair, InvalidInput
+from slidewise.events.engines.cumulative import Cumulative
 from slidewise.events.engines.engine import Engine
 from slidewise.events.engines.hopping import Hopping, SlicedRows
 from slidewise.events.engines.retained import Retained
@@ -22,6 +23,7 @@ from slidewise.planner.choose import Situation
 from slidewise.planner.sharing import Partials, group_by_partials
 from slidewise.registry.entries import AlgorithmEntry
 from slidewise.windows.clock import ENDS, Clock
+from slidewise.windows.cumulative import CumulativeWindow
 from slidewise.windows.definitions import WindowDefinition
 from slidewise.windows.durations import Length
 from slidewise.windows.grid import Grid
@@ -96,9 +98,11 @@ class WindowPlan:
             definition, measure = self.definition, self.clock.measure
             every, offset, size = definition.slide_size, definition.offset, definition.hop_size
             assert every is not None
-            self._grid = Grid(
-                measure(every), 0 if offset is None else measure(offset), None if size is None else measure(size)
-            )
+            steps = None
+            if isinstance(definition, CumulativeWindow):
+                size, steps = definition.size, definition.steps
+            offset = 0 if offset is None else measure(offset)
+            self._grid = Grid(measure(every), offset, None if size is None else measure(size), steps)
         return self._grid
 
     @property
@@ -124,8 +128,10 @@ class WindowPlan:
         if first + far <= row.time <= last - far:
             return
         step = grid.step(row.time)
+        if grid.steps is not None:
+            step = step // grid.steps * grid.steps
         ends = grid.at(step + 1) if grid.size is None else grid.end_of(step)
-        begins = ends if grid.size is None else grid.at(grid.first_window(row.time))
+        begins = ends if grid.size is None else grid.at(step if grid.steps else grid.first_window(row.time))
         if not (clock.can_write(ends) and clock.can_write(begins)):
             side = "begin before the first" if clock.can_write(ends) else "end after the last"
             raise InvalidInput(
@@ -217,6 +223,8 @@ def engine_class(window: WindowDefinition, frame: Frame | None, revises: bool) -
         return Retained
     if isinstance(window, SessionWindow):
         return Sessions
+    if isinstance(window, CumulativeWindow):
+        return Cumulative
     if window.sliced:
         return Hopping if window.hopping else SlicedRows
     return Trailing if frame is None or window.trailing_rows is not None else Sliding

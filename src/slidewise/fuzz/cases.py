@@ -579,5 +579,7 @@ def _slides(rng: random.Random, columns: dict[str, CaseColumn], order: list[By])
         unit = UNITS.get(kind, "")
         size, step = (repr(f"{k}{unit}") if unit else k for k in (max(n, every), every))
         choices += [f"sw.time({size}, every={step})"] * 4
+        whole = repr(f"{n * every}{unit}") if unit else n * every
+        choices += [f"sw.time({whole}, every={step}, cumulative=True)", f"sw.time({step}, every={whole})"]
         choices += [f"sw.rows({n}, every=sw.time({step}))", f"sw.session({step})", f"sw.session({step})"]
     return rng.choice(choices)

@@ -20,6 +20,8 @@ class Grid:
     every: Any
     offset: Any = 0
     size: Any = None
+    #: of cumulative windows, how many begin together: on multiples of the size, and one ends with every step
+    steps: Any = None
 
     # ---- one by one
     def at(self, k: Any) -> Any:
@@ -59,6 +61,11 @@ class Grid:
         """Find where the slice of each time begins: the last boundary at which a window begins or ends. O(1) each."""
         within, rest = (times - self.offset) % self.every, self.size % self.every
         return times - within + rest * (within >= rest)
+
+    # ---- cumulative windows
+    def last_end(self, times: Any) -> Any:
+        """Return where the last of the windows ends that begin together and have each time. O(1) each."""
+        return times - (times - self.offset) % self.size + self.size
 
     # ---- when windows are complete
     def at_or_after(self, times: Any) -> Any:

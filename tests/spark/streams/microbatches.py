@@ -190,6 +190,8 @@ SLIDES = {
     "trips": sw.punctuation("mark", every=sw.punctuation("mark")),
     "ahead": sw.rows_between(-1, 2, every=2),
     "sessions": sw.session("3s"),
+    "cumulative": sw.time("12s", every="4s", offset="1s", cumulative=True),
+    "sampled": sw.time("3s", every="7s"),
 }
 
 

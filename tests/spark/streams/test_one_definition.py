@@ -76,7 +76,7 @@ def test_rows_of_a_batch_are_those_of_a_stream(data, parts):
 def test_slides_of_a_batch_are_those_of_a_stream(name, data, parts):
     window = SLIDES[name]
     results = {name: AGGREGATIONS[name] for name in ("n", "peak", "kinds")}
-    moved = bool({window.size_kind, window.slide_kind} & {"delta", "punctuation", "session"})
+    moved = bool({window.size_kind, window.slide_kind} & {"delta", "punctuation", "session", "cumulative"})
     call, task = data.draw(options(moved, by_count=window.slide_kind == "count"))
     whole = pa.concat_tables(parts)
     call |= {"partition_by": "k", "order_by": "ts", "window": window}

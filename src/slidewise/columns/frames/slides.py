@@ -15,6 +15,7 @@ from slidewise.columns.frames.deltas import as_axis, measure_delta, measure_leng
 from slidewise.columns.frames.from_window import add_to_floats
 from slidewise.columns.sorting import as_plain
 from slidewise.errors import InvalidInput
+from slidewise.windows.cumulative import CumulativeWindow
 from slidewise.windows.definitions import DeltaWindow, PunctuationWindow, WindowDefinition
 from slidewise.windows.grid import Grid
 
@@ -45,6 +46,8 @@ def slides_of(window: WindowDefinition, data: ArrangedFrame, fires: np.ndarray |
         return _slide_windows(window, data)
     if window.session_gap is not None:
         return _slide_sessions(window, data)
+    if isinstance(window, CumulativeWindow):
+        return _slide_cumulative(window, data)
     if window.slide_size is not None:
         return _slide_at_boundaries(window, data)
     return _slide_at_rows(window, data, _find_triggers(window, data) if fires is None else fires)
@@ -114,6 +117,37 @@ def _slide_windows(window: WindowDefinition, data: ArrangedFrame) -> Slides:
     return Slides(Frames(start, end), offsets, labels)
 
 
+def _slide_cumulative(window: CumulativeWindow, data: ArrangedFrame) -> Slides:
+    """Find the windows of each step that have rows so far. O(rows + windows)."""
+    from slidewise.columns.frames import slide_kernels as kernels
+
+    clock, steps = _Clock(data, window), window.steps
+    timed = np.arange(clock.rows) if clock.null is None else np.flatnonzero(~clock.null)
+    ends = np.zeros(clock.rows, np.int64)
+    kernels.boundaries(clock.low, clock.high, clock.times, clock.grid.every, clock.grid.offset, ends)
+    step = ends[timed] - 1
+    key = np.repeat(np.arange(len(clock.low)), clock.high - clock.low)
+    begins = np.append(True, (np.diff(step // steps) != 0) | (np.diff(key) != 0))[: len(step)]
+    first = np.flatnonzero(begins)  # the first row of each key and period
+    period = step[first] // steps
+    counts = (period + 1) * steps - step[first]
+    begin = np.cumsum(counts) - counts
+    number = np.arange(int(counts.sum())) - np.repeat(
+        begin - step[first], counts
+    )  # the step that each window ends with
+    group = np.repeat(np.arange(len(first)), counts)
+    # Rows of all periods one after the other: how many are there up to a step of a period.
+    place = (np.cumsum(begins) - 1) * steps + step % steps
+    end = np.searchsorted(place, group * steps + number % steps, side="right")
+    timed = np.append(timed, clock.rows)
+    frames = Frames(timed[first][group], timed[end - 1] + 1) if len(first) else Frames(first, first)
+    labels = {
+        "window_start": clock.write_times(clock.grid.at(period[group] * steps)),
+        "window_end": clock.write_times(clock.grid.at(number + 1)),
+    }
+    return Slides(frames, np.searchsorted(key[first][group], np.arange(len(clock.low) + 1)), labels)
+
+
 def _slide_sessions(window: WindowDefinition, data: ArrangedFrame) -> Slides:
     """Find the sessions: [first row, last row + gap); rows without a time are in none."""
     clock = _Clock(data, window)
@@ -160,7 +194,8 @@ class _Clock:
         offset = (
             self._measure(window.offset) if window.offset is not None else 0.0 if self.times.dtype.kind == "f" else 0
         )
-        size = self._measure(window.hop_size) if window.hopping else None
+        sized = window.hopping or isinstance(window, CumulativeWindow)
+        size = self._measure(window.lengths[0]) if sized else None
         every = window.slide_size if window.session_gap is None else window.session_gap
         self.grid = Grid(self._measure(every), offset, size)
         if self.times.dtype.kind == "i":

@@ -128,7 +128,7 @@ class _Need:
         if task.slices:
             many = build_grid(task).slices
             return cls(f"{many:,} slice{'s' * (many != 1)}, and those after the watermark", "hopping", 0, many)
-        if window.hopping:
+        if window.gives_windows and window.slide_size is not None:
             return cls(f"the rows of windows that are open, of the last {window.lengths[0]} at most", "hopping", 0)
         if window.size_kind == "session":
             return cls(f"the rows of its session, until {window.lengths[0]} after the last", kind, back)

@@ -33,6 +33,7 @@ from slidewise.spark.streams.step_data import (
     find_next_complete,
 )
 from slidewise.spark.streams.stream_task import NEVER, StreamTask
+from slidewise.windows.cumulative import CumulativeWindow
 from slidewise.windows.definitions import DeltaWindow, TimeWindow, WindowDefinition
 from slidewise.windows.durations import CalendarDuration, sign
 from slidewise.windows.grid import Grid
@@ -418,5 +419,6 @@ def build_grid(task: StreamTask) -> Grid:
     assert isinstance(window.every, TimeWindow) and task.time is not None
     name, kind = task.time, task.rows.field(task.time).type
     offset = 0 if window.offset is None else measure_length(window.offset, kind, name)
-    size = measure_length(window.size, kind, name) if isinstance(window, TimeWindow) else None
-    return Grid(measure_length(window.every.size, kind, name), offset, size)
+    size = measure_length(window.size, kind, name) if isinstance(window, TimeWindow | CumulativeWindow) else None
+    steps = window.steps if isinstance(window, CumulativeWindow) else None
+    return Grid(measure_length(window.every.size, kind, name), offset, size, steps)
