@@ -53,6 +53,7 @@ def test_right_files_are_taken(validator, tmp_path):
         "features: {a: {max: price, over: 5 rows, algorithm: 'fiba(arity=4)'}}",
         "features: {a: {sum: price}}\nwindow: {over: 1h, every: 1m, offset: 5m}",
         "features: {a: {sum: price}}\nwindow: {over: {session: 30m}}",
+        "features: {a: {sum: price}}\nwindow: {over: 1d, every: 1h, cumulative: true}",
         "features: {a: {sum: price, over: {session: 30m}}}",
         "run: {partitions: '${n}', slices: '${s}', emit: '${e}', conf: {spark.sql.ansi.enabled: true}}\nvars: {n: 3}",
         "prepare: {good: SELECT 1, better: SELECT 2}",

@@ -96,6 +96,10 @@ def build_slide(slide: Slide) -> WindowDefinition:
         raise InvalidInput("'every' is missing: the slide: 1m, or 10 rows. Sessions alone have none")
     every = _build_part(slide, "every")
     given = _arguments(size) | {"every": every} | ({} if slide.offset is None else {"offset": slide.offset})
+    if slide.cumulative:
+        if size.size_kind != "time":
+            raise SlideMistake(f"windows by time grow with every slide, and over: is {size!r}", "cumulative")
+        given["cumulative"] = True
     makers: dict[str, Callable[..., WindowDefinition]] = {
         "count": windows.rows, "time": windows.time, "delta": windows.delta, "punctuation": windows.punctuation,
         "rows": windows.rows_between, "range": windows.range_between, "groups": windows.groups_between,
