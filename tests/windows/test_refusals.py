@@ -197,7 +197,7 @@ def test_key_comes_from_one_place():
 def test_a_punctuation_must_be_true_or_false():
     w = sw.Window(sw.count(), sw.punctuation("p"))
     with pytest.raises(sw.InvalidInput, match="True or False"):
-        w.push({"p": None})
+        w.push({"p": 1})
 
 
 def test_a_value_that_cannot_be_lifted_is_refused_before_anything_has_changed():

@@ -50,6 +50,11 @@ class Grid:
         """Return where window k ends. O(1)."""
         return self.at(k) + self.size
 
+    def last_end(self, times: Any) -> Any:
+        """Return where the last window ends that has each time. O(1) each."""
+        apart = self.every if self.steps is None else self.size
+        return times - (times - self.offset) % apart + self.size
+
     # ---- slices
     @property
     def slices(self) -> int:
@@ -61,11 +66,6 @@ class Grid:
         """Find where the slice of each time begins: the last boundary at which a window begins or ends. O(1) each."""
         within, rest = (times - self.offset) % self.every, self.size % self.every
         return times - within + rest * (within >= rest)
-
-    # ---- cumulative windows
-    def last_end(self, times: Any) -> Any:
-        """Return where the last of the windows ends that begin together and have each time. O(1) each."""
-        return times - (times - self.offset) % self.size + self.size
 
     # ---- when windows are complete
     def at_or_after(self, times: Any) -> Any:
