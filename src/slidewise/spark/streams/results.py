@@ -33,6 +33,7 @@ from slidewise.spark.streams.finality import (
 )
 from slidewise.spark.streams.step_data import ArrangedRows, Emitted, JoinedRows, Selection, WatermarkView
 from slidewise.spark.streams.stream_task import StreamTask
+from slidewise.windows.grid import Grid
 
 #: Up to so many slices to a window, a key has more rows than slices in all likelihood. A slice is wider than a row
 #: where there are several results.
@@ -227,7 +228,8 @@ class TimeSlides(OfRows):
 
     def __init__(self, task: StreamTask) -> None:
         [self._window] = task.windows
-        self._task, grid = task, build_grid(task)
+        self._task, self._grid = task, build_grid(task)
+        grid = self._grid
         lookback = None if grid.size is not None else measure_lookback(task)
         self.finality: Finality = BoundaryFinality(task, grid, None if lookback is None else lookback + grid.every)
         self._table = SlideTable(task, task.expressions)
@@ -235,6 +237,10 @@ class TimeSlides(OfRows):
     def build_empty(self) -> pa.Table:
         """Build the output without slides."""
         return self._table.build_empty(self._task.rows)
+
+    def receive(self, rows: pa.Table, hashes: np.ndarray) -> tuple[pa.Table, np.ndarray]:
+        """Take new rows as they are, but for those between two windows."""
+        return _leave_out_gaps(self._task, self._grid, rows, hashes)
 
     def compute_new(self, view: WatermarkView, selection: Selection) -> Emitted:
         """Compute the slides that end after the previous watermark, and up to this one."""
@@ -283,6 +289,7 @@ class SliceSlides:
 
     def receive(self, rows: pa.Table, hashes: np.ndarray) -> tuple[pa.Table, np.ndarray]:
         """Fold new rows into slices: one row of partials for each key and slice."""
+        rows, hashes = _leave_out_gaps(self._task, self._grid, rows, hashes)
         if not len(rows):
             return self._slices.empty_table(), hashes
         time = self._task.time
@@ -339,6 +346,15 @@ class SliceSlides:
         """Choose how slices are folded: each row is in one slice, and read once; where bounds tell all, not at all."""
         read = Over(part, self._window)
         return read if read_off(read) else Over(part, self._window, "recalculate")
+
+
+def _leave_out_gaps(task: StreamTask, grid: Grid, rows: pa.Table, hashes: np.ndarray) -> tuple[pa.Table, np.ndarray]:
+    """Leave out the rows that are in no window, where there are gaps between windows: nothing would ever be due."""
+    if grid.size is None or grid.size >= grid.every or not len(rows):
+        return rows, hashes
+    assert task.time is not None
+    inside = (in_one_piece(rows[task.time]).cast(pa.int64()).to_numpy() - grid.offset) % grid.every < grid.size
+    return rows.filter(pa.array(inside)), hashes[inside]
 
 
 def _compute_passed(table: SlideTable, view: WatermarkView, selection: Selection, slides: Slides) -> Emitted:
