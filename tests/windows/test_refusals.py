@@ -33,7 +33,7 @@ import slidewise as sw
         (lambda: sw.time("1mo", every="1d"), "fixed length"),
         (lambda: sw.time("1d", every="1mo"), "fixed length"),
         (lambda: sw.time("1h", every="1m", closed="left"), r"\[start, end\)"),
-        (lambda: sw.time("1h", closed="open"), "closed is"),
+        (lambda: sw.time("1h", closed="open"), "closed is"),  # type: ignore[call-overload]
         (lambda: sw.time("1h", offset="5m"), "offset="),
         (lambda: sw.time("1y3d"), "mixes months"),
         (lambda: sw.time("0.1ns"), "whole number of nanoseconds"),
