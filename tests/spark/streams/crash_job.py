@@ -29,8 +29,8 @@ def main(folder: Path, kind: str) -> None:
     if kind == "sessions":
         out = sw.aggregate(stream, window=sw.session("150ms"), all=sw.collect_list("seq"), n=sw.count(), **call)
     else:
-        columns = {"last": sw.collect_list("seq").over(sw.rows(3)), "n": sw.count().over(sw.time("5s"))}
-        out = sw.with_columns(stream, columns, **call)
+        features = {"last": sw.collect_list("seq").over(sw.rows(3)), "n": sw.count().over(sw.time("5s"))}
+        out = sw.with_columns(stream, features, **call)
     writer = out.writeStream.format("parquet").option("path", str(folder / "out"))
     query = writer.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True).start()
     query.awaitTermination()
