@@ -127,7 +127,10 @@ WINDOWS: dict[str, tuple[WindowDefinition, str | None]] = {
     "delta": (sw.delta("n", 5), None),
     "punctuation": (sw.punctuation("flag"), None),
     "hopping": (sw.time("1h", every="10m"), None),
+    "cumulative": (sw.time("1d", every="1h", cumulative=True), None),
     "every n rows": (sw.rows(10, every=5), None),
+    "session": (sw.session("30m").per_window(), None),
+    "session so far": (sw.session("30m"), None),
 }  # fmt: skip
 
 
@@ -185,7 +188,7 @@ def refusals(name: str, window: str) -> dict[str, str]:
 
 def ask_events(aggregation: Aggregation, window: WindowDefinition, sql: str | None) -> None:
     """Compute it event by event, for a row."""
-    w = sw.Window(aggregation, window)
+    w = sw.Window(aggregation.over(window))
     w.push(ROW, time=ROW["ts"])
     w.flush()
 

@@ -41,6 +41,7 @@ from slidewise.windows.definitions import (
     time,
 )
 from slidewise.windows.reach import UNBOUNDED
+from slidewise.windows.sessions import session
 
 if TYPE_CHECKING:
     from slidewise.columns.rolling import rolling
@@ -83,6 +84,7 @@ __all__ = [
     "rolling",
     "rows",
     "rows_between",
+    "session",
     "swag",
     "time",
     "trace",

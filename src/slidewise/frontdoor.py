@@ -136,6 +136,10 @@ def aggregate(
 
     - A hopping window, `time(size, every=)`, is Spark's: [start, end), only those that have rows. The columns are the
       keys, `window_start`, `window_end` and the results.
+    - A cumulative one, `time(size, every=, cumulative=True)`, begins on multiples of the size, and one ends with every
+      step. The columns are the same.
+    - A session, `session(gap)`, is [first row, last row + gap) of rows at most `gap` after the row before them. The
+      columns are the same.
     - Any other size with `every=` by time gives a result at every boundary that has rows since the one before. The
       columns are the keys, `window_end` and the results.
     - `every=` by rows, delta or punctuation gives a result at the row that triggers. The columns are the keys, what

@@ -202,7 +202,7 @@ def test_closed_and_null_peers():
         "neither": [[], [0], [0], [3, 4], [3, 4], []],
     }
     for closed, frames in expected.items():
-        assert seen(order, sw.time(2, closed=closed)) == frames, closed
+        assert seen(order, sw.time(2, closed=closed)) == frames, closed  # type: ignore[call-overload]
 
 
 def test_nan_and_infinity_are_places_too():

@@ -15,7 +15,8 @@ TABLE = pa.table(
 )  # fmt: skip
 WINDOWS = [
     sw.rows(2), sw.time(3), sw.range_between(-2, 2), sw.groups_between(-1, 1), sw.delta("n", 1), sw.punctuation("flag"),
-    sw.rows_between(-2, 1, exclude="ties"), sw.rows_between(sw.col("n"), 2), sw.rows_between(-sw.UNBOUNDED, 0),
+    sw.session(2), sw.rows_between(-2, 1, exclude="ties"), sw.rows_between(sw.col("n"), 2),
+    sw.rows_between(-sw.UNBOUNDED, 0),
 ]  # fmt: skip
 AGGREGATES = [
     sw.max("x"), sw.sum("x"), sw.median("x"), sw.max("s"), sw.first("s"), sw.mode("s"), sw.count_distinct("s"),

@@ -37,6 +37,7 @@ WINDOWS = [
     sw.rows_between(-1, 1, exclude="current row"),
     sw.delta(None, 1.5),
     sw.delta("at", "10min"),
+    sw.session("1min"),
 ]
 
 

@@ -120,7 +120,8 @@ def test_every_aggregation_agrees_with_recalculation(window):
 
 
 @pytest.mark.parametrize(
-    "window", [sw.rows(5), sw.time(9), sw.groups_between(-1, 1), sw.delta("km", 3), sw.punctuation("flag")]
+    "window",
+    [sw.rows(5), sw.time(9), sw.groups_between(-1, 1), sw.delta("km", 3), sw.punctuation("flag"), sw.session(1)],
 )
 def test_agrees_with_a_window_event_by_event(window):
     table = (
@@ -130,7 +131,7 @@ def test_agrees_with_a_window_event_by_event(window):
     )
     names = ["sum of integers", "max", "last", "collect_list", "median", "count_distinct", "filtered", "string_agg"]
     columns = {name: EVERY[name] for name in names}
-    w = sw.Window(columns, window, partition_by="key")
+    w = sw.Window({name: aggregation.over(window) for name, aggregation in columns.items()}, partition_by="key")
     rows = sorted(table.to_pylist(), key=lambda row: row["at"])
     results = [r for row in rows for r in w.push(row, time=row["at"])] + w.flush()
     expected = {}

@@ -442,7 +442,7 @@ MISTAKES = {
         [
             (
                 "p.yaml:6:24: features.spent.over: a window is named by one of its kinds, got 'rows', 'time'. "
-                "There are: rows, time, rows_between, range_between, groups_between, delta, punctuation"
+                "There are: rows, time, rows_between, range_between, groups_between, delta, punctuation, session"
             )
         ],
     ),
@@ -574,7 +574,11 @@ MISTAKES = {
     ),
     "window without every": (
         slide("{over: 1h}"),
-        ["p.yaml:8:1: window: 'every' is missing: the slide: 1m, or 10 rows"],
+        ["p.yaml:8:1: window: 'every' is missing: the slide: 1m, or 10 rows. Sessions alone have none"],
+    ),
+    "session with every": (
+        slide("{over: {session: 30m}, every: 1m}"),
+        ["p.yaml:8:39: window.every: a session ends by itself: leave out every:"],
     ),
     "window bad every": (
         slide("{over: 1h, every: soon}"),

@@ -59,7 +59,7 @@ def test_every_choice_and_runner_up_is_legal(entry, window):
 
 EVERY_KIND = [
     sw.rows(2), sw.rows(1000), sw.rows(2, every=2), sw.rows(2, every=sw.time(5)), sw.rows(100, every=10),
-    sw.time(10), sw.time(10, every=5), sw.delta("x", 3), sw.punctuation("x"), sw.rows_between(-1, 0),
+    sw.time(10), sw.time(10, every=5), sw.delta("x", 3), sw.punctuation("x"), sw.rows_between(-1, 0), sw.session(5),
     sw.rows_between(-1, 1), sw.rows_between(sw.col("x"), 0), sw.rows_between(-5, 5, exclude="current row"),
     sw.range_between(-sw.UNBOUNDED, 0), sw.groups_between(-2, 0),
 ]  # fmt: skip
@@ -72,7 +72,7 @@ EVERY_KIND = [
 )
 @pytest.mark.parametrize("late", ["error", "revise"])
 def test_a_window_runs_what_explain_says(aggregation, window, late):
-    if late == "revise" and {window.size_kind, window.slide_kind} & {"delta", "punctuation"}:
+    if late == "revise" and {window.size_kind, window.slide_kind} & {"delta", "punctuation", "session"}:
         pytest.skip("cannot be revised")
     runs = sw.Window(aggregation, window, late=late).algorithms
     assert [sw.explain(aggregation, window, late=late).choices["events"].algorithm] == list(runs.values())

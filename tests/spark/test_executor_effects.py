@@ -26,13 +26,14 @@ ROW = st.tuples(
 WINDOWS = [
     sw.rows(2), sw.rows(1), sw.rows(9, min_rows=2), sw.time(3), sw.rows_between(-1, 2), sw.range_between(-2, 2),
     sw.rows_between(-sw.UNBOUNDED, 0), sw.rows_between(-sw.UNBOUNDED, sw.UNBOUNDED), sw.delta("odo", 1),
-    sw.punctuation("mark"), sw.groups_between(-1, 0),
+    sw.punctuation("mark"), sw.groups_between(-1, 0), sw.session(1),
 ]  # fmt: skip
 AGGREGATIONS = [sw.count(), sw.max("x"), sw.sum("odo"), sw.first("x"), sw.median("odo"), sw.collect_list("odo")]
 SLIDES = [
     sw.time(5, every=2), sw.rows(3, every=2), sw.rows(4, every=sw.time(3)), sw.range_between(-4, 0, every=2),
     sw.time(4, every=sw.delta("odo", 1)), sw.rows(3, every=sw.punctuation("mark")), sw.rows(5, every=2, min_rows=3),
-    sw.rows_between(-sw.UNBOUNDED, 0, every=2),
+    sw.rows_between(-sw.UNBOUNDED, 0, every=2), sw.session(1), sw.session(4),
+    sw.time(6, every=2, cumulative=True), sw.time(2, every=5),
 ]  # fmt: skip
 
 

@@ -118,6 +118,8 @@ MOVING = [
     sw.groups_between(-3, -1),
     sw.delta("walk", 10),
     sw.punctuation("end"),
+    sw.session(1),
+    sw.session(4),
 ]
 RUNNING = [
     sw.rows_between(-sw.UNBOUNDED, 0),

@@ -50,6 +50,12 @@ WINDOWS = [
     sw.range_between(-20, 10, exclude="group", every=15),
     sw.groups_between(-2, 1, every=3),
     sw.groups_between(-2, 1, exclude="ties", every=sw.time(10)),
+    sw.session(2),
+    sw.session(15),
+    sw.session(10_000),
+    sw.time(60, every=15, cumulative=True),
+    sw.time(90, every=10, offset=-7, cumulative=True),
+    sw.time(20, every=50),
     # frames that grow with their key, or end with it
     sw.rows_between(-sw.UNBOUNDED, 0, every=3),
     sw.rows_between(-sw.UNBOUNDED, -2, every=sw.delta("km", 3)),

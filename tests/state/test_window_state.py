@@ -78,6 +78,12 @@ WINDOWS: dict[str, Any] = {
     "punctuation": (AND_SKETCH, sw.punctuation(is_five), {}),
     "punctuation every 2": (MANY, sw.punctuation(is_five, every=2), {}),
     "rows every punctuation": (MANY, sw.rows(6, every=sw.punctuation(is_five)), {}),
+    "sessions": (AND_SKETCH, sw.session(3), {"partition_by": "key"}),
+    "sessions, held back": (MANY, sw.session(2), {"max_delay": 4, "late": "drop", "partition_by": "key"}),
+    "session so far": ({"all": sw.collect_list("v").over(sw.session(2))}, None, {"partition_by": "key"}),
+    "cumulative": (AND_SKETCH, sw.time(12, every=3, cumulative=True), {"partition_by": "key"}),
+    "sampled": (MANY, sw.time(3, every=7), {"partition_by": "key"}),
+    "revised sampled": (MANY, sw.time(3, every=7), {"late": "revise", "keep": 20}),
     "rows between": (MANY, sw.rows_between(-3, 2), {}),
     "rows between every 3": (MANY, sw.rows_between(-3, 2, every=3), {}),
     "from the first row": (AND_SKETCH, sw.rows_between(-sw.UNBOUNDED, 0), {}),
@@ -110,7 +116,8 @@ WINDOWS: dict[str, Any] = {
     "several, held back": (
         {"s": sw.sum("x").over(sw.time(5)), "a": sw.avg("x").over(sw.rows(4)), "sp": Span("v").over(sw.delta("x", 3)),
          "five": Span("v").over(sw.punctuation(is_five)), "hop": sw.sum("x").over(sw.time(8, every=4)),
-         "k": Span("v").over(sw.rows(2)), "l": Span("v").over(sw.rows(9, min_rows=3))},
+         "k": Span("v").over(sw.rows(2)), "so far": Span("v").over(sw.session(2)),
+         "l": Span("v").over(sw.rows(9, min_rows=3))},
         None, {"max_delay": 4, "late": "drop", "partition_by": "key", "emit": "changes"},
     ),
     "several ranges": (

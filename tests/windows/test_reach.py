@@ -43,7 +43,7 @@ def test_bounds_that_are_left_out(closed):
     assert reach == Reach("range", -5, 0, closed in ("right", "neither"), closed in ("left", "neither"))
 
 
-@pytest.mark.parametrize("window", [sw.delta("x", 5), sw.punctuation("p"), sw.frames([0], [1])])
+@pytest.mark.parametrize("window", [sw.delta("x", 5), sw.punctuation("p"), sw.session(3), sw.frames([0], [1])])
 def test_values_decide_where_nothing_else_does(window):
     assert window.reach is None
     assert not (window.waits or window.running or window.needs_whole_key or window.counts_rows)

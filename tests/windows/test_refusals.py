@@ -24,12 +24,16 @@ import slidewise as sw
         (lambda: sw.time("-1h"), "must be positive"),
         (lambda: sw.time(math.nan), "finite"),
         (lambda: sw.time("1 parsec"), "not a duration"),
-        (lambda: sw.time("1h", every="2h"), "every is at most the size"),
+        (lambda: sw.time("1h", every="25m", cumulative=True), "multiple of every"),
+        (lambda: sw.time("1h", every="2h", cumulative=True), "multiple of every"),
+        (lambda: sw.time("1h", cumulative=True), "needs every= by time"),
+        (lambda: sw.time("1h", every=sw.rows(3), cumulative=True), "needs every= by time"),
+        (lambda: sw.Window(sw.max(), sw.time(6, every=2, cumulative=True), late="revise"), "not there for cumulative"),
         (lambda: sw.time("1h", every=5), "both durations or both numbers"),
         (lambda: sw.time("1mo", every="1d"), "fixed length"),
         (lambda: sw.time("1d", every="1mo"), "fixed length"),
         (lambda: sw.time("1h", every="1m", closed="left"), r"\[start, end\)"),
-        (lambda: sw.time("1h", closed="open"), "closed is"),
+        (lambda: sw.time("1h", closed="open"), "closed is"),  # type: ignore[call-overload]
         (lambda: sw.time("1h", offset="5m"), "offset="),
         (lambda: sw.time("1y3d"), "mixes months"),
         (lambda: sw.time("0.1ns"), "whole number of nanoseconds"),
@@ -193,7 +197,7 @@ def test_key_comes_from_one_place():
 def test_a_punctuation_must_be_true_or_false():
     w = sw.Window(sw.count(), sw.punctuation("p"))
     with pytest.raises(sw.InvalidInput, match="True or False"):
-        w.push({"p": None})
+        w.push({"p": 1})
 
 
 def test_a_value_that_cannot_be_lifted_is_refused_before_anything_has_changed():

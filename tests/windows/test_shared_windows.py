@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.aggregations import Concat, Highest, Listed
 from support.tiers import examples
-from window_streams import SIZES, SLIDES, by_key, label, numbers_of, random_rows, rows, window_of
+from window_streams import PER_ROW, SIZES, SLIDES, by_key, label, numbers_of, random_rows, rows, window_of
 
 import slidewise as sw
 from slidewise.errors import SlidewiseError
@@ -43,11 +43,11 @@ def check(chosen, stream, arriving=None, **options):
             found[result.key][name].append((label(result, numbers), value))
     for key, own in by_key(stream).items():
         for name, (size, slide) in zip(columns, chosen, strict=True):
-            assert found[key][name] == oracle.results(own, SIZES[size][2], SLIDES[slide][1]), (name, size, slide)
+            assert found[key][name] == oracle.results(own, PER_ROW[size][2], SLIDES[slide][1]), (name, size, slide)
 
 
 pairs = st.lists(st.tuples(st.sampled_from(list(SIZES)), st.sampled_from(list(SLIDES))), min_size=2, max_size=4)
-each_row = st.lists(st.sampled_from(list(SIZES)), min_size=2, max_size=4)
+each_row = st.lists(st.sampled_from(list(PER_ROW)), min_size=2, max_size=4)
 
 
 @examples(200)

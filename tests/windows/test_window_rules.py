@@ -4,6 +4,7 @@ import math
 from datetime import UTC, date, datetime, timedelta, timezone
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from support.aggregations import Listed, Vwap
 
@@ -146,6 +147,19 @@ def test_delta_evicts_every_row_more_than_size_below_the_new_one():
 def test_delta_as_a_slide_triggers_when_the_column_has_grown_by_more_than_size():
     stream = [(c, None) for c in (1, 3, 4, 6, 7, 10)]
     assert [r.value[-1] for r in run(sw.rows(9, every=sw.delta(None, 2)), stream)] == [4, 7, 10]
+
+
+@pytest.mark.parametrize("predicate", ["end", lambda row: row["end"]], ids=["column", "function"])
+def test_a_null_is_no_punctuation(predicate):
+    rows = [{"x": 1, "end": None}, {"x": 2, "end": True}, {"x": 4, "end": None}, {"x": 8, "end": False}]
+    table = pa.Table.from_pylist(rows)
+    w = sw.Window(sw.sum("x"), sw.punctuation(predicate))
+    assert [r.value for row in rows for r in w.push(row)] == [1, 3, 4, 12]
+    assert sw.with_columns(table, s=sw.sum("x").over(sw.punctuation(predicate)))["s"].to_pylist() == [1, 3, 4, 12]
+    slides = sw.rows(9, every=sw.punctuation(predicate))
+    w = sw.Window(sw.sum("x"), slides)
+    assert [r.value for row in rows for r in w.push(row)] == [3]
+    assert sw.aggregate(table, window=slides, s=sw.sum("x"))["s"].to_pylist() == [3]
 
 
 def test_punctuation_ends_its_window_and_is_its_last_row():

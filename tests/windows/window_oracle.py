@@ -34,6 +34,9 @@ def frame_of_row(rows, i, size):
         for before, r in zip([None, *rows[:i]], rows[: i + 1], strict=True):
             held = [r] if before is not None and before["p"] else [*held, r]
         return held
+    if kind == "session":
+        own = next(s for s in sessions(rows, size[1]) if any(r is rows[i] for r in s))
+        return [r for r in own if r["t"] <= t]
     unit, first, last, exclude = size
     first = rows[i][first] if isinstance(first, str) else first
     last = rows[i][last] if isinstance(last, str) else last
@@ -52,6 +55,17 @@ def frame_of_row(rows, i, size):
     elif exclude == "ties":
         chosen = [j for j in chosen if rows[j]["t"] != t or j == i]
     return [rows[j] for j in chosen]
+
+
+def sessions(rows, gap):
+    """Lists of rows, each at most `gap` after the one before it."""
+    found = []
+    for r in rows:
+        if found and r["t"] - found[-1][-1]["t"] <= gap:
+            found[-1].append(r)
+        else:
+            found.append([r])
+    return found
 
 
 def results(rows, size, slide, least=1):

@@ -44,8 +44,14 @@ SLIDES = {
 }
 
 
+#: sizes that take no slide: their results are those of rows
+PER_ROW = {**SIZES, "session": (sw.session, (2,), ("session", 2))}
+
+
 def window_of(size, slide, **options):
-    make, arguments, _ = SIZES[size]
+    make, arguments, _ = PER_ROW[size]
+    if size not in SIZES:
+        return make(*arguments, **options)
     return make(*arguments, every=SLIDES[slide][0], **options)
 
 

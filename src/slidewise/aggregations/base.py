@@ -337,7 +337,7 @@ class Aggregation(metaclass=_Filtering):
 
     def require_own_row(self, window: WindowDefinition) -> None:
         """Refuse a window whose results belong to no row, where something is asked of the row of a result."""
-        if self.asks and window.slide_kind == "time":
+        if self.asks and (window.slide_kind == "time" or window.gives_windows):
             raise InvalidInput(
                 f"{self!r} reads {', '.join(map(repr, self.asks))} of the row that a result is for, and the results of "
                 f"{window!r} are for times. Use a window per row, or a slide by rows"

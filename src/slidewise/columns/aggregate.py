@@ -53,7 +53,7 @@ def aggregate(
     incoming = leave_out_untimed(incoming, effects)
     rows = ArrangedFrame(incoming, keys, order, number)
     [window] = {over.window for over in expressions.values()}
-    if not window.hopping:  # these may reach over the time in which a key is forgotten, as on a stream
+    if not window.gives_windows:  # these may reach over the time in which a key is forgotten, as on a stream
         begin_lifetimes(rows, effects)
     found = compute_slides(rows, expressions, number, row_numbers=effects.revises)
     if effects.changes:
@@ -69,7 +69,7 @@ def aggregate(
 
 def slide_expressions(window: Any, columns: Mapping[str, Any], algorithm: str) -> dict[str, Over]:
     """Check the results of a call, and pair each with the window that they share."""
-    window = window_of(window, "aggregate: window=")
+    window = window_of(window, "aggregate: window=").per_window()
     _check(window, columns)
     return {name: Over(aggregation, window, algorithm) for name, aggregation in columns.items()}
 

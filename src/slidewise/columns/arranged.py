@@ -187,7 +187,7 @@ class ArrangedFrame:
             return self.true(predicate, "punctuation: the column")
         table = pa.table({name: self.arrange(name) for name in self.source.names})
         found = [predicate(row) for row in table.to_pylist()]
-        wrong = [f for f in found if not isinstance(f, bool | np.bool_)]
+        wrong = [f for f in found if f is not None and not isinstance(f, bool | np.bool_)]
         if wrong:
             raise InvalidInput(f"{window!r} must give True or False for every row, got {wrong[0]!r}")
         return np.array(found, bool)

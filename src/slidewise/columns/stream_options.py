@@ -141,7 +141,7 @@ def check_revisions(name: str, window: WindowDefinition, options: StreamOptions,
 def check_slices(expressions: Mapping[str, Over], revises: bool, divided: Callable[[str], bool]) -> str | None:
     """Tell why a stream must keep rows and not partials of slices; None where it need not."""
     window = next(iter(expressions.values())).window
-    if not window.hopping:
+    if window.slide_size is None or not window.gives_windows:
         return f"{window!r} is not a hopping window"
     if revises:
         return 'late="revise" takes late rows into account'
@@ -161,7 +161,7 @@ def require_slices(wanted: bool | None, why: str | None) -> None:
 
 def require_whole_slides(window: WindowDefinition, forget_after: Any, every: Any) -> None:
     """Refuse to forget keys within a slide by time; both lengths are in units of the time."""
-    if forget_after is not None and not window.hopping and forget_after < every:
+    if forget_after is not None and not window.gives_windows and forget_after < every:
         raise InvalidInput(
             f"aggregate: forget_after is at least as long as the slide, {window.slide_size!r}: a key would be "
             "forgotten before its slide is complete"

@@ -218,6 +218,8 @@ def _read_value(definition: WindowDefinition, value: Any, clock: Clock | None) -
 def _holds(definition: PunctuationWindow, value: Any) -> bool:
     predicate = definition.predicate
     found = _cell(value, predicate, "punctuation") if isinstance(predicate, str) else predicate(value)
+    if found is None:  # as everywhere in SQL, a null is not true
+        return False
     if hasattr(found, "item"):
         found = found.item()
     if not isinstance(found, bool):

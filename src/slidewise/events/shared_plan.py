@@ -209,7 +209,7 @@ def read_windows(aggregation: Any, window: WindowDefinition | int | None, algori
         return OneWindow(aggregation.aggregation, aggregation.window, _algorithm_of(aggregation, algorithm))
     bring = isinstance(aggregation, Mapping) and any(isinstance(given, Over) for given in aggregation.values())
     if window is not None or not bring:
-        return OneWindow(aggregation, window_of(window, "Window"), algorithm)
+        return OneWindow(aggregation, window_of(window, "Window").per_window(), algorithm)
     without = [given for given in aggregation.values() if not isinstance(given, Over)]
     if without:
         raise InvalidInput(

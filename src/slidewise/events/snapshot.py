@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from slidewise.errors import StateError
 from slidewise.events import partials, shared_partials, triggers
 from slidewise.events.deadlines import Deadlines
-from slidewise.events.engines import hopping, result_slots, retained, shared, sliding, trailing
+from slidewise.events.engines import cumulative, hopping, result_slots, retained, sessions, shared, sliding, trailing
 from slidewise.events.measure import Output
 from slidewise.events.result import Result
 from slidewise.events.row_reader import Row, SharedRow
@@ -37,6 +37,7 @@ _CLASSES: dict[str, type] = {
     c.__name__: c
     for c in (
         Row, Deadlines, retained.Retained, hopping.Hopping, hopping.SlicedRows, sliding.Sliding, trailing.Trailing,
+        sessions.Sessions, cumulative.Cumulative,
         trailing.LastRows, trailing.SincePunctuation, trailing.WithinDelta,
         triggers.EachRow, triggers.EveryCount, triggers.EveryDelta, triggers.EveryPunctuation,
         result_slots.BoundarySlots, result_slots.CountSlots, result_slots.HoppingSlots, result_slots.RowSlots,
@@ -112,6 +113,8 @@ def _describe(window: Window) -> dict[str, str]:
 def _define_window(definition: WindowDefinition) -> dict[str, str]:
     """Define a window: predicates by their code."""
     found = {"window": repr(canonical(definition))}
+    if definition.session_gap is not None:
+        found["result"] = "per session"
     for part in (definition, definition.every):
         if isinstance(part, PunctuationWindow):
             found["predicate"] = found.get("predicate", "") + canonical_text(part.predicate)

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any
 from slidewise.errors import StateError
 from slidewise.events import triggers
 from slidewise.events.deadlines import Deadlines
+from slidewise.events.engines.cumulative import Cumulative
 from slidewise.events.engines.hopping import Hopping, SlicedRows
 from slidewise.events.engines.result_slots import BoundarySlots, CountSlots, HoppingSlots, RowSlots
 from slidewise.events.engines.retained import Retained
+from slidewise.events.engines.sessions import Sessions
 from slidewise.events.engines.shared import Awaited
 from slidewise.events.engines.sliding import Sliding
 from slidewise.events.engines.trailing import LastRows, SincePunctuation, Trailing, WithinDelta
@@ -207,6 +209,11 @@ class Soundness:
             self.check_hopping(engine)
         elif isinstance(engine, Trailing):
             self.check_trailing(engine)
+        elif isinstance(engine, Sessions):
+            self.check_sessions(engine)
+        elif isinstance(engine, Cumulative):
+            self.require((engine.next is None) == (engine.holder.count == 0))
+            self.check_times([self.plan.grid.at(engine.next + 1)] if engine.next is not None else [])
 
     def check_holder(self, holder: Any) -> None:
         measures = self.plan.measures
@@ -268,6 +275,18 @@ class Soundness:
             self.check_times((value for value, _ in size.lowest), self.plan.reader.size_clock)
         elif isinstance(size, SincePunctuation):
             self.require(type(size.ended) is bool)
+
+    def check_sessions(self, engine: Sessions) -> None:
+        """Check that a session has rows, the last of them at its last time; that rows wait tells no window's result."""
+        self.require((engine.begin is None) == (engine.newest is None) == (engine.holder.count == 0))
+        self.require(type(engine.waiting) is list, len(engine.waiting) <= engine.holder.count)
+        self.check_rows(engine.waiting)
+        self.require(not engine.waiting or not self.plan.gives_windows)
+        self.require(all(row.time == engine.newest for row in engine.waiting))
+        self.check_order(row.number for row in engine.waiting)
+        if engine.begin is not None:
+            self.check_times([engine.begin, engine.newest])
+            self.require(engine.begin <= engine.newest, engine.holder.count <= engine.seen)
 
     def check_retained(self, engine: Retained) -> None:
         rows, slots = engine.rows, engine.slots

@@ -71,6 +71,8 @@ class Window:
         clock: Now | None = None,
     ) -> None:
         asked = read_windows(aggregation, window, algorithm)
+        #: as it was given: whether a session has one result or one per row depends on who brings it
+        self._given = (dict(aggregation) if isinstance(aggregation, Mapping) else aggregation, window)
         for each in asked.windows:
             _check(each, emit, late, keep)
         delay, kept = check_length(max_delay, "max_delay"), check_length(keep, "keep")
@@ -263,8 +265,7 @@ class Window:
         from slidewise.events import snapshot
 
         new = Window(
-            self._plan.given,
-            self.window,
+            *self._given,
             partition_by=self._plan.reader.partition_by,
             emit=self.emit,
             max_delay=self._order.max_delay,
@@ -302,6 +303,9 @@ class Window:
         self._close(mark, out)
         engine = self._engine_of(row.key)
         engine.insert(row, mark, out)
+        if engine.idle:  # the row is in no window
+            del self._engines[row.key]
+            return
         self._agenda.set(row.key, engine.deadline())
 
     def _close(self, mark: Mark, out: list[Due]) -> None:

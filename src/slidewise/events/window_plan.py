@@ -8,9 +8,11 @@ from typing import Any
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
 from slidewise.errors import IllegalPair, InvalidInput
+from slidewise.events.engines.cumulative import Cumulative
 from slidewise.events.engines.engine import Engine
 from slidewise.events.engines.hopping import Hopping, SlicedRows
 from slidewise.events.engines.retained import Retained
+from slidewise.events.engines.sessions import Sessions
 from slidewise.events.engines.sliding import Sliding
 from slidewise.events.engines.trailing import Trailing
 from slidewise.events.frame import Frame
@@ -21,9 +23,11 @@ from slidewise.planner.choose import Situation
 from slidewise.planner.sharing import Partials, group_by_partials
 from slidewise.registry.entries import AlgorithmEntry
 from slidewise.windows.clock import ENDS, Clock
+from slidewise.windows.cumulative import CumulativeWindow
 from slidewise.windows.definitions import WindowDefinition
 from slidewise.windows.durations import Length
 from slidewise.windows.grid import Grid
+from slidewise.windows.sessions import SessionWindow
 
 #: (when it is due along the axis of time, the result)
 Due = tuple[Any, Result | Failed]
@@ -33,11 +37,13 @@ class WindowPlan:
     """The definition of a window, ready for use."""
 
     __slots__ = (
+        "_gap",
         "_grid",
         "clock",
         "definition",
         "failed",
         "frame",
+        "gives_windows",
         "keep",
         "least",
         "measures",
@@ -79,6 +85,9 @@ class WindowPlan:
         #: whether results are at boundaries of time, which are those of `grid`
         self.slides_by_time = definition.slide_kind == "time"
         self._grid: Grid | None = None
+        #: whether results are of windows, and not of rows
+        self.gives_windows = definition.gives_windows
+        self._gap: Any = None
         #: rows that a window must have seen before its first result
         self.least = definition.min_rows
 
@@ -89,14 +98,29 @@ class WindowPlan:
             definition, measure = self.definition, self.clock.measure
             every, offset, size = definition.slide_size, definition.offset, definition.hop_size
             assert every is not None
-            self._grid = Grid(
-                measure(every), 0 if offset is None else measure(offset), None if size is None else measure(size)
-            )
+            steps = None
+            if isinstance(definition, CumulativeWindow):
+                size, steps = definition.size, definition.steps
+            offset = 0 if offset is None else measure(offset)
+            self._grid = Grid(measure(every), offset, None if size is None else measure(size), steps)
         return self._grid
+
+    @property
+    def gap(self) -> Any:
+        """The gap of sessions as a number along the axis, once a row has told what times are."""
+        if self._gap is None:
+            assert isinstance(self.definition, SessionWindow)
+            self._gap = self.clock.measure(self.definition.gap)
+        return self._gap
 
     def require_within(self, row: Row) -> None:
         """Refuse a row near the ends of time whose windows begin or end where there are no times. O(1)."""
         clock = self.clock
+        if self.definition.session_gap is not None and not clock.can_write(row.time + self.gap):
+            raise InvalidInput(
+                f"push: the session of the row of {row.stamp!r} ends after the last {clock.kind} that there is, and so "
+                "has no name. Leave such rows out, or give times as plain numbers"
+            )
         if not self.slides_by_time or clock.kind is None or clock.kind == "number":
             return
         grid, (first, last) = self.grid, ENDS[clock.kind]
@@ -104,8 +128,10 @@ class WindowPlan:
         if first + far <= row.time <= last - far:
             return
         step = grid.step(row.time)
+        if grid.steps is not None:
+            step = step // grid.steps * grid.steps
         ends = grid.at(step + 1) if grid.size is None else grid.end_of(step)
-        begins = ends if grid.size is None else grid.at(grid.first_window(row.time))
+        begins = ends if grid.size is None else grid.at(step if grid.steps else grid.first_window(row.time))
         if not (clock.can_write(ends) and clock.can_write(begins)):
             side = "begin before the first" if clock.can_write(ends) else "end after the last"
             raise InvalidInput(
@@ -139,7 +165,7 @@ class WindowPlan:
         """Whether every row must have a time."""
         definition = self.definition
         peers = definition.reach is not None and definition.reach.looks_at_peers
-        by_time = definition.size_kind in ("time", "range", "groups") or definition.slide_kind == "time"
+        by_time = definition.size_kind in ("time", "range", "groups", "session") or definition.slide_kind == "time"
         return peers or by_time or self.revises
 
     @property
@@ -195,6 +221,10 @@ def engine_class(window: WindowDefinition, frame: Frame | None, revises: bool) -
     """Choose the engine that holds the rows of a key under this window."""
     if revises or (frame is not None and not frame.reach.monotone):
         return Retained
+    if isinstance(window, SessionWindow):
+        return Sessions
+    if isinstance(window, CumulativeWindow):
+        return Cumulative
     if window.sliced:
         return Hopping if window.hopping else SlicedRows
     return Trailing if frame is None or window.trailing_rows is not None else Sliding

@@ -121,6 +121,8 @@ def frame(case: Case, aggregate: Aggregate, rows: list[int], i: int) -> list[int
     if window.unit == "punctuation":  # a mark ends its window
         marks = [j for j in range(i) if case.columns["w"].values[rows[j]]]
         return list(range(marks[-1] + 1 if marks else 0, i + 1))
+    if window.unit == "session":
+        return _by_session(case, rows, i, order, -start)
     inside = {"rows": _by_rows, "trailing": _by_rows, "groups": _by_groups, "range": _by_range}[window.unit]
     chosen = inside(case, rows, i, order, start, end, window.closed or "both")
     if window.exclude == "current row":
@@ -166,6 +168,22 @@ def _by_range(case: Case, rows: list[int], i: int, order: list[Any], start: Any,
         if after and before:
             chosen.append(j)
     return chosen
+
+
+def _by_session(case: Case, rows: list[int], i: int, order: list[Any], gap: Any) -> list[int]:
+    """Go back from the row's last peer, as long as the row before is at most the gap away."""
+    last = len(order) - 1 - order[::-1].index(order[i])
+    first = order.index(order[i])
+    by, values = case.order[0], case.columns[case.order[0].name].values
+    while first > 0:
+        own, before = values[rows[first]], values[rows[first - 1]]
+        if order[first] != order[first - 1]:
+            if own is None or before is None:
+                break
+            if _beyond(_along(own, by), _along(before + (-gap if by.descending else gap), by), or_at=False):
+                break
+        first -= 1
+    return list(range(first, last + 1))
 
 
 def _along(value: Any, by: By) -> Any:

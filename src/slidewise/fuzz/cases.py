@@ -184,6 +184,8 @@ class CaseFrame:
             return f"sw.delta('d', {-self.start})"
         if self.unit == "punctuation":
             return "sw.punctuation('w')"
+        if self.unit == "session":
+            return f"sw.session({self._bound(-self.start)})"
         if self.closed is not None:
             return f"sw.time({self._bound(-self.start)}, closed={self.closed!r})"
         if self.unit == "trailing":
@@ -533,7 +535,10 @@ def _frame(rng: random.Random, columns: dict[str, CaseColumn], order: list[By], 
     kind = columns[order[0].name].kind if len(order) == 1 else None
     distances = kind is not None and FAMILY[kind] in MEASURED and kind not in UNMEASURED
     if not sqlite and rng.random() < 0.1:
-        return rng.choice((CaseFrame("delta", -rng.randint(0, 6), 0), CaseFrame("punctuation", None, 0)))
+        special = [CaseFrame("delta", -rng.randint(0, 6), 0), CaseFrame("punctuation", None, 0)]
+        if distances:
+            special.append(CaseFrame("session", -rng.randint(1, 3), 0, suffix=UNITS.get(kind or "", "")))
+        return rng.choice(special)
     unit = rng.choice(("rows", "range", "groups") if order else ("rows",))
     exclude = rng.choice((None, None, "current row", "group", "ties"))
     if unit == "range" and not distances:
@@ -574,5 +579,7 @@ def _slides(rng: random.Random, columns: dict[str, CaseColumn], order: list[By])
         unit = UNITS.get(kind, "")
         size, step = (repr(f"{k}{unit}") if unit else k for k in (max(n, every), every))
         choices += [f"sw.time({size}, every={step})"] * 4
-        choices += [f"sw.rows({n}, every=sw.time({step}))"]
+        whole = repr(f"{n * every}{unit}") if unit else n * every
+        choices += [f"sw.time({whole}, every={step}, cumulative=True)", f"sw.time({step}, every={whole})"]
+        choices += [f"sw.rows({n}, every=sw.time({step}))", f"sw.session({step})", f"sw.session({step})"]
     return rng.choice(choices)

@@ -193,7 +193,8 @@ WINDOWS: list[tuple[Callable[[], Any], dict[str, Any]]] = [
     (lambda: sw.time("9s", every="4s"), {}), (lambda: sw.rows_between(-3, 2), {}),
     (lambda: sw.range_between("-4s", "3s"), {}), (lambda: sw.groups_between(-1, 1), {}),
     (lambda: sw.delta("x", 6), {}), (lambda: sw.rows(5, every=sw.delta("x", 3)), {}),
-    (lambda: sw.punctuation("end"), {}), (lambda: sw.rows(5, every=sw.time("7s")), {}),
+    (lambda: sw.punctuation("end"), {}), (lambda: sw.rows(5, every=sw.time("7s")), {}), (lambda: sw.session("1s"), {}),
+    (lambda: sw.time("8s", every="2s", cumulative=True), {}), (lambda: sw.time("2s", every="5s"), {}),
     (lambda: sw.time("9s"), {"late": "revise"}), (lambda: sw.time("9s", every="4s"), {"late": "revise"}),
     (lambda: sw.rows(5), {"late": "revise"}), (lambda: sw.rows(6, every=2), {"late": "revise"}),
     (lambda: sw.rows(5, every=sw.time("7s")), {"late": "revise", "keep": "1m"}),
@@ -205,6 +206,7 @@ SEVERAL: list[list[Callable[[], Any]]] = [
     [lambda: sw.rows(5, min_rows=3), lambda: sw.delta("x", 6), lambda: sw.rows(6, every=2)],
     [lambda: sw.rows_between(-3, 2), lambda: sw.range_between("-4s", "3s"), lambda: sw.rows_between(-2, 1, "ties")],
     [lambda: sw.punctuation("end"), lambda: sw.time("9s", every="4s"), lambda: sw.rows(4)],
+    [lambda: sw.session("1s"), lambda: sw.rows(4)],
 ]  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from slidewise.pipeline.stream_run import find_log_folder
 from slidewise.pipeline.target import open_target
 from slidewise.spark.executor.halo import HaloSize, measure_halo
 from slidewise.spark.plan import column
-from slidewise.windows.definitions import TimeWindow, WindowDefinition
+from slidewise.windows.definitions import WindowDefinition
 from slidewise.windows.durations import Duration
 
 
@@ -151,8 +151,8 @@ def measure_reach(pipeline: Pipeline) -> HaloSize | str:
             return f"{name}: looks at the row before of a key, however long ago that was"
     if window is None:
         return measure_halo(each.window for each in pipeline.features.values() if isinstance(each, Over))
-    if isinstance(window, TimeWindow) and window.hopping and isinstance(window.size, Duration):
-        return HaloSize(before=window.size)
+    if window.gives_windows and window.slide_size is not None and isinstance(window.lengths[0], Duration):
+        return HaloSize(before=window.lengths[0])
     return _describe_slide(window)
 
 

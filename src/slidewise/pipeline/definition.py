@@ -87,8 +87,11 @@ class Slide(Part):
     """A window with a slide: one row per key and slide, in place of one per row."""
 
     over: Any = Field(description="The size: 1h, 100 rows, or a window such as {rows_between: [-9, 0]}.")
-    every: Any = Field(description="The slide: 1m, or 10 rows.")
+    every: Any = Field(default=None, description="The slide: 1m, or 10 rows; a session has none.")
     offset: str | None = Field(default=None, description="Moves the boundaries of a slide by time.")
+    cumulative: bool = Field(
+        default=False, description="Whether windows by time grow with every slide: the day so far."
+    )
 
 
 class Sink(Part):

@@ -22,11 +22,12 @@ from slidewise.registry.aggregations import AGGREGATIONS
 from slidewise.suggest import suggest
 from slidewise.windows.definitions import WindowDefinition
 from slidewise.windows.reach import UNBOUNDED
+from slidewise.windows.sessions import session
 
 #: keys of a feature besides its aggregation and the aggregation's own parameters
 RESERVED = ("over", "where", "use", "of", "algorithm")
 #: windows that a mapping may name, and the parameters that go in a list
-WINDOWS = ("rows", "time", "rows_between", "range_between", "groups_between", "delta", "punctuation")
+WINDOWS = ("rows", "time", "rows_between", "range_between", "groups_between", "delta", "punctuation", "session")
 #: parameters of windows that `window:` has, and features have not
 _SLIDES = ("every", "offset")
 #: parameters of aggregations that may be columns of the row that a result is for
@@ -85,8 +86,20 @@ def build_window(given: Any) -> WindowDefinition:
 
 def build_slide(slide: Slide) -> WindowDefinition:
     """Build the window of `window:`; a SlideMistake tells which of its keys is wrong."""
-    size, every = (_build_part(slide, part) for part in ("over", "every"))
+    size = _build_part(slide, "over")
+    if size.size_kind == "session":
+        if slide.every is not None or slide.offset is not None:
+            part = "offset" if slide.every is None else "every"
+            raise SlideMistake(f"a session ends by itself: leave out {part}:", part)
+        return size.per_window()
+    if slide.every is None:
+        raise InvalidInput("'every' is missing: the slide: 1m, or 10 rows. Sessions alone have none")
+    every = _build_part(slide, "every")
     given = _arguments(size) | {"every": every} | ({} if slide.offset is None else {"offset": slide.offset})
+    if slide.cumulative:
+        if size.size_kind != "time":
+            raise SlideMistake(f"windows by time grow with every slide, and over: is {size!r}", "cumulative")
+        given["cumulative"] = True
     makers: dict[str, Callable[..., WindowDefinition]] = {
         "count": windows.rows, "time": windows.time, "delta": windows.delta, "punctuation": windows.punctuation,
         "rows": windows.rows_between, "range": windows.range_between, "groups": windows.groups_between,
@@ -122,7 +135,7 @@ def _build_named(given: Mapping[str, Any]) -> WindowDefinition:
         near = suggest(unknown, WINDOWS) if unknown is not None and not kinds else f"There are: {', '.join(WINDOWS)}"
         raise InvalidInput(f"a window is named by one of its kinds, got {', '.join(map(repr, given))}. {near}")
     kind = kinds[0]
-    make = getattr(windows, kind)
+    make = session if kind == "session" else getattr(windows, kind)
     positional = given[kind] if isinstance(given[kind], list) else [given[kind]]
     keywords = {key: _bound(value) for key, value in given.items() if key != kind}
     for key in keywords:

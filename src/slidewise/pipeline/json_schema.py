@@ -85,6 +85,11 @@ def build_json_schema() -> dict[str, Any]:
     schema["properties"]["features"]["minProperties"] = 1
     for key in ("over", "every"):
         parts["Slide"]["properties"][key] |= {"$ref": "#/$defs/Window"}
+    parts["Slide"] |= {
+        "if": {"properties": {"over": {"type": "object", "required": ["session"]}}},
+        "then": {"properties": {"every": False, "offset": False}},
+        "else": {"required": ["every"]},
+    }
     schema["allOf"] = [_require_over()]
     return {**schema, "$defs": {**parts, "Feature": _build_feature(), "Window": _build_window()}}
 
@@ -205,6 +210,7 @@ def _build_window() -> dict[str, Any]:
         "groups_between": "From so many groups of equal times before to so many after: [-1, 0].",
         "delta": "While a column differs from the current row's by less: [odometer, 100].",
         "punctuation": "Since the last row for which a column is true.",
+        "session": "The rows that follow one another by at most so much: 30m.",
     }
     several = {"anyOf": [bound, {"type": "array", "items": bound}]}
     return {

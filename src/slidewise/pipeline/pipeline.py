@@ -56,6 +56,7 @@ class Pipeline:
         vars: Mapping[str, Any] | None = None,
     ) -> None:
         if isinstance(window, WindowDefinition):
+            window = window.per_window()
             if window.every is None:
                 raise InvalidInput(f'window= has a slide, as in sw.time("1h", every="1m"), got {window!r}')
             window = {"over": window, "every": window.every}
@@ -147,7 +148,7 @@ class Pipeline:
     @property
     def output_time(self) -> str | None:
         """The column of the results that tells their time: that of the events, or the end of a slide by time."""
-        if self.window is not None and self.window.slide_kind == "time":
+        if self.window is not None and (self.window.slide_kind == "time" or self.window.gives_windows):
             return "window_end"
         return self.time
 

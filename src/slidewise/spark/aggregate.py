@@ -116,7 +116,7 @@ def build_slides_schema(schema: Schema, reads: pa.Schema, group: Group, row_numb
     made = compute_on_no_rows(reads, group, lambda rows: compute_slides(rows, group.expressions, 1, row_numbers))
     require_distinct(made, schema.heeds_capitals, "aggregate")
     window = next(iter(group.expressions.values())).window
-    at_rows = window.slide_kind != "time"
+    at_rows = window.slide_kind != "time" and not window.gives_windows
     came_in = {*group.partition_by, *(by.name for by in group.order_by if at_rows)}
     fields = []
     for name, kind in zip(made, schema.to_spark_types([array.type for array in made.values()], reads), strict=True):

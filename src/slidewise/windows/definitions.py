@@ -1,16 +1,16 @@
 """What a window is: its size, its slide, and how both are measured.
 
-Every definition has `size_kind` ("count", "time", "delta", "punctuation", "rows", "range", "groups" or
-"bounds") and `slide_kind` ("row", "count", "time", "delta" or "punctuation"). A slide other than every row is
-kept in `every`, as one of the four plain windows of which only the size counts; `offset` moves the boundaries
-of a slide by time.
+Every definition has `size_kind` ("count", "time", "delta", "punctuation", "session", "rows", "range", "groups" or
+"bounds") and `slide_kind` ("row", "count", "time", "delta", "punctuation" or "session"). A slide other than every
+row is kept in `every`, as one of the plain windows of which only the size counts; `offset` moves the boundaries of a
+slide by time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 from slidewise.errors import InvalidInput
 from slidewise.windows.durations import CalendarDuration, Duration, Length, length, same_kind, sign
@@ -48,6 +48,20 @@ class WindowDefinition:
     def hop_size(self) -> Length | None:
         """The length of a hopping window; None for others."""
         return None
+
+    @property
+    def session_gap(self) -> Length | None:
+        """The gap that ends a session, where there is one result for each; None for other windows."""
+        return None
+
+    @property
+    def gives_windows(self) -> bool:
+        """Whether a result is that of a window [start, end), and of no row: hopping or cumulative ones, sessions."""
+        return self.hopping or self.session_gap is not None
+
+    def per_window(self) -> WindowDefinition:
+        """Return the window as `window=` asks for it: a session gives one result, and not one for each row."""
+        return self
 
     @property
     def slide_size(self) -> Length | None:
@@ -309,16 +323,35 @@ def rows(n: int, every: Any = None, min_rows: int = 1, offset: Any = None) -> Ro
     return RowsWindow(n, slide, least, _check_offset(offset, slide, "rows"))
 
 
-def time(size: Any, every: Any = None, offset: Any = None, closed: Closed = "both") -> TimeWindow:
+@overload
+def time(
+    size: Any, every: Any = None, offset: Any = None, closed: Closed = "both", cumulative: Literal[False] = False
+) -> TimeWindow: ...
+
+
+@overload
+def time(
+    size: Any, every: Any = None, offset: Any = None, closed: Closed = "both", cumulative: bool = False
+) -> WindowDefinition: ...
+
+
+def time(
+    size: Any, every: Any = None, offset: Any = None, closed: Closed = "both", cumulative: bool = False
+) -> WindowDefinition:
     """Define a window of the last `size` by the order column: [t - size, t] per row, rows of equal time included.
 
     With `every` by time it is Spark's hopping window: [start, end), with starts on multiples of every since
-    the epoch, moved by `offset`.
+    the epoch, moved by `offset`. Where `every` is longer than the size, rows between two windows belong to none. With
+    `cumulative` windows begin on multiples of the size, and one ends with every step of `every` (Flink's CUMULATE).
 
     >>> time("1h")
     time("1h")
     >>> time("1h", every="1m")
     time("1h", every="1m")
+    >>> time("1m", every="1h")        # the first minute of every hour: other rows are in no window
+    time("1m", every="1h")
+    >>> time("1d", every="1h", cumulative=True)      # the day so far, every hour
+    time("1d", every="1h", cumulative=True)
     >>> time(60, every=rows(10))      # times are plain numbers; a result at every 10th row
     time(60, every=rows(10))
     """
@@ -340,14 +373,14 @@ def time(size: Any, every: Any = None, offset: Any = None, closed: Closed = "bot
                 f"time: size and every are both durations or both numbers, got {size!r} and {slide.size!r}. "
                 "A count of rows is written every=sw.rows(k)"
             )
-        if slide.size > size:
-            raise InvalidInput(
-                f"time: every is at most the size, got {slide.size!r} with size {size!r}: rows would be lost"
-            )
         if closed != "both":
             raise InvalidInput(
                 f"time: a window with every= by time is [start, end); closed={closed!r} has no place there"
             )
+    if cumulative:
+        from slidewise.windows.cumulative import build_cumulative
+
+        return build_cumulative(size, slide, _check_offset(offset, slide, "time"))
     return TimeWindow(size, slide, _check_offset(offset, slide, "time"), closed)
 
 
@@ -468,8 +501,13 @@ def window_of(given: Any, what: str) -> WindowDefinition:
 
 
 def require_results_that_stay(window: WindowDefinition, where: str) -> None:
-    """Refuse to revise windows whose results a late row moves."""
-    moved = {window.size_kind, window.slide_kind} & {"delta", "punctuation"}
+    """Refuse to revise windows whose results a late row moves, and those that cannot do it."""
+    if window.size_kind == "cumulative":
+        raise InvalidInput(
+            f'{where}: {window!r} gives each result once: late="revise" is not there for cumulative windows. Use '
+            'late="drop"'
+        )
+    moved = {window.size_kind, window.slide_kind} & {"delta", "punctuation", "session"}
     if moved:
         raise InvalidInput(
             f'{where}: late="revise" needs results that stay apart when a row comes between, and those of {window!r} '

@@ -20,6 +20,8 @@ class Grid:
     every: Any
     offset: Any = 0
     size: Any = None
+    #: of cumulative windows, how many begin together: on multiples of the size, and one ends with every step
+    steps: Any = None
 
     # ---- one by one
     def at(self, k: Any) -> Any:
@@ -47,6 +49,11 @@ class Grid:
     def end_of(self, k: int) -> Any:
         """Return where window k ends. O(1)."""
         return self.at(k) + self.size
+
+    def last_end(self, times: Any) -> Any:
+        """Return where the last window ends that has each time. O(1) each."""
+        apart = self.every if self.steps is None else self.size
+        return times - (times - self.offset) % apart + self.size
 
     # ---- slices
     @property

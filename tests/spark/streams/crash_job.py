@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 #: A process lives for seconds: no time is spent on making it fast.
 SETTINGS = {
@@ -13,7 +14,7 @@ SETTINGS = {
 }
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, kind: str) -> None:
     from pyspark.sql import SparkSession
 
     import slidewise as sw
@@ -25,15 +26,12 @@ def main(folder: Path) -> None:
     spark = builder.getOrCreate()
     columns = "k string, ts timestamp, seq long"
     stream = spark.readStream.schema(columns).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
-    out = sw.with_columns(
-        stream,
-        partition_by="k",
-        order_by="ts",
-        max_delay="1s",
-        buckets=4,
-        last=sw.collect_list("seq").over(sw.rows(3)),
-        n=sw.count().over(sw.time("5s")),
-    )
+    call: dict[str, Any] = {"partition_by": "k", "order_by": "ts", "max_delay": "1s", "buckets": 4}
+    if kind == "sessions":
+        out = sw.aggregate(stream, window=sw.session("150ms"), all=sw.collect_list("seq"), n=sw.count(), **call)
+    else:
+        features = {"last": sw.collect_list("seq").over(sw.rows(3)), "n": sw.count().over(sw.time("5s"))}
+        out = sw.with_columns(stream, features, **call)
     writer = out.writeStream.format("parquet").option("path", str(folder / "out"))
     query = writer.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True).start()
     query.awaitTermination()
@@ -43,4 +41,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2])

@@ -189,6 +189,9 @@ SLIDES = {
     "punctuation": sw.rows(3, every=sw.punctuation("mark")),
     "trips": sw.punctuation("mark", every=sw.punctuation("mark")),
     "ahead": sw.rows_between(-1, 2, every=2),
+    "sessions": sw.session("3s"),
+    "cumulative": sw.time("12s", every="4s", offset="1s", cumulative=True),
+    "sampled": sw.time("3s", every="7s"),
 }
 
 

@@ -84,7 +84,7 @@ RESULTS = {"n": sw.count(), "peak": sw.max("x"), "typical": sw.median("odo"), "s
 REVISED = {
     name: window
     for name, window in SLIDES.items()
-    if not {"delta", "punctuation"} & {window.size_kind, window.slide_kind}
+    if not {"delta", "punctuation", "session", "cumulative"} & {window.size_kind, window.slide_kind}
 }
 
 

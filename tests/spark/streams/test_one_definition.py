@@ -30,7 +30,7 @@ AGGREGATIONS = {
 }
 WINDOWS = [
     sw.rows(3), sw.rows(1), sw.rows(20, min_rows=3), sw.time("6s"), sw.time("30s"), sw.range_between("-5s", "-1s"),
-    sw.groups_between(-2, 0), sw.delta("odo", 3), sw.punctuation("mark"),
+    sw.groups_between(-2, 0), sw.delta("odo", 3), sw.punctuation("mark"), sw.session("2s"),
 ]  # fmt: skip
 #: these wait for rows that may never come, and end with a key that is forgotten
 AHEAD = [sw.rows_between(-1, 2), sw.range_between("-1s", "3s")]
@@ -58,7 +58,7 @@ def options(draw, moved=False, by_count=False):
 def test_rows_of_a_batch_are_those_of_a_stream(data, parts):
     names = data.draw(st.lists(st.sampled_from(list(AGGREGATIONS)), min_size=1, max_size=3, unique=True))
     windows = data.draw(st.lists(st.sampled_from(WINDOWS), min_size=len(names), max_size=len(names)))
-    moved = any({window.size_kind} & {"delta", "punctuation"} for window in windows)
+    moved = any({window.size_kind} & {"delta", "punctuation", "session"} for window in windows)
     call, task = data.draw(options(moved))
     if "forget_after" in call and data.draw(st.booleans()):
         windows[0] = data.draw(st.sampled_from(AHEAD))
@@ -76,7 +76,7 @@ def test_rows_of_a_batch_are_those_of_a_stream(data, parts):
 def test_slides_of_a_batch_are_those_of_a_stream(name, data, parts):
     window = SLIDES[name]
     results = {name: AGGREGATIONS[name] for name in ("n", "peak", "kinds")}
-    moved = bool({window.size_kind, window.slide_kind} & {"delta", "punctuation"})
+    moved = bool({window.size_kind, window.slide_kind} & {"delta", "punctuation", "session", "cumulative"})
     call, task = data.draw(options(moved, by_count=window.slide_kind == "count"))
     whole = pa.concat_tables(parts)
     call |= {"partition_by": "k", "order_by": "ts", "window": window}

@@ -60,6 +60,7 @@ TRAILING = {
     "texts": sw.string_agg("note").over(sw.groups_between(-2, 0)),
     "driven": sw.count("odo").over(sw.delta("odo", 3)),
     "trip": sw.collect_list("seq").over(sw.punctuation("mark")),
+    "visit": sw.collect_list("seq").over(sw.session("2s")),
     "own": Spread("odo").over(sw.time("4s")),
     "where": sw.count(where="mark").over(sw.time("20s")),
     "others": sw.max("odo").over(sw.rows_between(-2, 0, exclude="current row")),

@@ -24,12 +24,13 @@ WINDOWS = [
     lambda chance: sw.rows(chance.choice([1, 3, 20])), lambda chance: sw.time(chance.choice(["1s", "10s", "2m"])),
     lambda chance: sw.time("5s", closed="left"), lambda chance: sw.rows_between(-chance.randrange(5), 0),
     lambda chance: sw.range_between("-8s", "-1s"), lambda chance: sw.groups_between(-2, 0),
-    lambda chance: sw.delta("seq", chance.choice([10, 100])),
+    lambda chance: sw.delta("seq", chance.choice([10, 100])), lambda chance: sw.session("500ms"),
 ]  # fmt: skip
 SLIDES = [
     lambda: sw.time("10s", every="5s"), lambda: sw.time("1s", every="300ms"), lambda: sw.time("7s", every=sw.rows(10)),
     lambda: sw.rows(20, every=sw.rows(7)), lambda: sw.rows(5, every="3s"),
-    lambda: sw.delta("seq", 50, every=sw.rows(5)),
+    lambda: sw.delta("seq", 50, every=sw.rows(5)), lambda: sw.session("500ms"), lambda: sw.session("10s"),
+    lambda: sw.time("8s", every="2s", cumulative=True), lambda: sw.time("1s", every="3s"),
 ]  # fmt: skip
 #: the seed of make test, and those that make soak adds
 SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(1, 30))]

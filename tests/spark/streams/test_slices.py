@@ -19,6 +19,8 @@ WINDOWS = {
     "whole slides": sw.time("12s", every="4s"),
     "two cuts to a slide": sw.time("10s", every="3s", offset="1s"),
     "tumbling": sw.time("5s", every="5s", offset="2s"),
+    "cumulative": sw.time("12s", every="3s", offset="1s", cumulative=True),
+    "sampled": sw.time("2s", every="5s"),
 }
 DIVISIBLE = {
     "n": sw.count(),
@@ -61,7 +63,9 @@ SETS = {"some": SOME, "all": DIVISIBLE}
 
 
 @pytest.mark.parametrize("which", ["some", pytest.param("all", marks=pytest.mark.soak)])
-@pytest.mark.parametrize("window", quick(WINDOWS.values(), WINDOWS["two cuts to a slide"]), ids=list(WINDOWS))
+@pytest.mark.parametrize(
+    "window", quick(WINDOWS.values(), WINDOWS["two cuts to a slide"], WINDOWS["cumulative"]), ids=list(WINDOWS)
+)
 @examples(15)
 @given(batches(), st.sampled_from([0, 2, 10, 1000]))
 def test_slices_give_what_a_batch_gives(window, which, parts, delay):

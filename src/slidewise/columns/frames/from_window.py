@@ -23,6 +23,7 @@ from slidewise.windows.clock import offset_after_months
 from slidewise.windows.definitions import PunctuationWindow, WindowDefinition
 from slidewise.windows.durations import CalendarDuration, Duration, sign
 from slidewise.windows.reach import Bound, OffsetColumn, Reach, Unbounded
+from slidewise.windows.sessions import SessionWindow
 
 _NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 _DAY = 86_400 * 1_000_000_000
@@ -64,6 +65,8 @@ def frames_of(window: WindowDefinition, rows: Arranged) -> Frames:
         return TrailingRows(rows.count, n) if len(rows.offsets) == 2 else KeyedTrailingRows(rows.offsets, n)
     if isinstance(window, PunctuationWindow) and isinstance(window.predicate, str):
         return _find_punctuated(rows, window.predicate)
+    if isinstance(window, SessionWindow):
+        return Frames(find_session_starts(window, rows), _find_peers(rows)[1])
     if reach is None:
         raise InvalidInput(f"{window!r} has no frame per row here")
     frames = {"rows": _find_rows, "range": _find_range, "groups": _find_groups}[reach.unit](reach, rows)
@@ -85,6 +88,22 @@ def _find_punctuated(rows: Arranged, name: str) -> Frames:
         rows.offsets, marks.cast(pa.bool_()).fill_null(False).to_numpy(zero_copy_only=False), start, end
     )
     return Frames(start, end)
+
+
+# ---- sessions
+def find_session_starts(window: SessionWindow, rows: Arranged) -> np.ndarray:
+    """Find the first row of each row's session; rows without an order are one of their own."""
+    if len(rows.order) != 1:
+        raise InvalidInput(f"{window!r} needs exactly one order column, got {[by.name for by in rows.order]}")
+    after, _, beyond = targets_of(window.gap, rows)
+    order, null = rows.sortable[-1], _find_nulls(rows)
+    begins = rows.changes()
+    begins[1:] &= (order[1:] > after[:-1]) & ~np.broadcast_to(beyond, order.shape)[:-1]
+    if null is not None:
+        begins[1:] &= ~(null[1:] & null[:-1])
+        begins[1:] |= null[1:] != null[:-1]
+    begins[rows.offsets[:-1][np.diff(rows.offsets) > 0]] = True
+    return np.maximum.accumulate(np.where(begins, np.arange(rows.count), 0))
 
 
 # ---- ROWS and GROUPS
@@ -211,7 +230,7 @@ def targets_of(bound: Any, rows: Arranged) -> _Targets:
         step = float_step(offset, kind, by.name)
         values = as_plain(rows.column(by.name))
         moved, below, above = (
-            as_sortable_floats(_add_to_floats(values, -step if by.descending else step)),
+            as_sortable_floats(add_to_floats(values, -step if by.descending else step)),
             _NEVER,
             _NEVER,
         )
@@ -225,7 +244,7 @@ def targets_of(bound: Any, rows: Arranged) -> _Targets:
     return (~moved, above, below) if by.descending else (moved, below, above)
 
 
-def _add_to_floats(values: pa.Array, step: Any) -> np.ndarray:
+def add_to_floats(values: pa.Array, step: Any) -> np.ndarray:
     """Add a step to floats, with the digits that their own type has, as in Spark and DuckDB.
 
     As doubles, 1.2 - 0.1 of float32 were above 1.1: the nearest float32 to 1.2 is a little more than 1.2.

@@ -12,8 +12,10 @@ from slidewise.columns import encoding
 from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.frames.bounds import Frames
 from slidewise.columns.frames.deltas import as_axis, measure_delta, measure_length
+from slidewise.columns.frames.from_window import add_to_floats
 from slidewise.columns.sorting import as_plain
 from slidewise.errors import InvalidInput
+from slidewise.windows.cumulative import CumulativeWindow
 from slidewise.windows.definitions import DeltaWindow, PunctuationWindow, WindowDefinition
 from slidewise.windows.grid import Grid
 
@@ -25,9 +27,9 @@ class Slides:
     frames: Frames
     #: the slides of key k are offsets[k] to offsets[k + 1] - 1
     offsets: np.ndarray
-    #: which slide it is: the bounds of a hopping window, the boundary, or the order of the row that triggers
+    #: which slide it is: the bounds of its window, the boundary, or the order of the row that triggers
     labels: dict[str, pa.Array]
-    #: the arranged rows that trigger; None where slides are not at rows: those of a hopping window
+    #: the arranged rows that trigger; None where slides are not at rows: those of a hopping window or a session
     rows: np.ndarray | None = None
 
     def filter(self, chosen: np.ndarray) -> Slides:
@@ -42,6 +44,10 @@ def slides_of(window: WindowDefinition, data: ArrangedFrame, fires: np.ndarray |
     """Find all slides of a window; `fires` says which rows trigger, where that is known already."""
     if window.hopping:
         return _slide_windows(window, data)
+    if window.session_gap is not None:
+        return _slide_sessions(window, data)
+    if isinstance(window, CumulativeWindow):
+        return _slide_cumulative(window, data)
     if window.slide_size is not None:
         return _slide_at_boundaries(window, data)
     return _slide_at_rows(window, data, _find_triggers(window, data) if fires is None else fires)
@@ -111,6 +117,55 @@ def _slide_windows(window: WindowDefinition, data: ArrangedFrame) -> Slides:
     return Slides(Frames(start, end), offsets, labels)
 
 
+def _slide_cumulative(window: CumulativeWindow, data: ArrangedFrame) -> Slides:
+    """Find the windows of each step that have rows so far. O(rows + windows)."""
+    from slidewise.columns.frames import slide_kernels as kernels
+
+    clock, steps = _Clock(data, window), window.steps
+    timed = np.arange(clock.rows) if clock.null is None else np.flatnonzero(~clock.null)
+    ends = np.zeros(clock.rows, np.int64)
+    kernels.boundaries(clock.low, clock.high, clock.times, clock.grid.every, clock.grid.offset, ends)
+    step = ends[timed] - 1
+    key = np.repeat(np.arange(len(clock.low)), clock.high - clock.low)
+    begins = np.append(True, (np.diff(step // steps) != 0) | (np.diff(key) != 0))[: len(step)]
+    first = np.flatnonzero(begins)  # the first row of each key and period
+    period = step[first] // steps
+    counts = (period + 1) * steps - step[first]
+    begin = np.cumsum(counts) - counts
+    number = np.arange(int(counts.sum())) - np.repeat(
+        begin - step[first], counts
+    )  # the step that each window ends with
+    group = np.repeat(np.arange(len(first)), counts)
+    # Rows of all periods one after the other: how many are there up to a step of a period.
+    place = (np.cumsum(begins) - 1) * steps + step % steps
+    end = np.searchsorted(place, group * steps + number % steps, side="right")
+    timed = np.append(timed, clock.rows)
+    frames = Frames(timed[first][group], timed[end - 1] + 1) if len(first) else Frames(first, first)
+    labels = {
+        "window_start": clock.write_times(clock.grid.at(period[group] * steps)),
+        "window_end": clock.write_times(clock.grid.at(number + 1)),
+    }
+    return Slides(frames, np.searchsorted(key[first][group], np.arange(len(clock.low) + 1)), labels)
+
+
+def _slide_sessions(window: WindowDefinition, data: ArrangedFrame) -> Slides:
+    """Find the sessions: [first row, last row + gap); rows without a time are in none."""
+    clock = _Clock(data, window)
+    begins = data.frames(window).start == np.arange(clock.rows)
+    if clock.null is not None:
+        begins &= ~clock.null
+    start = np.flatnonzero(begins)
+    offsets = np.searchsorted(start, data.offsets)
+    end = np.append(start, clock.rows)[1:]
+    last = offsets[1:][np.diff(offsets) > 0] - 1
+    end[last] = clock.high[np.diff(offsets) > 0]
+    labels = {
+        "window_start": clock.write_times(clock.times[start]),
+        "window_end": clock.write_times(clock.add(window.session_gap, end - 1)),
+    }
+    return Slides(Frames(start, end), offsets, labels)
+
+
 class _Clock:
     """The order column as times; rows without a time are outside of low[k] to high[k] - 1, and in no window."""
 
@@ -139,8 +194,10 @@ class _Clock:
         offset = (
             self._measure(window.offset) if window.offset is not None else 0.0 if self.times.dtype.kind == "f" else 0
         )
-        size = self._measure(window.hop_size) if window.hopping else None
-        self.grid = Grid(self._measure(window.slide_size), offset, size)
+        sized = window.hopping or isinstance(window, CumulativeWindow)
+        size = self._measure(window.lengths[0]) if sized else None
+        every = window.slide_size if window.session_gap is None else window.session_gap
+        self.grid = Grid(self._measure(every), offset, size)
         if self.times.dtype.kind == "i":
             self._require_room()
 
@@ -160,6 +217,11 @@ class _Clock:
     def _measure(self, length: Any) -> Any:
         """Convert a length to the unit of the times."""
         return measure_length(length, self.kind, self.name)
+
+    def add(self, length: Any, rows: np.ndarray) -> np.ndarray:
+        """Compute the times of some rows plus a length."""
+        times, step = self.times[rows], self._measure(length)
+        return add_to_floats(pa.array(times).cast(self.kind), step) if times.dtype.kind == "f" else times + step
 
     def write_times(self, times: np.ndarray) -> pa.Array:
         """Convert times to the type of the order column; integers to 64 bits, as a boundary may lie beyond its type."""

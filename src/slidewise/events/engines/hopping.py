@@ -82,9 +82,12 @@ class Hopping(Engine):
     def insert(self, row: Row, mark: Mark, out: list[Due]) -> None:
         """Take the next row. 1 combine; in a new slice also an insert."""
         grid = self.plan.grid
+        step, first = grid.step(row.time), grid.first_window(row.time)
+        if step < first:  # between two windows
+            return
         if self.next is None:
-            self.next = grid.first_window(row.time)
-        self.holder.insert(row.items, grid.step(row.time))
+            self.next = first
+        self.holder.insert(row.items, step)
 
     def release(self, mark: Mark, out: list[Due]) -> None:
         """Give the windows that time has passed. O(1) each with daba_lite."""

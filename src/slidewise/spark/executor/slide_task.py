@@ -2,8 +2,8 @@
 
 As in task.py, the engine of columns computes chunk by chunk, and the rows that later slides can still reach stay for
 the next chunk. A slide is emitted once, as soon as no later row can change it. Most slides are at a row: the frame of
-the row that triggers, which is known by its number. Hopping windows are known by their start, and final once a row
-stands at their end or after it.
+the row that triggers, which is known by its number. Windows [start, end) are known by their end, and final once a row
+stands there or after it.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class SlideTaskRun(TaskRun):
     def __init__(self, task: SlideTask) -> None:
         super().__init__(task)
         self.window, self._names = task.expressions[0].window, task.names
-        #: the start of the last hopping window of the tail's key that was emitted: an array of one, or of none
-        self._last_start: pa.Array | None = None
+        #: the end of the last window [start, end) of the tail's key that was emitted: an array of one, or of none
+        self._last_end: pa.Array | None = None
         #: the last value that triggered a slide by delta before the first row to come: an array of one, or of none
         self._trigger: pa.Array | None = None
         self._chunk_rows = min(self._chunk_rows, max(1, CHUNK_SLIDES // _count_slides_per_row(self.window)))
@@ -69,8 +69,8 @@ class SlideTaskRun(TaskRun):
 
     # ---- one chunk
     def _compute(self, table: pa.Table, chunk: Chunk, tail: Tail) -> Iterator[pa.StructArray]:
-        if self.window.hopping:
-            slides, final = self._find_hopping_windows(chunk)
+        if self.window.gives_windows:
+            slides, final = self._find_windows(chunk)
         else:
             slides, final = self._find_slides_at_rows(chunk, tail.emitted)
         chunk.set_frames(self.window, slides.frames)
@@ -131,19 +131,19 @@ class SlideTaskRun(TaskRun):
         row = begin + (int(fired[-1]) if len(fired) else 0)
         return chunk.arrange(chunk.delta_column(delta))[row : row + 1] if row < final else None
 
-    # ---- hopping windows
-    def _find_hopping_windows(self, chunk: Chunk) -> tuple[Slides, int]:
+    # ---- windows [start, end)
+    def _find_windows(self, chunk: Chunk) -> tuple[Slides, int]:
         """Find the windows that are final and not emitted yet, and count the rows: each is in all of its windows."""
         count = len(chunk.source)
         slides = slides_of(self.window, chunk)
-        starts, last_key = slides.labels["window_start"], int(slides.offsets[-2])
-        chosen = np.ones(len(starts), bool)
-        if self._last_start is not None:
+        ends, last_key = slides.labels["window_end"], int(slides.offsets[-2])
+        chosen = np.ones(len(ends), bool)
+        if self._last_end is not None:
             of_first_key = int(slides.offsets[1])
-            later = pc.greater(starts[:of_first_key], self._last_start[0])
+            later = pc.greater(ends[:of_first_key], self._last_end[0])
             chosen[:of_first_key] = later.to_numpy(zero_copy_only=False)
         if chunk.ends:
-            self._last_start = None
+            self._last_end = None
             return slides.filter(chosen), count
         is_open = slides.frames.end[last_key:] >= count
         chosen[last_key:] &= ~is_open
@@ -152,15 +152,15 @@ class SlideTaskRun(TaskRun):
         chunk.frontiers[self.window] = Frontier(count, lambda row: reach)
         fresh = np.flatnonzero(chosen[last_key:])
         if len(fresh):
-            self._last_start = starts[last_key + int(fresh[-1]) :][:1]
+            self._last_end = ends[last_key + int(fresh[-1]) :][:1]
         elif len(chunk.offsets) > 2:
-            self._last_start = None
+            self._last_end = None
         return slides.filter(chosen), count
 
 
 def _count_slides_per_row(window: WindowDefinition) -> int:
     """Count the slides that a row can be in and trigger, at most."""
-    if not window.hopping:
+    if not window.gives_windows or window.slide_size is None:
         return 1
     size, every = (length.nanoseconds if isinstance(length, Duration) else length for length in window.lengths[:2])
     return math.ceil(size / every)  # type: ignore[operator]

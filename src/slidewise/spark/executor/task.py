@@ -134,9 +134,9 @@ class TaskRun:
 
     @property
     def _forgets(self) -> bool:
-        # Hopping windows may reach over the time in which a key is forgotten, as on a stream.
+        # Hopping windows and sessions may reach over the time in which a key is forgotten, as on a stream.
         window = self.task.expressions[0].window
-        return self.task.effects.forget_after is not None and not window.hopping
+        return self.task.effects.forget_after is not None and not window.gives_windows
 
     def _number_lifetimes(self, batch: pa.Table) -> pa.Table:
         """Give lifetimes of keys their numbers: a key that was forgotten is another one for all that follows."""

@@ -128,8 +128,10 @@ class _Need:
         if task.slices:
             many = build_grid(task).slices
             return cls(f"{many:,} slice{'s' * (many != 1)}, and those after the watermark", "hopping", 0, many)
-        if window.hopping:
+        if window.gives_windows and window.slide_size is not None:
             return cls(f"the rows of windows that are open, of the last {window.lengths[0]} at most", "hopping", 0)
+        if window.size_kind == "session":
+            return cls(f"the rows of its session, until {window.lengths[0]} after the last", kind, back)
         waits = f", and {ahead:,} that wait" if ahead else ""
         if kind == "rows":
             rows = max(back, int(window.slide_kind == "count"))  # the next slide counts from the last row
@@ -161,6 +163,8 @@ def _describe_emission(window: WindowDefinition, task: StreamTask) -> str:
     kind, _, ahead = measure_extent(window, task)
     if task.emit == "arrival":
         return "with its own micro-batch"
+    if window.session_gap is not None:
+        return "when the watermark has reached the end of its session"
     if window.slide_kind == "time":
         return "when the watermark has passed the end of its slide"
     if not ahead:

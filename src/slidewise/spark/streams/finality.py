@@ -33,9 +33,11 @@ from slidewise.spark.streams.step_data import (
     find_next_complete,
 )
 from slidewise.spark.streams.stream_task import NEVER, StreamTask
+from slidewise.windows.cumulative import CumulativeWindow
 from slidewise.windows.definitions import DeltaWindow, TimeWindow, WindowDefinition
 from slidewise.windows.durations import CalendarDuration, sign
 from slidewise.windows.grid import Grid
+from slidewise.windows.sessions import SessionWindow
 
 #: no month is longer, and no clock is set by more than the day that is added
 _MONTH, _DAY = 31 * 86_400_000_000, 86_400_000_000
@@ -73,13 +75,20 @@ class FrameFinality:
     """Results at rows: one is final when no row can enter its frame any more."""
 
     def __init__(
-        self, task: StreamTask, lookback: int | None, counts_rows: bool = False, extend: Extension | None = None
+        self,
+        task: StreamTask,
+        lookback: int | None,
+        counts_rows: bool = False,
+        extend: Extension | None = None,
+        silence: int | None = None,
     ) -> None:
         """Take `lookback`, how far back in time frames reach; None where some count rows.
 
         With `counts_rows` the place of a row in its key matters. `extend` is for slides that need rows besides frames.
+        `silence` is after how long without rows nothing of a key is needed, where that is not `lookback`.
         """
         self._task, self._lookback, self._counts_rows, self._extend = task, lookback, counts_rows, extend
+        self._silence = lookback if silence is None else silence
 
     def view(self, rows: JoinedRows, progress: Progress) -> WatermarkView:
         """See the current rows as of a watermark."""
@@ -133,7 +142,7 @@ class FrameFinality:
 
     def expire(self, rows: JoinedRows) -> np.ndarray:
         """Tell when nothing of each key is needed any more, if no more rows come."""
-        return _expire(self._task, self._lookback, rows)
+        return _expire(self._task, self._silence, rows)
 
     def arrange(self, view: WatermarkView, places: np.ndarray) -> tuple[ArrangedRows, np.ndarray]:
         """Take whole lifetimes, as far as their rows are in `places`, and the numbers of these lifetimes."""
@@ -328,6 +337,20 @@ def measure_lookback(task: StreamTask) -> int | None:
     return None if None in found else max(back for back in found if back is not None)
 
 
+def measure_silence(task: StreamTask) -> int | None:
+    """Measure after how long without rows nothing of a key is needed; None where that is not measured in time."""
+    if task.time is None:
+        return None
+    name, kind = task.time, task.rows.field(task.time).type
+    found = [
+        measure_length(window.gap, kind, name)
+        if isinstance(window, SessionWindow)
+        else measure_window_lookback(window, kind, name)
+        for window in task.windows
+    ]
+    return None if None in found else max(length for length in found if length is not None)
+
+
 def measure_window_lookback(window: WindowDefinition, kind: pa.DataType, name: str) -> int | None:
     """Measure how far back in time frames reach; None where that is not measured in time."""
     reach = window.reach
@@ -349,6 +372,10 @@ def find_first_needed(
         own = np.where(first < rows.end, group[np.minimum(first, rows.end - 1)], group[rows.end - 1] + 1)
         return np.minimum(first, np.searchsorted(group, np.maximum(own + preceding, group[rows.begin])))
     frames = rows.frames(window)
+    if isinstance(window, SessionWindow):
+        assert watermark is not None
+        joins = rows.find_first(rows.add_to_times(window.gap) > watermark)
+        return np.where(joins < rows.end, np.minimum(first, frames.start[np.minimum(joins, rows.end - 1)]), first)
     if isinstance(frames, Scattered):
         assert isinstance(window, DeltaWindow)
         return _find_first_in_delta(window, rows, first)
@@ -392,5 +419,6 @@ def build_grid(task: StreamTask) -> Grid:
     assert isinstance(window.every, TimeWindow) and task.time is not None
     name, kind = task.time, task.rows.field(task.time).type
     offset = 0 if window.offset is None else measure_length(window.offset, kind, name)
-    size = measure_length(window.size, kind, name) if isinstance(window, TimeWindow) else None
-    return Grid(measure_length(window.every.size, kind, name), offset, size)
+    size = measure_length(window.size, kind, name) if isinstance(window, TimeWindow | CumulativeWindow) else None
+    steps = window.steps if isinstance(window, CumulativeWindow) else None
+    return Grid(measure_length(window.every.size, kind, name), offset, size, steps)

@@ -72,7 +72,11 @@ class Query:
         task = self.task
         if task.keep is not None or any(window.waits for window in task.windows):
             return None
-        return "window_end" if task.slides and task.windows[0].slide_kind == "time" else task.time
+        if task.time is not None and task.rows.field(task.time).type.tz is None:  # Spark's watermarks are of instants
+            return None
+        window = task.windows[0]
+        by_time = window.slide_kind == "time" or window.gives_windows
+        return "window_end" if task.slides and by_time else task.time
 
 
 def stream_with_columns(
@@ -183,10 +187,10 @@ def prepare(source: Input, group: Group, what: str, options: StreamOptions) -> t
         require_time(options, what)
         return df, group, told
     time = order[0]
-    if schema.field(time.name).dataType.simpleString() != "timestamp":  # Spark's watermarks take no other type
+    kind = schema.field(time.name).dataType.simpleString()
+    if kind not in ("timestamp", "timestamp_ntz"):
         raise InvalidInput(
-            f"{what}: order_by begins with the time of events, a timestamp, and {time.name!r} is "
-            f"{schema.field(time.name).dataType.simpleString()}. Cast it first"
+            f"{what}: order_by begins with the time of events, a timestamp, and {time.name!r} is {kind}. Cast it first"
         )
     if time.descending:
         raise InvalidInput(f"{what}: a stream goes forward in time, and order_by has {time.name!r} descending")
@@ -215,9 +219,10 @@ def prepare(source: Input, group: Group, what: str, options: StreamOptions) -> t
     told["released"] = bool(marked) and RELEASED in metadata
     if not marked and BEHIND in metadata:
         raise InvalidInput(
-            f'{what}: the rows come from a call with late="revise", or with frames of following rows, and are older '
-            f"than the stream's watermark: {time.name!r} has none any more, and Spark takes no second one. Compute all "
-            "of it in one call, or write the first result out and read it as a stream of its own"
+            f'{what}: the rows come from a call with late="revise", with frames of following rows, or with times '
+            f"without a zone, and may be older than the stream's watermark: {time.name!r} has none any more, and Spark "
+            "takes no second one. Compute all of it in one call, or write the first result out and read it as a stream "
+            "of its own"
         )
     if not marked:
         if max_delay is None:
@@ -227,11 +232,32 @@ def prepare(source: Input, group: Group, what: str, options: StreamOptions) -> t
             )
         delay = read_microseconds(max_delay, f"{what}: max_delay")
         check_delay(max_delay, what)
+        if options.max_ahead is not None and kind == "timestamp_ntz":
+            raise InvalidInput(
+                f"{what}: {time.name!r} is a timestamp without a zone, and so nothing tells how far ahead of the clock "
+                "it is, which max_ahead= measures. Cast it to timestamp, or leave out max_ahead"
+            )
         if options.max_ahead is not None:
             limit = read_microseconds(options.max_ahead, f"{what}: max_ahead")
             df = drop_rows_ahead(df, time.name, limit, options.metrics)
-        df = df.withWatermark(quote(time.name), f"{delay // 1000} milliseconds")
+        marked_by = time.name
+        if kind == "timestamp_ntz":
+            df, marked_by = _add_instants(df, time.name, schema.names)
+        df = df.withWatermark(quote(marked_by), f"{delay // 1000} milliseconds")
     return df, group, told
+
+
+def _add_instants(df: Any, time: str, names: list[str]) -> tuple[Any, str]:
+    """Add the times without a zone as those of UTC, on which Spark can have a watermark; return the column's name.
+
+    By a difference, and not by a cast: that would go by the clocks of the session's zone, where times are skipped.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    name = find_unused_prefix(names) + "instant"
+    since = f"CAST({quote(time)} - TIMESTAMP_NTZ'1970-01-01 00:00:00' AS INTERVAL SECOND)"
+    instant = f"timestamp_micros(CAST(CAST({since} AS DECIMAL(20, 6)) * 1000000 AS BIGINT))"
+    return df.select("*", F.expr(instant).alias(name)), name
 
 
 def drop_rows_ahead(df: Any, time: str, limit: int, metrics: str) -> Any:
@@ -298,7 +324,7 @@ def plan_query(query: Query) -> Any:
     for field in output.fields:
         if field.name == event_time and task.emit != "arrival":
             field.metadata = {**field.metadata, RELEASED: True}
-        if field.dataType.typeName() == "timestamp" and event_time is None and task.time is not None:
+        if field.dataType.typeName().startswith("timestamp") and event_time is None and task.time is not None:
             field.metadata = {**field.metadata, BEHIND: True}
     left_out = find_unused_prefix(output.names) + "left_out"
     counted = StructType([*output.fields, StructField(left_out, LongType())])

@@ -29,9 +29,11 @@ from slidewise.spark.streams.finality import (
     FrameFinality,
     build_grid,
     measure_lookback,
+    measure_silence,
 )
 from slidewise.spark.streams.step_data import ArrangedRows, Emitted, JoinedRows, Selection, WatermarkView
 from slidewise.spark.streams.stream_task import StreamTask
+from slidewise.windows.grid import Grid
 
 #: Up to so many slices to a window, a key has more rows than slices in all likelihood. A slice is wider than a row
 #: where there are several results.
@@ -79,17 +81,21 @@ class FoundSlides:
     ids: np.ndarray
 
 
-def choose_results(task: StreamTask) -> RowResults | RowSlides | TimeSlides | SliceSlides:
+def choose_results(task: StreamTask) -> Results:
     """Choose what a result of a task is."""
+    from slidewise.spark.streams.session_results import SessionSlides
+
     if not task.slides:
         return RowResults(task)
     if task.slices:
         return SliceSlides(task)
     [window] = task.windows
+    if window.session_gap is not None:
+        return SessionSlides(task)
     return TimeSlides(task) if window.slide_kind == "time" else RowSlides(task)
 
 
-class _OfRows:
+class OfRows:
     """Results of rows, which go through the pipeline as they are."""
 
     def receive(self, rows: pa.Table, hashes: np.ndarray) -> tuple[pa.Table, np.ndarray]:
@@ -102,12 +108,12 @@ class _OfRows:
 
 
 # ---- a row
-class RowResults(_OfRows):
+class RowResults(OfRows):
     """A result per row: all of its columns, and what is computed over its frames."""
 
     def __init__(self, task: StreamTask) -> None:
         self._task = task
-        self.finality: Finality = FrameFinality(task, measure_lookback(task))
+        self.finality: Finality = FrameFinality(task, measure_lookback(task), silence=measure_silence(task))
 
     def build_empty(self) -> pa.Table:
         """Build the output without rows."""
@@ -160,7 +166,7 @@ class SlideTable:
         return pa.table(out)
 
 
-class RowSlides(_OfRows):
+class RowSlides(OfRows):
     """Slides at rows: every so many, by delta, or by punctuation. They are final when the frame of their row is."""
 
     def __init__(self, task: StreamTask) -> None:
@@ -217,12 +223,13 @@ class RowSlides(_OfRows):
         return needed
 
 
-class TimeSlides(_OfRows):
+class TimeSlides(OfRows):
     """Slides by time, of rows: hopping windows, and any other size at boundaries."""
 
     def __init__(self, task: StreamTask) -> None:
         [self._window] = task.windows
-        self._task, grid = task, build_grid(task)
+        self._task, self._grid = task, build_grid(task)
+        grid = self._grid
         lookback = None if grid.size is not None else measure_lookback(task)
         self.finality: Finality = BoundaryFinality(task, grid, None if lookback is None else lookback + grid.every)
         self._table = SlideTable(task, task.expressions)
@@ -231,6 +238,10 @@ class TimeSlides(_OfRows):
         """Build the output without slides."""
         return self._table.build_empty(self._task.rows)
 
+    def receive(self, rows: pa.Table, hashes: np.ndarray) -> tuple[pa.Table, np.ndarray]:
+        """Take new rows as they are, but for those between two windows."""
+        return _leave_out_gaps(self._task, self._grid, rows, hashes)
+
     def compute_new(self, view: WatermarkView, selection: Selection) -> Emitted:
         """Compute the slides that end after the previous watermark, and up to this one."""
         return _compute_passed(self._table, view, selection, slides_of(self._window, selection.rows))
@@ -238,12 +249,12 @@ class TimeSlides(_OfRows):
     def find_complete(self, rows: ArrangedRows, watermark: int) -> FoundSlides:
         """Find the slides that end up to the watermark; their end tells them apart."""
         slides = slides_of(self._window, rows)
-        last = _find_last_times(slides)
+        last = find_last_times(slides)
         return FoundSlides(slides.filter(last <= watermark), last[last <= watermark])
 
     def time_slides(self, rows: JoinedRows, selection: Selection, slides: Slides) -> np.ndarray:
         """Tell the last time that belongs to each slide."""
-        return _find_last_times(slides)
+        return find_last_times(slides)
 
     def build(self, rows: ArrangedRows, slides: Slides) -> pa.Table:
         """Compute slides as rows."""
@@ -278,6 +289,7 @@ class SliceSlides:
 
     def receive(self, rows: pa.Table, hashes: np.ndarray) -> tuple[pa.Table, np.ndarray]:
         """Fold new rows into slices: one row of partials for each key and slice."""
+        rows, hashes = _leave_out_gaps(self._task, self._grid, rows, hashes)
         if not len(rows):
             return self._slices.empty_table(), hashes
         time = self._task.time
@@ -336,11 +348,20 @@ class SliceSlides:
         return read if read_off(read) else Over(part, self._window, "recalculate")
 
 
+def _leave_out_gaps(task: StreamTask, grid: Grid, rows: pa.Table, hashes: np.ndarray) -> tuple[pa.Table, np.ndarray]:
+    """Leave out the rows that are in no window, where there are gaps between windows: nothing would ever be due."""
+    if grid.size is None or grid.size >= grid.every or not len(rows):
+        return rows, hashes
+    assert task.time is not None
+    inside = (in_one_piece(rows[task.time]).cast(pa.int64()).to_numpy() - grid.offset) % grid.every < grid.size
+    return rows.filter(pa.array(inside)), hashes[inside]
+
+
 def _compute_passed(table: SlideTable, view: WatermarkView, selection: Selection, slides: Slides) -> Emitted:
     """Compute the slides by time that the watermark has passed in this step."""
     watermark, previous = view.progress.watermark, view.progress.previous
     assert watermark is not None
-    last = _find_last_times(slides)
+    last = find_last_times(slides)
     new = last <= watermark
     if previous is not None:
         new &= last > previous
@@ -355,7 +376,7 @@ def find_key_rows(slides: Slides, rows: ArrangedRows, places: np.ndarray) -> np.
     return np.repeat(places[rows.begin], np.diff(slides.offsets))
 
 
-def _find_last_times(slides: Slides) -> np.ndarray:
+def find_last_times(slides: Slides) -> np.ndarray:
     """Find the last time that belongs to each slide by time."""
     ends: np.ndarray = slides.labels["window_end"].cast(pa.int64()).to_numpy()
     return ends - 1

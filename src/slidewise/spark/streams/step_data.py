@@ -202,6 +202,9 @@ def find_next_complete(grid: Grid, times: np.ndarray, after: int) -> np.ndarray:
     if grid.size is None:
         last = grid.at_or_after(times + 1) - 1
         return np.where(last > after, last, NEVER)
+    if grid.steps is not None:
+        end = grid.at_or_after(np.maximum(times + 1, after + 2))
+        return np.where(end <= grid.last_end(times), end - 1, NEVER)
     start = grid.at_or_after(np.maximum(times - grid.size + 1, after + 2 - grid.size))
     return np.where(start <= times, start + grid.size - 1, NEVER)
 

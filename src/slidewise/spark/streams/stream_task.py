@@ -247,7 +247,7 @@ def check_windows(task: StreamTask) -> None:
             labels = [*task.partition_by, *(by.name for by in task.order_by)] if task.slides else task.rows.names
             options = StreamOptions(emit=task.emit, late="revise", forget_after=task.forget_after)
             check_revisions(name, window, options, (*task.expressions, *labels))
-        if task.emit == "arrival" and window.slide_kind == "time":
+        if task.emit == "arrival" and (window.slide_kind == "time" or window.gives_windows):
             raise InvalidInput(
                 f'{name}: the slides of {window!r} are complete when the watermark has passed them: emit="watermark"'
             )
