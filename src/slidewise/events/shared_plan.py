@@ -145,6 +145,15 @@ class SharedPlan:
         return None
 
     @property
+    def takes_late_rows(self) -> bool:
+        """Whether late rows enter windows that are still open: where all are hopping, so that none gets half a row."""
+        return all(part.takes_late_rows for part in self.parts)
+
+    def is_open(self, row: Row, mark: Mark) -> bool:
+        """Tell whether a window that the row belongs to has not been given yet. O(windows)."""
+        return any(part.is_open(row, mark) for part in self.parts)
+
+    @property
     def engine(self) -> type[Engine]:
         """What holds the rows of a key."""
         return SharedWindows

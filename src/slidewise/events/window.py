@@ -49,9 +49,10 @@ class Window:
     [{'peak': 5, 'high': 5}, {'peak': 5, 'high': 5}, {'peak': 5, 'high': 2}]
 
     - `emit="changes"` gives only results that differ from the last of their key (CQL's IStream).
-    - `max_delay` holds rows back so long, and takes them in the order of time. `late` says what becomes of rows
-      that come later still: "error", "drop" (`window.dropped` counts them), or "revise": the results that they
-      change are given again, with a higher revision; `keep` bounds how far back.
+    - `max_delay` holds rows back so long, and takes them in the order of time. Rows that come later still enter those
+      of their hopping windows (`sw.time("1h", every="1m")`) that were not given yet. `late` says what becomes of rows
+      that belong to none, and of late rows of all other windows: "error", "drop" (`window.dropped` counts them), or
+      "revise": the results that they change are given again, with a higher revision; `keep` bounds how far back.
     - `max_ahead="1h"` leaves out rows whose time is more than that ahead of the clock, and `window.ahead` counts them:
       one row of a wrong year would make all rows after it late. `clock` gives the time of now, by default the system's.
     - `algorithm` is "auto", or a name from `sw.list_algorithms()`.
@@ -127,7 +128,8 @@ class Window:
             self._plan.require_within(row)
         self._timed = timed
         late = timed and self._order.is_late(row)
-        if late and not self._order.accept_late(row):
+        enters = late and self._plan.takes_late_rows and self._plan.is_open(row, self._order.mark)
+        if late and not enters and not self._order.accept_late(row, self._plan.takes_late_rows):
             return self._results([])
         out: list[Due] = []
         try:
@@ -135,7 +137,10 @@ class Window:
                 self._engine_of(row.key).insert(row, BEGIN, out)
             elif late:
                 engine = self._engine_of(row.key)
-                engine.revise(row, self._order.mark, out)
+                if enters:
+                    engine.insert_late(row, self._order.mark)
+                else:
+                    engine.revise(row, self._order.mark, out)
                 self._agenda.set(row.key, engine.deadline())
             else:
                 for ready in self._order.take(row):

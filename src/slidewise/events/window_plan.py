@@ -17,6 +17,7 @@ from slidewise.events.frame import Frame
 from slidewise.events.measure import Measure, Output, ReadBySeveral, choose_entry, name_aggregations
 from slidewise.events.result import Failed, Result
 from slidewise.events.row_reader import Row, RowReader
+from slidewise.events.watermark import Mark
 from slidewise.planner.choose import Situation
 from slidewise.planner.sharing import Partials, group_by_partials
 from slidewise.registry.entries import AlgorithmEntry
@@ -112,6 +113,15 @@ class WindowPlan:
                 f"push: windows of the row of {row.stamp!r} {side} {clock.kind} that there is, and so have no name. "
                 "Leave such rows out, or give times as plain numbers"
             )
+
+    @property
+    def takes_late_rows(self) -> bool:
+        """Whether late rows enter windows that are still open, which hopping ones are until the watermark ends them."""
+        return self.definition.hopping and not self.revises
+
+    def is_open(self, row: Row, mark: Mark) -> bool:
+        """Tell whether a hopping window that the row belongs to has not been given yet. O(1)."""
+        return not mark.has_reached(self.grid.end_of(self.grid.step(row.time)))
 
     @property
     def engine(self) -> type[Engine]:
