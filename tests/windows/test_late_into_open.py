@@ -91,11 +91,12 @@ def unnamed(aggregation):
 
 def check(found, taken, chosen):
     wanted = {
-        name: {each: compute(aggregation, rows) for each, aggregation in chosen.items()}
-        for name, rows in taken.items()
+        name: {each: compute(aggregation, rows) for each, aggregation in chosen.items()} for name, rows in taken.items()
     }
     rounded = {(r.key, r.start, r.end): {each: to_digits(value) for each, value in r.value.items()} for r in found}
-    assert rounded == {name: {each: to_digits(value) for each, value in values.items()} for name, values in wanted.items()}
+    assert rounded == {
+        name: {each: to_digits(value) for each, value in values.items()} for name, values in wanted.items()
+    }
     assert len(found) == len(wanted)
 
 

@@ -115,7 +115,8 @@ class MergedSlices(SliceHolder):
             return super()._ask(k, measure, question)
         structure = self.structures[k]
         total = measure.combine(
-            structure.functions["query"](structure) if len(structure) else None, self.open[k] if self.open_rows else None
+            structure.functions["query"](structure) if len(structure) else None,
+            self.open[k] if self.open_rows else None,
         )
         for partials in self.late.values():
             total = self._combine(measure, total, partials[k])

@@ -13,6 +13,7 @@ from slidewise.events.engines.shared import SharedWindows
 from slidewise.events.measure import Measure, Output, Unlowered, choose_entry, name_aggregations
 from slidewise.events.result import Failed, Result
 from slidewise.events.row_reader import Row, RowReader, SharedReader
+from slidewise.events.watermark import Mark
 from slidewise.events.window_plan import (
     WindowPlan,
     are_plain,

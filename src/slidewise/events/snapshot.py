@@ -41,7 +41,8 @@ _CLASSES: dict[str, type] = {
         triggers.EachRow, triggers.EveryCount, triggers.EveryDelta, triggers.EveryPunctuation,
         result_slots.BoundarySlots, result_slots.CountSlots, result_slots.HoppingSlots, result_slots.RowSlots,
         partials.RangeHolder, partials.RowHolder, partials.RunningHolder, partials.SliceHolder,
-        late_slices.MergedSlices, late_slices.OrderedSlices, SharedRow, shared.SharedWindows, shared.Awaited, shared_partials.SharedPartials,
+        late_slices.MergedSlices, late_slices.OrderedSlices,
+        SharedRow, shared.SharedWindows, shared.Awaited, shared_partials.SharedPartials,
         shared_partials.SharedRowHolder, shared_partials.SharedRangeHolder,
     )
 }  # fmt: skip

@@ -48,6 +48,10 @@ class Grid:
         """Return where window k ends. O(1)."""
         return self.at(k) + self.size
 
+    def last_end(self, times: Any) -> Any:
+        """Return where the last window ends that has each time. O(1) each."""
+        return times - (times - self.offset) % self.every + self.size
+
     # ---- slices
     @property
     def slices(self) -> int:

@@ -126,6 +126,38 @@ def on_time(batches, delay, keep=0):
     return pa.Table.from_pylist(kept, schema=rows.schema)
 
 
+def find_watermarks(parts, delay):
+    """The watermark of each micro-batch."""
+    found, newest = [], None
+    for rows in parts:
+        found.append(max([0, *([] if newest is None else [(newest - delay) // 1000 * 1000]), *found[-1:]]))
+        times = [t for t in rows["ts"].cast(pa.int64()).to_pylist() if t is not None]
+        newest = max([*times, *([] if newest is None else [newest])], default=None)
+    return found
+
+
+def in_open_windows(function, parts, delay):
+    """What `function` gives of hopping windows, each over the rows that came before it was closed.
+
+    A row of micro-batch N enters the windows that end after the watermark of micro-batch N - 1.
+    """
+    cuts = [0, *find_watermarks(parts, delay)][: len(parts)]
+    made, different = [], sorted(set(cuts))
+    for cut, next_cut in zip(different, [*different[1:], 2**62], strict=True):
+        rows = pa.concat_tables([rows for rows, own in zip(parts, cuts, strict=True) if own <= cut])
+        out = function(rows.filter(rows["ts"].is_valid()))
+        ends = out["window_end"].cast(pa.int64()).to_numpy()
+        made.append(out.filter(pa.array((ends > cut) & (ends <= next_cut))))
+    return pa.concat_tables(made)
+
+
+def expect(task, parts, delay):
+    """What a stream gives once all has come out: that of a batch over the rows that were not late."""
+    if task.takes_late_rows:
+        return in_open_windows(lambda rows: batch(task, rows), parts, delay)
+    return batch(task, on_time(parts, delay, task.keep or 0))
+
+
 def run(task, parts, delay):
     """A stream of some parts, and then so much later that everything has come out."""
     stream = Stream(task, delay * SECOND)

@@ -285,7 +285,7 @@ def plan_query(query: Query) -> Any:
     from slidewise.spark.streams.processor import Processor, build_processor
 
     df, task, output, event_time = query.df, query.task, query.output, query.event_time
-    packing = Packing(task.rows, choose_bucket_labels(task.buckets))
+    packing = Packing(task.rows, choose_bucket_labels(task.buckets), task.takes_late_rows)
     keys = [column(name) for name in task.partition_by]
     hashed = F.xxhash64(*keys) if keys else F.lit(0).cast("long")
     plain = df.select(*build_plain_columns(task.rows.names), hashed.alias(str(len(task.rows))))

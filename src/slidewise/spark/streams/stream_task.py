@@ -86,6 +86,11 @@ class StreamTask:
         """Whether rows are pending until the watermark has passed them (pending_rows.py)."""
         return self.time is not None and self.emit != "arrival" and self.keep is None and not self.slices
 
+    @property
+    def takes_late_rows(self) -> bool:
+        """Whether late rows enter those of their windows that were not emitted yet, as in Spark's window()."""
+        return self.slides and self.keep is None and self.windows[0].hopping
+
     @cached_property
     def divisions(self) -> dict[str, Division]:
         """How results are computed from partials, for those that can be."""
