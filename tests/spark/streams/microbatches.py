@@ -84,10 +84,11 @@ class Stream:
         self.newest, self.watermark = None, 0
         self.deadline, self.late, self.untimed, self.out = None, 0, 0, []
 
-    def push(self, rows):
+    def push(self, rows, told=False):
+        """Take the rows of a micro-batch; `told`: that there are some elsewhere."""
         rows = rows.select(self.task.rows.names)
         hashes = hashes_of(rows, self.task.partition_by)
-        if len(rows) or (self.deadline is not None and self.deadline <= self.watermark):
+        if told or len(rows) or (self.deadline is not None and self.deadline <= self.watermark):
             step = Pipeline(self.task).advance(self.memory, rows, hashes, self.watermark)
             assert step.deadline is None or step.deadline > self.watermark
             self.deadline, self.late, self.untimed = step.deadline, self.late + step.late, self.untimed + step.untimed
