@@ -191,3 +191,34 @@ def test_after_advance_a_late_row_enters_what_is_open():
     assert w.advance(12) == []
     w.push(1, time=11, key="a")
     assert [(r.start, r.value) for r in w.flush()] == [(5, 1), (10, 1)]
+
+
+@pytest.mark.parametrize("window", [sw.rows(2), sw.time(5), sw.time(6, every=3)])
+@examples(30)
+@given(stream=streams, delay=st.sampled_from([None, 2]))
+def test_late_rows_that_are_marked_are_those_that_would_be_dropped(window, stream, delay):
+    given_out = {}
+    for late in ("drop", "mark"):
+        w = sw.Window({"list": Listed("v"), "n": sw.count()}, window, partition_by="key", max_delay=delay, late=late)
+        found = [(row, result) for row in stream for result in w.push(row, time=row["t"])]
+        given_out[late] = w, [*found, *((None, result) for result in w.flush())]
+    dropping, dropped = given_out["drop"]
+    marking, marked = given_out["mark"]
+    assert [result for _, result in marked if not result.late] == [result for _, result in dropped]
+    late_rows = [(row, result) for row, result in marked if result.late]
+    assert len(late_rows) == dropping.dropped
+    assert marking.dropped == 0
+    for row, result in late_rows:
+        assert result == sw.Result({"list": None, "n": None}, key=row["key"], time=row["t"], late=True)
+
+
+def test_a_marked_row_is_told_apart():
+    w = sw.Window(sw.sum(), sw.rows(2), late="mark")
+    w.push(1, time=5)
+    assert repr(w.push(2, time=4)) == "[Result(None, time=4, late=True)]"
+    assert repr(w.push(2, time=5)) == "[Result(3, time=5, row=2)]"
+    loaded = w.from_bytes(w.to_bytes())
+    assert loaded.push(7, time=1)[0].late
+    several = sw.Window({"a": sw.sum().over(2), "b": sw.sum().over(sw.time(3, every=3))}, late="mark")
+    several.push(1, time=5)
+    assert several.push(1, time=2)[-1].value == {"a": None, "b": None}

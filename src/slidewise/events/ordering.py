@@ -12,7 +12,7 @@ from slidewise.events.watermark import BEGIN, Mark
 from slidewise.windows.clock import Clock
 from slidewise.windows.durations import CalendarDuration, Length, length, sign
 
-Late = Literal["error", "drop", "revise"]
+Late = Literal["error", "drop", "mark", "revise"]
 
 
 class Ordering:
@@ -51,7 +51,7 @@ class Ordering:
         kept = self.late == "revise" and (
             self.keep is None or row.time > self.mark.time - self.clock.measure(self.keep)
         )
-        self.dropped += not kept
+        self.dropped += not kept and self.late != "mark"
         return kept
 
     def _explain(self, row: Row, by_window: bool) -> str:
@@ -63,7 +63,7 @@ class Ordering:
             why = f"it is at or before the watermark {self.clock.write(self.mark.time)!r}"
         return (
             f"the row of {row.stamp!r} is late: {why}. The row was not taken, and nothing else was lost. "
-            "A larger max_delay= waits for such rows, late='drop' leaves them out and counts them, "
+            "A larger max_delay= waits for such rows, late='drop' leaves them out and counts them, late='mark' gives them back, "
             "late='revise' corrects the results they belong to"
         )
 

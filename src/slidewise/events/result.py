@@ -32,6 +32,8 @@ class Result:
     end: Any = None
     #: 0, and one more each time that late rows have changed this result
     revision: int = 0
+    #: a late row that no result is over, with late="mark": the value is None, or None for each name
+    late: bool = False
 
     def __getitem__(self, name: str) -> Any:
         """Return the value of one aggregation by name."""
@@ -41,7 +43,7 @@ class Result:
         rest = [
             f"{f.name}={getattr(self, f.name)!r}"
             for f in fields(self)[1:]
-            if getattr(self, f.name) is not None and not (f.name == "revision" and self.revision == 0)
+            if getattr(self, f.name) is not None and not (f.name in ("revision", "late") and not getattr(self, f.name))
         ]
         return f"Result({', '.join([repr(self.value), *rest])})"
 

@@ -174,6 +174,10 @@ class SharedPlan:
         """The algorithm of each aggregation, by name."""
         return {o.name: "none" if o.measure is None else self.measures[o.measure].entry.name for o in self.outputs}
 
+    def mark_late(self, row: Row) -> Result:
+        """Build what comes for a late row that no result is over."""
+        return Result(dict.fromkeys(self.given), row.key, time=row.stamp, late=True)
+
     def count_results(self, number: int) -> int:
         """Tell how many windows give a result for the row of this number."""
         if number >= self.least:

@@ -51,8 +51,8 @@ class Window:
     - `emit="changes"` gives only results that differ from the last of their key (CQL's IStream).
     - `max_delay` holds rows back so long, and takes them in the order of time. Rows that come later still enter those
       of their hopping windows (`sw.time("1h", every="1m")`) that were not given yet. `late` says what becomes of rows
-      that belong to none, and of late rows of all other windows: "error", "drop" (`window.dropped` counts them), or
-      "revise": the results that they change are given again, with a higher revision; `keep` bounds how far back.
+      that belong to none, and of late rows of all other windows: "error", "drop" (`window.dropped` counts them),
+      "mark" (a result without values comes for each, whose `late` is true), or "revise": the results that they change are given again, with a higher revision; `keep` bounds how far back.
     - `max_ahead="1h"` leaves out rows whose time is more than that ahead of the clock, and `window.ahead` counts them:
       one row of a wrong year would make all rows after it late. `clock` gives the time of now, by default the system's.
     - `algorithm` is "auto", or a name from `sw.list_algorithms()`.
@@ -130,7 +130,8 @@ class Window:
         late = timed and self._order.is_late(row)
         enters = late and self._plan.takes_late_rows and self._plan.is_open(row, self._order.mark)
         if late and not enters and not self._order.accept_late(row, self._plan.takes_late_rows):
-            return self._results([])
+            marked = [self._plan.mark_late(row)] if self._order.late == "mark" else []
+            return self._results([]) + marked
         out: list[Due] = []
         try:
             if not timed:
@@ -356,8 +357,8 @@ def _check(window: WindowDefinition, emit: Any, late: Any, keep: Any) -> None:
         raise InvalidInput("Window: frames(start, end) are row numbers of a column. Use slidewise.rolling")
     if emit not in ("every", "changes"):
         raise InvalidInput(f'Window: emit is "every" or "changes", got {emit!r}')
-    if late not in ("error", "drop", "revise"):
-        raise InvalidInput(f'Window: late is "error", "drop" or "revise", got {late!r}')
+    if late not in ("error", "drop", "mark", "revise"):
+        raise InvalidInput(f'Window: late is "error", "drop", "mark" or "revise", got {late!r}')
     if late != "revise":
         if keep is not None:
             raise InvalidInput(f'Window: keep= bounds what late="revise" keeps, got keep={keep!r} with late={late!r}')

@@ -181,6 +181,11 @@ class WindowPlan:
             return Result({o.name: v for o, v in zip(self.outputs, values, strict=True)}, key, **where)
         return Result(self.read_outputs(values, rows), key, **where)
 
+    def mark_late(self, row: Row) -> Result:
+        """Build what comes for a late row that no result is over."""
+        value = None if self.single else {output.name: None for output in self.outputs}
+        return Result(value, row.key, time=row.stamp, late=True)
+
     def read_outputs(self, values: list[Any], rows: int | None) -> dict[str, Any]:
         """Read the results by name from the values of all measures, and the number of rows."""
         found = {}

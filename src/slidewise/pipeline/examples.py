@@ -178,17 +178,15 @@ class Examples:
         return self._judge("stream", found, expected, batch)
 
     def _run_by_window(self, table: pa.Table, schema: Any, cuts: list[int]) -> list[Row]:
-        """Compute each hopping window over the rows that came before it was closed: a row enters those after its cut."""
+        """Compute each hopping window over the rows that came before it closed: a row enters those after its cut."""
         found: list[Row] = []
         different = sorted(set(cuts))
         for cut, following in pairwise([*different, None]):
             rows = self._run_batch(table.take([i for i, own in enumerate(cuts) if own <= cut]), schema)
-            ends = [_to_microseconds(row["window_end"]) for row in rows]
-            found += [
-                row
-                for row, end in zip(rows, ends, strict=True)
-                if end > cut and (following is None or end <= following)
-            ]
+            for row in rows:
+                end = _to_microseconds(row["window_end"])
+                if end > cut and (following is None or end <= following):
+                    found.append(row)
         return found
 
     def _judge(self, engine: str, found: list[Row], expected: list[Row], batch: list[Row]) -> Run:

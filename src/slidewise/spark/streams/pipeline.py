@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from slidewise.columns.arrays import in_one_piece
 from slidewise.columns.sorting import arrange, as_sortable
+from slidewise.columns.stream_options import LATE, LATE_ROW
 from slidewise.spark.streams.emission import choose_emission
 from slidewise.spark.streams.finality import build_grid
 from slidewise.spark.streams.last_results import retain_results
@@ -50,6 +51,7 @@ class Pipeline:
         bucket = Bucket(store, self.task)
         was_due, timer = bucket.deadline, self._find_timer(bucket)
         rows, hashes, late, untimed = self._drop_late(new, hashes, Progress(watermark, bucket.watermark))
+        dropped = len(late)
         rows, hashes = self._results.receive(rows, hashes)
         exchanged = False
         if self.task.waits_for_watermark and watermark is not None:
@@ -67,8 +69,10 @@ class Pipeline:
         if touched or moved or exchanged:
             bucket.save()
         out = self._emission.build_empty() if out is None else out
+        if self.task.marks:
+            out, dropped = mark_late(self.task, out, late), 0
         timers = (None if at == NEVER else at for at in (timer, self._find_timer(bucket)))
-        return StepResult(out, late, untimed, *timers)
+        return StepResult(out, dropped, untimed, *timers)
 
     def _find_timer(self, bucket: Bucket) -> int:
         """Find the next watermark at which something is due.
@@ -82,14 +86,14 @@ class Pipeline:
 
     def _drop_late(
         self, new: pa.Table, hashes: np.ndarray, progress: Progress
-    ) -> tuple[pa.Table, np.ndarray, int, int]:
-        """Drop the new rows that are late, or have no time, and count both.
+    ) -> tuple[pa.Table, np.ndarray, pa.Table, int]:
+        """Take out the new rows that are late, or have no time, of which only the number is told.
 
         Spark's window() judges rows by the watermark of the micro-batch before, by which windows were closed.
         """
         watermark = progress.watermark
         if self.task.time is None:
-            return new, hashes, 0, 0
+            return new, hashes, new[:0], 0
         column = new[self.task.time]
         untimed = column.null_count
         times = column.cast(pa.int64())
@@ -101,8 +105,9 @@ class Pipeline:
         else:
             good = pc.greater(times, watermark - (self.task.keep or 0)).fill_null(False)
         mask = good.to_numpy()
-        dropped = len(mask) - int(mask.sum())
-        return (new.filter(good), hashes[mask], dropped - untimed, untimed) if dropped else (new, hashes, 0, 0)
+        if mask.all():
+            return new, hashes, new[:0], 0
+        return new.filter(good), hashes[mask], new.filter(pc.and_(pc.is_valid(times), pc.invert(good))), untimed
 
     def _step(
         self, state: KeyedState, new: pa.Table, hashes: np.ndarray, progress: Progress
@@ -156,6 +161,29 @@ class Pipeline:
             return rows.whole.select(names).take(at)
         revisions = pa.array(decisions.revisions[decisions.pending])
         return rows.whole.take(at).append_column(REVISIONS, revisions).select(names)
+
+
+# ---- late rows
+def mark_late(task: StreamTask, emitted: pa.Table, late: pa.Table) -> pa.Table:
+    """Add late rows to those that are emitted, and the column that tells them apart.
+
+    A late row has its own columns, as far as rows that are emitted have them, and nulls in all others. Slides have none
+    of the columns that results are computed of: there the row is a struct besides.
+    """
+    columns = [
+        pa.nulls(len(late), field.type)
+        if field.name in task.expressions or field.name not in late.column_names
+        else in_one_piece(late[field.name]).cast(field.type)
+        for field in emitted.schema
+    ]
+    rows = pa.concat_tables([emitted, pa.table(columns, schema=emitted.schema)])
+    number = len(emitted)
+    rows = rows.append_column(LATE, pa.array(np.arange(len(rows)) >= number))
+    if not task.slides:
+        return rows
+    whole = pa.struct(list(task.rows))
+    made = pa.StructArray.from_arrays([in_one_piece(late[field.name]) for field in whole], fields=list(whole))
+    return rows.append_column(LATE_ROW, pa.chunked_array([pa.nulls(number, whole), made], whole))
 
 
 # ---- joining

@@ -13,10 +13,13 @@ import pyarrow as pa
 
 from slidewise.aggregations.over import Over
 from slidewise.columns.stream_options import (
+    LATE,
+    LATE_ROW,
     REVISION,
     ROW,
     StreamOptions,
     check_delay,
+    check_marks,
     check_options,
     read_microseconds,
     require_time,
@@ -70,7 +73,7 @@ class Query:
     def event_time(self) -> str | None:
         """The output column that keeps the watermark; None: rows are emitted that Spark would refuse as too old."""
         task = self.task
-        if task.keep is not None or any(window.waits for window in task.windows):
+        if task.keep is not None or task.marks or any(window.waits for window in task.windows):
             return None
         return "window_end" if task.slides and task.windows[0].slide_kind == "time" else task.time
 
@@ -107,7 +110,7 @@ def build_rows_query(
     source: Input, given: dict[str, Any], partition_by: Any, order_by: Any, algorithm: str, **options: Any
 ) -> Query:
     """Check a call of with_columns, and build its query."""
-    from pyspark.sql.types import IntegerType
+    from pyspark.sql.types import BooleanType, IntegerType
 
     groups = group_expressions(given, partition_by, order_by, algorithm)
     if len(groups) > 1:
@@ -130,6 +133,9 @@ def build_rows_query(
     results = dict(zip(group.expressions, schema.to_spark_types(kinds, rows), strict=True))
     if task.keep is not None:
         results[REVISION] = IntegerType()
+    if task.marks:
+        check_marks([*schema.names, *group.expressions], slides=False)
+        results[LATE] = BooleanType()
     return Query(df, task, _build_output(schema, results), chosen, schema if source.given else None)
 
 
@@ -137,9 +143,9 @@ def build_slides_query(
     source: Input, expressions: dict[str, Over], partition_by: Any, order_by: Any, **options: Any
 ) -> Query:
     """Check a call of aggregate, and build its query."""
-    from pyspark.sql.types import IntegerType, LongType, StructField, StructType
+    from pyspark.sql.types import BooleanType, IntegerType, LongType, StructField, StructType
 
-    from slidewise.spark.aggregate import build_slides_schema
+    from slidewise.spark.aggregate import build_late_row, build_slides_schema
     from slidewise.spark.arrow_types import to_arrow_type
 
     chosen = StreamOptions(**options)
@@ -159,6 +165,10 @@ def build_slides_query(
         labels, results = output.fields[: -len(expressions)], output.fields[-len(expressions) :]
         row = [StructField(ROW, LongType())] if task.windows[0].slide_kind == "count" else []
         output = StructType([*labels, *row, *results, StructField(REVISION, IntegerType())])
+    if task.marks:
+        check_marks(output.names, slides=True)
+        late = [StructField(LATE, BooleanType()), StructField(LATE_ROW, build_late_row(source, reads))]
+        output = StructType([*output.fields, *late])
     return Query(df, task, output, chosen, schema if source.given else None)
 
 
@@ -174,6 +184,7 @@ def prepare(source: Input, group: Group, what: str, options: StreamOptions) -> t
     group = Group(keys, order, group.expressions)
     keep = None if options.keep is None else read_microseconds(options.keep, f"{what}: keep")
     told: dict[str, Any] = {"emit": emit or "watermark", "keep": keep, "buckets": options.buckets}
+    told["marks"] = options.late == "mark"
     if not order:
         if emit != "arrival":
             raise InvalidInput(
@@ -215,7 +226,7 @@ def prepare(source: Input, group: Group, what: str, options: StreamOptions) -> t
     told["released"] = bool(marked) and RELEASED in metadata
     if not marked and BEHIND in metadata:
         raise InvalidInput(
-            f'{what}: the rows come from a call with late="revise", or with frames of following rows, and are older '
+            f'{what}: the rows come from a call with late="revise" or "mark", or with frames of following rows, and are older '
             f"than the stream's watermark: {time.name!r} has none any more, and Spark takes no second one. Compute all "
             "of it in one call, or write the first result out and read it as a stream of its own"
         )

@@ -57,6 +57,8 @@ class StreamTask:
     emit: str = "watermark"
     #: with late="revise", late rows of up to so many microseconds before the watermark revise what was emitted
     keep: int | None = None
+    #: with late="mark", late rows are emitted with a mark
+    marks: bool = False
     #: a key without rows for longer than this many microseconds begins anew
     forget_after: int | None = None
     #: one row per slide, and not per row
