@@ -66,11 +66,7 @@ def aggregate(
     count = len(next(iter(results.values())))
     late_row = None
     if effects.marks:
-        reads = [
-            *named,
-            *(name for over in expressions.values() for name in (*over.aggregation.reads, *window.columns)),
-        ]
-        late_row = pa.struct([(name, read_kind(incoming, name)) for name in dict.fromkeys(reads)])
+        late_row = pa.struct([(name, read_kind(incoming, name)) for name in incoming.names])
     return incoming.table(labels, add_stream_columns(results, count, effects, late_row), made_from)
 
 

@@ -1,8 +1,8 @@
 """Stream options: what a call says for streams, checked for any data, and which of it has an effect on a batch.
 
 One dict of features and options runs on a stream and on a batch. All options are checked alike; on a batch only
-`emit="changes"`, `forget_after`, `late="revise"` and `late="mark"` have an effect: rows and columns are then those that a stream gives
-once its watermark has passed all rows.
+`emit="changes"`, `forget_after`, `late="revise"` and `late="mark"` have an effect: rows and columns are then those that
+a stream gives once its watermark has passed all rows.
 """
 
 from __future__ import annotations

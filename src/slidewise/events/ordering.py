@@ -63,8 +63,8 @@ class Ordering:
             why = f"it is at or before the watermark {self.clock.write(self.mark.time)!r}"
         return (
             f"the row of {row.stamp!r} is late: {why}. The row was not taken, and nothing else was lost. "
-            "A larger max_delay= waits for such rows, late='drop' leaves them out and counts them, late='mark' gives them back, "
-            "late='revise' corrects the results they belong to"
+            "A larger max_delay= waits for such rows, late='drop' leaves them out and counts them, late='mark' gives "
+            "them back, late='revise' corrects the results they belong to"
         )
 
     def take(self, row: Row) -> Iterator[Row]:

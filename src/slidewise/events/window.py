@@ -51,8 +51,9 @@ class Window:
     - `emit="changes"` gives only results that differ from the last of their key (CQL's IStream).
     - `max_delay` holds rows back so long, and takes them in the order of time. Rows that come later still enter those
       of their hopping windows (`sw.time("1h", every="1m")`) that were not given yet. `late` says what becomes of rows
-      that belong to none, and of late rows of all other windows: "error", "drop" (`window.dropped` counts them),
-      "mark" (a result without values comes for each, whose `late` is true), or "revise": the results that they change are given again, with a higher revision; `keep` bounds how far back.
+      that belong to none, and of late rows of all other windows: "error", "drop" (`window.dropped` counts them), "mark"
+      (each comes back as a result without values whose `late` is true), or "revise": the results that they change are
+      given again, with a higher revision; `keep` bounds how far back.
     - `max_ahead="1h"` leaves out rows whose time is more than that ahead of the clock, and `window.ahead` counts them:
       one row of a wrong year would make all rows after it late. `clock` gives the time of now, by default the system's.
     - `algorithm` is "auto", or a name from `sw.list_algorithms()`.

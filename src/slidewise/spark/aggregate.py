@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -106,15 +106,15 @@ def aggregate(
     plain = sort_by_order(rows, *by).select(*build_plain_columns(reads.names))
     if source.given:
         plain = tell_columns(plain, {str(k): known.field(name).dataType for k, name in enumerate(reads.names)})
-    late_row = build_late_row(source, reads.names) if effects.marks else None
+    late_row = build_late_row(source) if effects.marks else None
     return add_stream_columns(plain.mapInArrow(_build_function(source, task), output), effects, late_row)
 
 
-def build_late_row(source: Input, names: Sequence[str]) -> Any:
-    """Build the type of a late row of slides: the columns that the call reads, but for conditions of `where`."""
+def build_late_row(source: Input) -> Any:
+    """Build the type of a late row of slides: all columns that come in, but for conditions of `where`."""
     from pyspark.sql.types import StructField, StructType
 
-    shown = [name for name in names if name not in source.hidden]
+    shown = [name for name in source.schema.names if name not in source.hidden]
     return StructType([StructField(name, source.schema.field(name).dataType) for name in shown])
 
 

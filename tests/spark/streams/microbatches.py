@@ -86,7 +86,7 @@ class Stream:
 
     def push(self, rows, told=False):
         """Take the rows of a micro-batch; `told`: that there are some elsewhere."""
-        rows = rows.select(self.task.rows.names)
+        rows = rows.select(self.task.incoming.names)
         hashes = hashes_of(rows, self.task.partition_by)
         if told or len(rows) or (self.deadline is not None and self.deadline <= self.watermark):
             step = Pipeline(self.task).advance(self.memory, rows, hashes, self.watermark)
@@ -102,7 +102,7 @@ class Stream:
     def flush(self):
         """As if another key had brought the watermark far ahead."""
         self.watermark += 10**12
-        self.push(self.task.rows.empty_table())
+        self.push(self.task.incoming.empty_table())
 
     @property
     def state_rows(self):

@@ -51,7 +51,7 @@ class Pipeline:
         bucket = Bucket(store, self.task)
         was_due, timer = bucket.deadline, self._find_timer(bucket)
         rows, hashes, late, untimed = self._drop_late(new, hashes, Progress(watermark, bucket.watermark))
-        dropped = len(late)
+        rows, dropped = rows.select(self.task.rows.names), len(late)
         rows, hashes = self._results.receive(rows, hashes)
         exchanged = False
         if self.task.waits_for_watermark and watermark is not None:
@@ -69,7 +69,7 @@ class Pipeline:
         if touched or moved or exchanged:
             bucket.save()
         out = self._emission.build_empty() if out is None else out
-        if self.task.marks:
+        if self.task.late_row is not None:
             out, dropped = mark_late(self.task, out, late), 0
         timers = (None if at == NEVER else at for at in (timer, self._find_timer(bucket)))
         return StepResult(out, dropped, untimed, *timers)
@@ -181,7 +181,8 @@ def mark_late(task: StreamTask, emitted: pa.Table, late: pa.Table) -> pa.Table:
     rows = rows.append_column(LATE, pa.array(np.arange(len(rows)) >= number))
     if not task.slides:
         return rows
-    whole = pa.struct(list(task.rows))
+    assert task.late_row is not None
+    whole = pa.struct(list(task.late_row))
     made = pa.StructArray.from_arrays([in_one_piece(late[field.name]) for field in whole], fields=list(whole))
     return rows.append_column(LATE_ROW, pa.chunked_array([pa.nulls(number, whole), made], whole))
 

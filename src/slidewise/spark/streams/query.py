@@ -73,7 +73,7 @@ class Query:
     def event_time(self) -> str | None:
         """The output column that keeps the watermark; None: rows are emitted that Spark would refuse as too old."""
         task = self.task
-        if task.keep is not None or task.marks or any(window.waits for window in task.windows):
+        if task.keep is not None or task.late_row is not None or any(window.waits for window in task.windows):
             return None
         return "window_end" if task.slides and task.windows[0].slide_kind == "time" else task.time
 
@@ -126,6 +126,7 @@ def build_rows_query(
     rows = _to_state_types(schema.to_arrow(schema.names))
     kinds = infer_result_types(rows, group)
     reads = tuple(schema.field(name).name for name in schema.find_read_columns(group))
+    told["late_row"] = rows if chosen.late == "mark" else None
     task = StreamTask(rows, group.partition_by, group.order_by, group.expressions, tuple(kinds), reads, **told)
     check_names(task)
     check_windows(task)
@@ -133,7 +134,7 @@ def build_rows_query(
     results = dict(zip(group.expressions, schema.to_spark_types(kinds, rows), strict=True))
     if task.keep is not None:
         results[REVISION] = IntegerType()
-    if task.marks:
+    if task.late_row is not None:
         check_marks([*schema.names, *group.expressions], slides=False)
         results[LATE] = BooleanType()
     return Query(df, task, _build_output(schema, results), chosen, schema if source.given else None)
@@ -156,6 +157,7 @@ def build_slides_query(
     rows = _to_state_types(schema.to_arrow(reads))
     output = _drop_marks(build_slides_schema(schema, rows, group))
     kinds = tuple(to_state_type(to_arrow_type(output[name].dataType, schema.zone, name)) for name in expressions)
+    told["late_row"] = _to_state_types(schema.to_arrow(schema.names)) if chosen.late == "mark" else None
     task = StreamTask(rows, group.partition_by, group.order_by, expressions, kinds, reads, slides=True, **told)
     check_names(task)
     check_windows(task)
@@ -165,9 +167,9 @@ def build_slides_query(
         labels, results = output.fields[: -len(expressions)], output.fields[-len(expressions) :]
         row = [StructField(ROW, LongType())] if task.windows[0].slide_kind == "count" else []
         output = StructType([*labels, *row, *results, StructField(REVISION, IntegerType())])
-    if task.marks:
+    if task.late_row is not None:
         check_marks(output.names, slides=True)
-        late = [StructField(LATE, BooleanType()), StructField(LATE_ROW, build_late_row(source, reads))]
+        late = [StructField(LATE, BooleanType()), StructField(LATE_ROW, build_late_row(source))]
         output = StructType([*output.fields, *late])
     return Query(df, task, output, chosen, schema if source.given else None)
 
@@ -184,7 +186,6 @@ def prepare(source: Input, group: Group, what: str, options: StreamOptions) -> t
     group = Group(keys, order, group.expressions)
     keep = None if options.keep is None else read_microseconds(options.keep, f"{what}: keep")
     told: dict[str, Any] = {"emit": emit or "watermark", "keep": keep, "buckets": options.buckets}
-    told["marks"] = options.late == "mark"
     if not order:
         if emit != "arrival":
             raise InvalidInput(
@@ -226,9 +227,9 @@ def prepare(source: Input, group: Group, what: str, options: StreamOptions) -> t
     told["released"] = bool(marked) and RELEASED in metadata
     if not marked and BEHIND in metadata:
         raise InvalidInput(
-            f'{what}: the rows come from a call with late="revise" or "mark", or with frames of following rows, and are older '
-            f"than the stream's watermark: {time.name!r} has none any more, and Spark takes no second one. Compute all "
-            "of it in one call, or write the first result out and read it as a stream of its own"
+            f'{what}: the rows come from a call with late="revise" or "mark", or with frames of following rows, and '
+            f"are older than the stream's watermark: {time.name!r} has none any more, and Spark takes no second one. "
+            "Compute all of it in one call, or write the first result out and read it as a stream of its own"
         )
     if not marked:
         if max_delay is None:
@@ -296,12 +297,13 @@ def plan_query(query: Query) -> Any:
     from slidewise.spark.streams.processor import Processor, build_processor
 
     df, task, output, event_time = query.df, query.task, query.output, query.event_time
-    packing = Packing(task.rows, choose_bucket_labels(task.buckets), task.takes_late_rows)
+    packing = Packing(task.incoming, choose_bucket_labels(task.buckets), task.takes_late_rows)
     keys = [column(name) for name in task.partition_by]
     hashed = F.xxhash64(*keys) if keys else F.lit(0).cast("long")
-    plain = df.select(*build_plain_columns(task.rows.names), hashed.alias(str(len(task.rows))))
+    names = task.incoming.names
+    plain = df.select(*build_plain_columns(names), hashed.alias(str(len(names))))
     if query.given is not None:
-        kinds = [query.given.field(name).dataType for name in task.rows.names]
+        kinds = [query.given.field(name).dataType for name in names]
         plain = tell_columns(plain, {str(k): kind for k, kind in enumerate([*kinds, LongType()])})
     package = ship(df.sparkSession, cloned=True)
     blobs = StructType([StructField(BUCKET, IntegerType()), StructField(BLOB, BinaryType())])

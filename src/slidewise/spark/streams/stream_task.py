@@ -57,8 +57,8 @@ class StreamTask:
     emit: str = "watermark"
     #: with late="revise", late rows of up to so many microseconds before the watermark revise what was emitted
     keep: int | None = None
-    #: with late="mark", late rows are emitted with a mark
-    marks: bool = False
+    #: with late="mark", the columns of late rows, which are emitted with a mark
+    late_row: pa.Schema | None = None
     #: a key without rows for longer than this many microseconds begins anew
     forget_after: int | None = None
     #: one row per slide, and not per row
@@ -87,6 +87,11 @@ class StreamTask:
     def waits_for_watermark(self) -> bool:
         """Whether rows are pending until the watermark has passed them (pending_rows.py)."""
         return self.time is not None and self.emit != "arrival" and self.keep is None and not self.slices
+
+    @property
+    def incoming(self) -> pa.Schema:
+        """The columns of rows that come in, before late ones are taken out."""
+        return self.rows if self.late_row is None else self.late_row
 
     @property
     def takes_late_rows(self) -> bool:
