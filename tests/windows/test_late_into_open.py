@@ -222,3 +222,22 @@ def test_a_marked_row_is_told_apart():
     several = sw.Window({"a": sw.sum().over(2), "b": sw.sum().over(sw.time(3, every=3))}, late="mark")
     several.push(1, time=5)
     assert several.push(1, time=2)[-1].value == {"a": None, "b": None}
+
+
+@examples(25)
+@given(
+    stream=streams, cut=st.integers(0, 40), delay=st.sampled_from([None, 4]), chosen=st.sampled_from([MERGED, ORDERED])
+)
+def test_peek_gives_what_flush_would_and_changes_nothing(stream, cut, delay, chosen):
+    def feed(rows, w):
+        return [result for row in rows for result in w.push(row, time=row["t"])]
+
+    windows = [
+        sw.Window(chosen, sw.time(7, every=3), partition_by="key", max_delay=delay, late="drop") for _ in range(3)
+    ]
+    looked, flushed, plain = windows
+    assert feed(stream[:cut], looked) == feed(stream[:cut], flushed) == feed(stream[:cut], plain)
+    early = looked.peek()
+    assert [r.final for r in early] == [False] * len(early)
+    assert [(r.key, r.start, r.value) for r in early] == [(r.key, r.start, r.value) for r in flushed.flush()]
+    assert feed(stream[cut:], looked) + looked.flush() == feed(stream[cut:], plain) + plain.flush()

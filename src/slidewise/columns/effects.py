@@ -12,7 +12,7 @@ from slidewise.columns.changes import ChangeFinder
 from slidewise.columns.frames.deltas import as_axis
 from slidewise.columns.sorting import as_plain
 from slidewise.columns.sources import ColumnSource
-from slidewise.columns.stream_options import LATE, LATE_ROW, REVISION, BatchEffects
+from slidewise.columns.stream_options import FINAL, LATE, LATE_ROW, REVISION, BatchEffects
 from slidewise.errors import InvalidInput
 from slidewise.suggest import suggest
 
@@ -76,6 +76,8 @@ def add_stream_columns(
     columns: Mapping[str, pa.Array], count: int, effects: BatchEffects, late_row: pa.DataType | None = None
 ) -> Mapping[str, pa.Array]:
     """Add the columns of revisions and of late rows, where a stream has them: in a batch no row is late."""
+    if effects.early:
+        columns = {**columns, FINAL: pa.array(np.ones(count, bool))}
     if effects.revises:
         return {**columns, REVISION: pa.array(np.zeros(count, np.int32))}
     if not effects.marks:

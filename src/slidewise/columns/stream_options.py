@@ -27,6 +27,8 @@ BUCKETS = 16
 REVISION, ROW = "revision", "row"
 #: what late="mark" adds: whether it is a late row; the latter to slides, which have no place for its columns
 LATE, LATE_ROW = "late", "late_row"
+#: what emit="arrival" adds to hopping windows: whether it is the last result of its window
+FINAL = "final"
 
 
 @dataclass(frozen=True)
@@ -151,6 +153,12 @@ def check_marks(columns: Iterable[str], slides: bool) -> None:
             raise InvalidInput(f'late="mark" adds a column {added!r}, and there is one of that name. Rename it')
 
 
+def check_final(columns: Iterable[str]) -> None:
+    """Refuse a name of the column that emit="arrival" adds to hopping windows."""
+    if FINAL in {column.lower() for column in columns}:
+        raise InvalidInput(f'emit="arrival" adds a column {FINAL!r}, and there is one of that name. Rename it')
+
+
 def check_slices(expressions: Mapping[str, Over], revises: bool, divided: Callable[[str], bool]) -> str | None:
     """Tell why a stream must keep rows and not partials of slices; None where it need not."""
     window = next(iter(expressions.values())).window
@@ -195,6 +203,8 @@ class BatchEffects:
     revises: bool = False
     #: late="mark": the column `late`, and `late_row` for slides
     marks: bool = False
+    #: emit="arrival" of hopping windows: the column `final`
+    early: bool = False
 
     @property
     def on_rows(self) -> bool:
@@ -223,6 +233,8 @@ def read_effects(
     check_options(options, what)
     if not order_by:
         require_time(options, what)
+    elif options.emit == "arrival" and what == "aggregate" and next(iter(expressions.values())).window.hopping:
+        check_final((*expressions, *came_in))
     elif options.emit == "arrival":
         raise InvalidInput(
             f'{what}: with emit="arrival" a row sees the rows that have arrived by then, and a batch does not know '
@@ -272,7 +284,8 @@ def _build_effects(
         if window.slide_kind == "time":
             require_whole_slides(window, forget_after, measure_length(window.slide_size, kind, time.name))
     named = None if time is None else time.name
-    return BatchEffects(changes, named, forget_after, options.late == "revise", options.late == "mark")
+    early = options.emit == "arrival" and time is not None
+    return BatchEffects(changes, named, forget_after, options.late == "revise", options.late == "mark", early)
 
 
 def describe_options(given: Mapping[str, Any]) -> str:

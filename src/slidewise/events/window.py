@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 from slidewise.aggregations.base import Aggregation
@@ -183,6 +184,20 @@ class Window:
             return self._results([])
         self._flushed = True
         return self._move(END)
+
+    def peek(self) -> list[Result]:
+        """Give the results that still wait, as if no row followed, and leave the window as it is. O(state).
+
+        They are those of flush(), but for `final`, which is false: of a dashboard, the windows that are open.
+
+        >>> import slidewise as sw
+        >>> w = sw.Window(sw.sum(), sw.time(60, every=60))
+        >>> w.push(1.5, time=10, key="a")
+        []
+        >>> w.peek()
+        [Result(1.5, key='a', time=60, start=0, end=60, final=False)]
+        """
+        return [replace(result, final=False) for result in self.from_bytes(self.to_bytes()).flush()]
 
     # ---- about the state
     @property

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from slidewise.aggregations.over import Over
 from slidewise.columns.sorting import OrderColumn
-from slidewise.columns.stream_options import LATE, LATE_ROW, NO_EFFECTS, REVISION, BatchEffects, read_effects
+from slidewise.columns.stream_options import FINAL, LATE, LATE_ROW, NO_EFFECTS, REVISION, BatchEffects, read_effects
 from slidewise.columns.with_columns import check_expression, list_names, list_order
 from slidewise.errors import InvalidInput
 from slidewise.spark.column_names import find_unused_prefix, require_distinct
@@ -257,6 +257,8 @@ def add_stream_columns(df: Any, effects: BatchEffects, late_row: Any = None) -> 
     """Add the columns of revisions and of late rows, where a stream has them: in a batch no row is late."""
     from pyspark.sql import functions as F  # noqa: N812
 
+    if effects.early:
+        df = df.select("*", F.lit(True).alias(FINAL))
     if effects.revises:
         return df.select("*", F.lit(0).alias(REVISION))
     if not effects.marks:

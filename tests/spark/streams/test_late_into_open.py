@@ -85,6 +85,17 @@ def test_as_in_process_and_as_over_the_rows_that_came_in_time(window, kept, part
     assert sum(each.late for each in stream.streams) == dropped
 
 
+def windows_of(time, window):
+    """The ends of the windows that have a time, by the rule and not by the code."""
+    length, every, offset = (
+        0 if given is None else given.nanoseconds // 1000 for given in (window.size, window.every.size, window.offset)
+    )
+    at = round(time.timestamp() * SECOND)
+    first = (at - offset) // every * every + offset
+    ends = [first - k * every + length for k in range(length // every + 2)]
+    return [dt.datetime.fromtimestamp(end / SECOND, dt.UTC) for end in ends if end - length <= at < end]
+
+
 def push(stream, *rows):
     stream.out.clear()
     stream.push(pa.Table.from_pylist(list(rows), schema=SCHEMA))

@@ -13,12 +13,14 @@ import pyarrow as pa
 
 from slidewise.aggregations.over import Over
 from slidewise.columns.stream_options import (
+    FINAL,
     LATE,
     LATE_ROW,
     REVISION,
     ROW,
     StreamOptions,
     check_delay,
+    check_final,
     check_marks,
     check_options,
     read_microseconds,
@@ -167,6 +169,9 @@ def build_slides_query(
         labels, results = output.fields[: -len(expressions)], output.fields[-len(expressions) :]
         row = [StructField(ROW, LongType())] if task.windows[0].slide_kind == "count" else []
         output = StructType([*labels, *row, *results, StructField(REVISION, IntegerType())])
+    if task.early:
+        check_final(output.names)
+        output = StructType([*output.fields, StructField(FINAL, BooleanType())])
     if task.late_row is not None:
         check_marks(output.names, slides=True)
         late = [StructField(LATE, BooleanType()), StructField(LATE_ROW, build_late_row(source))]
