@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from microbatches import SCHEMA, SECOND, START, Stream, batches, equal, expect, find_watermarks, row, run, same, task_of
 from microbatches import small_pieces as small_pieces
 from support.tiers import examples
-from test_late_into_open import RESULTS, WINDOWS, windows_of
+from test_open_windows import RESULTS, WINDOWS, windows_of
 
 import slidewise as sw
 import slidewise.spark as sws
