@@ -175,7 +175,7 @@ MISTAKES = {
         [
             (
                 "p.yaml:8:1: zzz: there is no key 'zzz'. There are: name, vars, source, prepare, keys, time, "
-                "window, features, sink, run, tests"
+                "window, features, sink, late_to, run, tests"
             )
         ],
     ),

@@ -283,9 +283,9 @@ def _build_effects(
         window = next(iter(expressions.values())).window
         if window.slide_kind == "time":
             require_whole_slides(window, forget_after, measure_length(window.slide_size, kind, time.name))
-    named = None if time is None else time.name
     early = options.emit == "arrival" and time is not None
-    return BatchEffects(changes, named, forget_after, options.late == "revise", options.late == "mark", early)
+    revises, marks = options.late == "revise", options.late == "mark"
+    return BatchEffects(changes, None if time is None else time.name, forget_after, revises, marks, early)
 
 
 def describe_options(given: Mapping[str, Any]) -> str:

@@ -181,7 +181,7 @@ class Examples:
         """Compute each hopping window over the rows that came before it closed: a row enters those after its cut."""
         found: list[Row] = []
         different = sorted(set(cuts))
-        for cut, following in pairwise([*different, None]):
+        for cut, following in zip(different, [*different[1:], None], strict=True):
             rows = self._run_batch(table.take([i for i, own in enumerate(cuts) if own <= cut]), schema)
             for row in rows:
                 end = _to_microseconds(row["window_end"])

@@ -25,7 +25,7 @@ def open_target(spark: Any, pipeline: Pipeline, schema: Any, part: Literal["sink
         "mode": given.mode if given.table is not None else None, "partition": given.partition,
     }  # fmt: skip
     try:
-        sink = open_sink(spark, time_column=time, options=given.options, **words)  # type: ignore[arg-type]
+        sink = open_sink(spark, time_column=time, options=given.options, **words)
         mistakes = sink.check(schema)
     except InvalidInput as error:
         mistakes = [str(error)]
