@@ -40,10 +40,12 @@ class MergedSlices(SliceHolder):
     min_by are of one row, and carry its place, by which they are put into order.
     """
 
-    __slots__ = ("late", "seen")
+    __slots__ = ("late", "placed", "seen")
 
     def __init__(self, measures: Sequence[Measure]) -> None:
         super().__init__(measures)
+        #: whether partials of some measure carry a place
+        self.placed = any(map(has_place, measures))
         #: rows so far: those of equal time are in the order in which they came
         self.seen = 0
         #: of slices that were closed, where each starts, and the partials of its late rows
@@ -64,11 +66,11 @@ class MergedSlices(SliceHolder):
 
     def insert_at(self, items: Items, start: Any, time: Any) -> None:
         """Add the youngest row. 1 combine; at a new slice also an insert."""
-        self.insert(self._add_place(items, time), start)
+        self.insert(self._add_place(items, time) if self.placed else items, start)
 
     def insert_late(self, items: Items, start: Any, time: Any) -> None:
         """Add a row that is older than others. 1 combine."""
-        items = self._add_place(items, time)
+        items = self._add_place(items, time) if self.placed else items
         if not self.open_rows or start > self.open_start:  # late, and yet the youngest of its key
             self.insert(items, start)
         elif start == self.open_start:

@@ -40,7 +40,7 @@ _NUMBERS = (int, float, Decimal, Fraction)
 _LENGTHS = (Duration, CalendarDuration)
 #: numbers that the definition decides
 _DECIDED: dict[type, tuple[str, ...]] = {
-    SharedRowHolder: ("takes_items",),
+    SharedRowHolder: ("takes_items",), MergedSlices: ("placed",),
     SlicedRows: ("k", "first", "last"), LastRows: ("n",), WithinDelta: ("size",),
     CountSlots: ("k", "least"), RowSlots: ("least",), BoundarySlots: ("least",),
     triggers.EveryCount: ("k",), triggers.EveryDelta: ("size",),

@@ -205,6 +205,7 @@ SEVERAL: list[list[Callable[[], Any]]] = [
     [lambda: sw.rows(5, min_rows=3), lambda: sw.delta("x", 6), lambda: sw.rows(6, every=2)],
     [lambda: sw.rows_between(-3, 2), lambda: sw.range_between("-4s", "3s"), lambda: sw.rows_between(-2, 1, "ties")],
     [lambda: sw.punctuation("end"), lambda: sw.time("9s", every="4s"), lambda: sw.rows(4)],
+    [lambda: sw.time("9s", every="4s"), lambda: sw.time("20s", every="5s")],
 ]  # fmt: skip
 
 
@@ -228,7 +229,8 @@ def window(chance: random.Random) -> Subject:
     def push(w: sw.Window, first: int, number: int) -> None:
         for i in range(first, first + number):
             row = {"k": "abc"[i % 3], "v": i * 37 % 11, "x": i * 7 % 13, "end": i % 5 == 0}
-            w.push(row, time=START + timedelta(seconds=i - (2 if i % 4 == 0 else 0)))
+            back = 6 if i % 9 == 0 else 2 if i % 4 == 0 else 0  # beyond max_delay: into open windows
+            w.push(row, time=START + timedelta(seconds=i - back))
 
     def go_on(w: sw.Window) -> None:
         push(w, 60, 12)
