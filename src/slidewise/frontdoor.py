@@ -43,7 +43,7 @@ def with_columns(
     max_delay: Any = None,
     max_ahead: Any = None,
     emit: Literal["watermark", "arrival", "changes"] | NewColumn | None = None,
-    late: Literal["drop", "revise"] | NewColumn | None = None,
+    late: Literal["drop", "mark", "revise"] | NewColumn | None = None,
     keep: Any = None,
     forget_after: Any = None,
     buckets: int | NewColumn | None = None,
@@ -78,7 +78,8 @@ def with_columns(
     - `engine` and `hot_keys` are for Spark DataFrames: see docs/spark.md.
     - `max_delay` to `checkpoint` are for Spark streams, and any other data takes them too, so that one dict of columns
       and options runs on both. There `emit="changes"` and `forget_after` give the rows that the stream gives,
-      `late="revise"` adds its column `revision`, and the others change nothing: see docs/spark-streams.md.
+      `late="revise"` adds its column `revision`, `late="mark"` its column `late`, and the others change nothing: see
+      docs/spark-streams.md.
     - `schema` and `streaming` say what a Spark DataFrame is where it may not be asked, as in flows of Spark's
       Declarative Pipelines: see docs/pipelines.md.
     """
@@ -116,7 +117,7 @@ def aggregate(
     max_delay: Any = None,
     max_ahead: Any = None,
     emit: Literal["watermark", "arrival", "changes"] | Aggregation | None = None,
-    late: Literal["drop", "revise"] | Aggregation | None = None,
+    late: Literal["drop", "mark", "revise"] | Aggregation | None = None,
     keep: Any = None,
     forget_after: Any = None,
     buckets: int | Aggregation | None = None,

@@ -69,7 +69,8 @@ def test_other_spellings_are_taken(changed, validator, tmp_path):
 #: what a schema cannot see: the meaning of texts, of files beside, of one value beside another
 UNSEEN = {
     "name with slash", "name empty", "history", "max_delay words", "max_delay negative", "max_delay months",
-    "max_delay capital", "late without keep", "keep without late", "too many columns", "parameter out of range",
+    "max_delay capital", "late without keep", "keep without late", "late_to without late",
+    "too many columns", "parameter out of range",
     "missing parameter", "bad duration", "zero rows", "zero time", "negative window", "bad one of several",
     "window crosses", "window one bound", "window parameter", "window in list without as", "column twice",
     "column twice by name", "where empty", "illegal algorithm", "algorithm with a wrong option", "use: no file",

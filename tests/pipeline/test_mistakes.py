@@ -175,7 +175,7 @@ MISTAKES = {
         [
             (
                 "p.yaml:8:1: zzz: there is no key 'zzz'. There are: name, vars, source, prepare, keys, time, "
-                "window, features, sink, run, tests"
+                "window, features, sink, late_to, run, tests"
             )
         ],
     ),
@@ -303,7 +303,11 @@ MISTAKES = {
     ),
     "late unknown": (
         having("max_delay: 10m", "late: keep"),
-        ["p.yaml:4:26: time.late: expects 'drop' or 'revise', got 'keep'"],
+        ["p.yaml:4:26: time.late: expects 'drop', 'mark' or 'revise', got 'keep'"],
+    ),
+    "late_to without late": (
+        RIGHT + "late_to: {format: parquet, path: late}\n",
+        ["p.yaml:8:1: late_to: takes rows that are marked as late. Add late: mark to time:, or leave it out"],
     ),
     "late without keep": (
         having("max_delay: 10m", "late: revise"),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import projects
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, Phase, given
 from hypothesis import strategies as st
@@ -80,6 +81,31 @@ def test_options_for_streams_give_the_same_rows_in_all_runs_of_one_file(spark: A
     every_row = sum(row["amount"] > 0 for row in projects.make_payments(120, 3))
     assert (0 < len(found["batch"]) < every_row) == (run != "")
     assert ("revision" in found["batch"][0]) == (run == "")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("window", ["", "window: {over: 1h, every: 30m}\n"])
+def test_late_rows_are_written_apart(spark: Any, tmp_path: Path, window: str) -> None:
+    over = "" if window else ", over: 3 rows"
+    features = f"{window}features:\n  total: {{sum: amount{over}}}\n"
+    project = projects.write_project(tmp_path / "p", features, rows=120, files=2, days=3)
+    payments = sorted((project.folder / "payments").glob("*.parquet"))
+    late = pq.read_table(payments[0])
+    pq.write_table(late, project.folder / "payments" / "zz_late.parquet")  # all of it again, after the end
+    text = project.file.read_text().replace("max_delay: 30m", "max_delay: 30m, late: mark")
+    project.file.write_text(text + 'late_to: {format: parquet, path: "${lake}/${out}_late"}\n')
+    run_batch(spark, [sw.load(project.file, {"out": "batch"})])
+    batches = list(StreamRun(spark, sw.load(project.file, {"out": "stream"}), once=True).follow())
+    found = projects.read_results(project.folder / "stream")
+    aside = projects.read_results(project.folder / "stream_late")
+    wanted = [row for row in late.to_pylist() if row["amount"] > 0]
+    assert sorted(row["id"] for row in aside) == sorted(row["id"] for row in wanted)
+    assert sum(batch["late"] for batch in batches) == len(wanted) > 0
+    assert sum(batch["rows_out"] for batch in batches) == len(found)
+    assert "late" not in found[0]
+    assert "total" not in aside[0]
+    assert not (project.folder / "batch_late").exists()
+    assert [*found[0]] == [*projects.read_results(project.folder / "batch")[0]]
 
 
 WINDOWS = ["1h", "10h", "7 rows", "1 rows", "{rows_between: [-3, 2]}", "{range_between: [-2h, 1h]}", "2d"]

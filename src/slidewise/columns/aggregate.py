@@ -13,7 +13,7 @@ from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
 from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.effects import (
-    add_revisions,
+    add_stream_columns,
     begin_lifetimes,
     find_changed_slides,
     leave_out_untimed,
@@ -64,7 +64,10 @@ def aggregate(
     made_from = {name: Origin(name, "values") for name in labels if name in values_of} | find_origins(expressions)
     results = {name: found[name] for name in expressions}
     count = len(next(iter(results.values())))
-    return incoming.table(labels, add_revisions(results, count, effects), made_from)
+    late_row = None
+    if effects.marks:
+        late_row = pa.struct([(name, read_kind(incoming, name)) for name in incoming.names])
+    return incoming.table(labels, add_stream_columns(results, count, effects, late_row), made_from)
 
 
 def slide_expressions(window: Any, columns: Mapping[str, Any], algorithm: str) -> dict[str, Over]:

@@ -12,7 +12,7 @@ from slidewise.columns.changes import ChangeFinder
 from slidewise.columns.frames.deltas import as_axis
 from slidewise.columns.sorting import as_plain
 from slidewise.columns.sources import ColumnSource
-from slidewise.columns.stream_options import REVISION, BatchEffects
+from slidewise.columns.stream_options import FINAL, LATE, LATE_ROW, REVISION, BatchEffects
 from slidewise.errors import InvalidInput
 from slidewise.suggest import suggest
 
@@ -72,9 +72,18 @@ def find_changed(
     return finder.find([found[name] for name in keys], times, [found[name] for name in results])
 
 
-def add_revisions(columns: Mapping[str, pa.Array], count: int, effects: BatchEffects) -> Mapping[str, pa.Array]:
-    """Add the column of revisions, where a stream has one: in a batch no row is late, and all are the first."""
-    return {**columns, REVISION: pa.array(np.zeros(count, np.int32))} if effects.revises else columns
+def add_stream_columns(
+    columns: Mapping[str, pa.Array], count: int, effects: BatchEffects, late_row: pa.DataType | None = None
+) -> Mapping[str, pa.Array]:
+    """Add the columns of revisions and of late rows, where a stream has them: in a batch no row is late."""
+    if effects.early:
+        columns = {**columns, FINAL: pa.array(np.ones(count, bool))}
+    if effects.revises:
+        return {**columns, REVISION: pa.array(np.zeros(count, np.int32))}
+    if not effects.marks:
+        return columns
+    marked = {**columns, LATE: pa.array(np.zeros(count, bool))}
+    return marked if late_row is None else {**marked, LATE_ROW: pa.nulls(count, late_row)}
 
 
 def read_times(column: pa.Array, name: str) -> np.ndarray:

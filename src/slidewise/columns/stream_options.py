@@ -1,8 +1,8 @@
 """Stream options: what a call says for streams, checked for any data, and which of it has an effect on a batch.
 
 One dict of features and options runs on a stream and on a batch. All options are checked alike; on a batch only
-`emit="changes"`, `forget_after` and `late="revise"` have an effect: rows and columns are then those that a stream gives
-once its watermark has passed all rows.
+`emit="changes"`, `forget_after`, `late="revise"` and `late="mark"` have an effect: rows and columns are then those that
+a stream gives once its watermark has passed all rows.
 """
 
 from __future__ import annotations
@@ -25,6 +25,10 @@ EMITS = ("watermark", "changes", "arrival")
 BUCKETS = 16
 #: what late="revise" adds to the output; the latter to slides at every so many rows, which late rows move
 REVISION, ROW = "revision", "row"
+#: what late="mark" adds: whether it is a late row; the latter to slides, which have no place for its columns
+LATE, LATE_ROW = "late", "late_row"
+#: what emit="arrival" adds to hopping windows: whether it is the last result of its window
+FINAL = "final"
 
 
 @dataclass(frozen=True)
@@ -58,10 +62,13 @@ def check_options(options: StreamOptions, what: str) -> None:
         raise InvalidInput(f"{what}: emit is one of {', '.join(EMITS)}, got {emit!r}")
     if isinstance(buckets, bool) or not isinstance(buckets, int) or not 1 <= buckets <= 4096:
         raise InvalidInput(f"{what}: buckets is a number from 1 to 4096, got {buckets!r}")
-    if late not in ("drop", "revise"):
-        raise InvalidInput(f'{what}: on a stream late is "drop", which counts late rows, or "revise", got {late!r}')
-    if late == "drop" and keep is not None:
-        raise InvalidInput(f'{what}: keep= bounds what late="revise" keeps, got keep={keep!r} with late="drop"')
+    if late not in ("drop", "mark", "revise"):
+        raise InvalidInput(
+            f'{what}: on a stream late is "drop", which counts late rows, "mark", which gives them back, or "revise", '
+            f"got {late!r}"
+        )
+    if late != "revise" and keep is not None:
+        raise InvalidInput(f'{what}: keep= bounds what late="revise" keeps, got keep={keep!r} with late="{late}"')
     if late == "revise" and keep is None:
         raise InvalidInput(
             f'{what}: late="revise" keeps rows for as long as a late one may change their results. Say how long after '
@@ -138,6 +145,20 @@ def check_revisions(name: str, window: WindowDefinition, options: StreamOptions,
             raise InvalidInput(f'late="revise" adds a column {added!r}, and there is one of that name. Rename it')
 
 
+def check_marks(columns: Iterable[str], slides: bool) -> None:
+    """Refuse names of columns that late="mark" adds."""
+    taken = {column.lower() for column in columns}  # Spark finds columns in either case
+    for added in (LATE, LATE_ROW) if slides else (LATE,):
+        if added in taken:
+            raise InvalidInput(f'late="mark" adds a column {added!r}, and there is one of that name. Rename it')
+
+
+def check_final(columns: Iterable[str]) -> None:
+    """Refuse a name of the column that emit="arrival" adds to hopping windows."""
+    if FINAL in {column.lower() for column in columns}:
+        raise InvalidInput(f'emit="arrival" adds a column {FINAL!r}, and there is one of that name. Rename it')
+
+
 def check_slices(expressions: Mapping[str, Over], revises: bool, divided: Callable[[str], bool]) -> str | None:
     """Tell why a stream must keep rows and not partials of slices; None where it need not."""
     window = next(iter(expressions.values())).window
@@ -180,6 +201,10 @@ class BatchEffects:
     forget_after: Any = None
     #: late="revise": the column `revision`, and `row` for slides at every so many rows
     revises: bool = False
+    #: late="mark": the column `late`, and `late_row` for slides
+    marks: bool = False
+    #: emit="arrival" of hopping windows: the column `final`
+    early: bool = False
 
     @property
     def on_rows(self) -> bool:
@@ -208,6 +233,8 @@ def read_effects(
     check_options(options, what)
     if not order_by:
         require_time(options, what)
+    elif options.emit == "arrival" and what == "aggregate" and next(iter(expressions.values())).window.hopping:
+        check_final((*expressions, *came_in))
     elif options.emit == "arrival":
         raise InvalidInput(
             f'{what}: with emit="arrival" a row sees the rows that have arrived by then, and a batch does not know '
@@ -224,6 +251,8 @@ def read_effects(
     for name, over in expressions.items():
         if revises:
             check_revisions(name, over.window, options, (*expressions, *came_in))
+    if options.late == "mark":
+        check_marks((*expressions, *came_in), what == "aggregate")
     if options.slices:
         kinds = {name: [kind_of(column) for column in over.aggregation.columns] for name, over in expressions.items()}
         divided = {name: divide(over.aggregation, kinds[name]) is not None for name, over in expressions.items()}
@@ -254,7 +283,9 @@ def _build_effects(
         window = next(iter(expressions.values())).window
         if window.slide_kind == "time":
             require_whole_slides(window, forget_after, measure_length(window.slide_size, kind, time.name))
-    return BatchEffects(changes, None if time is None else time.name, forget_after, options.late == "revise")
+    early = options.emit == "arrival" and time is not None
+    revises, marks = options.late == "revise", options.late == "mark"
+    return BatchEffects(changes, None if time is None else time.name, forget_after, revises, marks, early)
 
 
 def describe_options(given: Mapping[str, Any]) -> str:
@@ -266,6 +297,8 @@ def describe_options(given: Mapping[str, Any]) -> str:
             effects.append(f"{written} as on a stream")
         elif name == "late" and value == "revise":
             effects.append(f"{written} adds the column {REVISION!r}, 0 in all rows")
+        elif name == "late" and value == "mark":
+            effects.append(f"{written} adds the column {LATE!r}, false in all rows")
         else:
             none.append(written)
     said = []

@@ -16,7 +16,7 @@ from slidewise.aggregations.ranks import Percentile
 from slidewise.aggregations.sums import Count
 from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.effects import (
-    add_revisions,
+    add_stream_columns,
     begin_lifetimes,
     find_changed_rows,
     leave_out_untimed,
@@ -64,7 +64,7 @@ def with_columns(
         changed = find_changed_rows(rows, columns, effects)
         incoming = incoming.filter(changed)
         columns = {name: column.filter(pa.array(changed)) for name, column in columns.items()}
-    return incoming.with_columns(add_revisions(columns, len(incoming), effects), find_origins(expressions))
+    return incoming.with_columns(add_stream_columns(columns, len(incoming), effects), find_origins(expressions))
 
 
 def asc(column: str, nulls: str | None = None) -> OrderColumn:

@@ -12,7 +12,7 @@ from slidewise.events.watermark import BEGIN, Mark
 from slidewise.windows.clock import Clock
 from slidewise.windows.durations import CalendarDuration, Length, length, sign
 
-Late = Literal["error", "drop", "revise"]
+Late = Literal["error", "drop", "mark", "revise"]
 
 
 class Ordering:
@@ -41,25 +41,30 @@ class Ordering:
     def is_late(self, row: Row) -> bool:
         return self.mark.has_passed(row.time)
 
-    def accept_late(self, row: Row) -> bool:
-        """Tell whether a late row revises results; False where it is dropped, or an error."""
+    def accept_late(self, row: Row, by_window: bool) -> bool:
+        """Tell whether a late row revises results; False where it is dropped, or an error.
+
+        `by_window`: late rows enter windows that are open, and this one belongs to none.
+        """
         if self.late == "error":
-            raise LateRow(self._explain(row))
+            raise LateRow(self._explain(row, by_window))
         kept = self.late == "revise" and (
             self.keep is None or row.time > self.mark.time - self.clock.measure(self.keep)
         )
-        self.dropped += not kept
+        self.dropped += not kept and self.late != "mark"
         return kept
 
-    def _explain(self, row: Row) -> str:
-        if self.max_delay is None and not self.mark.inclusive:
+    def _explain(self, row: Row, by_window: bool) -> str:
+        if by_window:
+            why = f"all of its windows were given, which end up to {self.clock.write(self.mark.time)!r}"
+        elif self.max_delay is None and not self.mark.inclusive:
             why = f"rows come in the order of time, and the newest is of {self.clock.write(self.mark.time)!r}"
         else:
             why = f"it is at or before the watermark {self.clock.write(self.mark.time)!r}"
         return (
             f"the row of {row.stamp!r} is late: {why}. The row was not taken, and nothing else was lost. "
-            "A larger max_delay= waits for such rows, late='drop' leaves them out and counts them, "
-            "late='revise' corrects the results they belong to"
+            "A larger max_delay= waits for such rows, late='drop' leaves them out and counts them, late='mark' gives "
+            "them back, late='revise' corrects the results they belong to"
         )
 
     def take(self, row: Row) -> Iterator[Row]:

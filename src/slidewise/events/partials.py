@@ -154,6 +154,10 @@ class SliceHolder:
     def empty(self) -> bool:
         return not self.slices and not self.open_rows
 
+    def list_starts(self) -> list[Any]:
+        """List where the slices start that have rows, in order."""
+        return [start for start, _ in self.slices] + ([self.open_start] if self.open_rows else [])
+
     def query(self, asked: Asked = None) -> list[Any] | Failed:
         """Return the results over the slices held, for a row that asks this. 1 combine more than the structure's."""
         try:

@@ -32,6 +32,10 @@ class Result:
     end: Any = None
     #: 0, and one more each time that late rows have changed this result
     revision: int = 0
+    #: a late row that no result is over, with late="mark": the value is None, or None for each name
+    late: bool = False
+    #: whether the result is one of rows that are all there; not so where `peek` has given it
+    final: bool = True
 
     def __getitem__(self, name: str) -> Any:
         """Return the value of one aggregation by name."""
@@ -41,7 +45,7 @@ class Result:
         rest = [
             f"{f.name}={getattr(self, f.name)!r}"
             for f in fields(self)[1:]
-            if getattr(self, f.name) is not None and not (f.name == "revision" and self.revision == 0)
+            if getattr(self, f.name) is not None and not (f.default is not None and getattr(self, f.name) == f.default)
         ]
         return f"Result({', '.join([repr(self.value), *rest])})"
 

@@ -13,6 +13,7 @@ from slidewise.events.engines.shared import SharedWindows
 from slidewise.events.measure import Measure, Output, Unlowered, choose_entry, name_aggregations
 from slidewise.events.result import Failed, Result
 from slidewise.events.row_reader import Row, RowReader, SharedReader
+from slidewise.events.watermark import Mark
 from slidewise.events.window_plan import (
     WindowPlan,
     are_plain,
@@ -145,6 +146,15 @@ class SharedPlan:
         return None
 
     @property
+    def takes_late_rows(self) -> bool:
+        """Whether late rows enter windows that are still open: where all are hopping, so that none gets half a row."""
+        return all(part.takes_late_rows for part in self.parts)
+
+    def is_open(self, row: Row, mark: Mark) -> bool:
+        """Tell whether a window that the row belongs to has not been given yet. O(windows)."""
+        return any(part.is_open(row, mark) for part in self.parts)
+
+    @property
     def engine(self) -> type[Engine]:
         """What holds the rows of a key."""
         return SharedWindows
@@ -163,6 +173,10 @@ class SharedPlan:
     def algorithms(self) -> dict[str, str]:
         """The algorithm of each aggregation, by name."""
         return {o.name: "none" if o.measure is None else self.measures[o.measure].entry.name for o in self.outputs}
+
+    def mark_late(self, row: Row) -> Result:
+        """Build what comes for a late row that no result is over."""
+        return Result(dict.fromkeys(self.given), row.key, time=row.stamp, late=True)
 
     def count_results(self, number: int) -> int:
         """Tell how many windows give a result for the row of this number."""

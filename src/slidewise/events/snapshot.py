@@ -13,7 +13,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from slidewise.errors import StateError
-from slidewise.events import partials, shared_partials, triggers
+from slidewise.events import late_slices, partials, shared_partials, triggers
 from slidewise.events.deadlines import Deadlines
 from slidewise.events.engines import cumulative, hopping, result_slots, retained, sessions, shared, sliding, trailing
 from slidewise.events.measure import Output
@@ -42,6 +42,7 @@ _CLASSES: dict[str, type] = {
         triggers.EachRow, triggers.EveryCount, triggers.EveryDelta, triggers.EveryPunctuation,
         result_slots.BoundarySlots, result_slots.CountSlots, result_slots.HoppingSlots, result_slots.RowSlots,
         partials.RangeHolder, partials.RowHolder, partials.RunningHolder, partials.SliceHolder,
+        late_slices.MergedSlices, late_slices.OrderedSlices,
         SharedRow, shared.SharedWindows, shared.Awaited, shared_partials.SharedPartials,
         shared_partials.SharedRowHolder, shared_partials.SharedRangeHolder,
     )
@@ -50,8 +51,9 @@ _CLASSES: dict[str, type] = {
 _LENGTHS = {"Duration": (Duration, "nanoseconds"), "CalendarDuration": (CalendarDuration, "months")}
 #: slots that states of before have not, and what they are then
 _ADDED: dict[str, dict[str, Any]] = {"Row": {"asked": None}}
+_SLICES = ("SliceHolder", "MergedSlices", "OrderedSlices")
 #: slots that hold one partial per measure
-_PARTIALS = {"Row": "items", "SharedRow": "items", "RunningHolder": "totals", "SliceHolder": "open"}
+_PARTIALS = {"Row": "items", "SharedRow": "items", "RunningHolder": "totals", **dict.fromkeys(_SLICES, "open")}
 
 
 def save(window: Window) -> bytes:
@@ -207,6 +209,10 @@ class Objects:
             return self._convert_each(value, "dump")
         if (name, slot) == ("WithinDelta", "rows"):
             return [(number, self._convert_each(items, "dump")) for number, items in value]
+        if (name, slot) == ("OrderedSlices", "rows"):
+            return [(time, start, self._convert_each(items, "dump")) for time, start, items in value]
+        if (name, slot) == ("MergedSlices", "late"):
+            return [(start, self._convert_each(items, "dump")) for start, items in value.items()]
         return value
 
     def _separate(self, stores: Sequence[SharedPartials]) -> list[Objects]:
@@ -243,6 +249,8 @@ class Objects:
             for slot, value in _ADDED.get(name, {}).items():
                 if slot not in self.saved_slots[name]:
                     setattr(x, slot, value)
+            if name == "Hopping" and type(x.holder) is partials.SliceHolder:
+                x.holder = late_slices.MergedSlices.from_state_of_before(x.holder)
             if name == "SharedWindows":
                 separate = zip(x.engines, self._separate(x.stores), strict=True)
                 x.engines = [codec.decode(data, of.revive) for data, of in separate]
@@ -264,4 +272,8 @@ class Objects:
             return self._convert_each(value, "load")
         if (name, slot) == ("WithinDelta", "rows"):
             return deque((number, self._convert_each(items, "load")) for number, items in value)
+        if (name, slot) == ("OrderedSlices", "rows"):
+            return [(time, start, self._convert_each(items, "load")) for time, start, items in value]
+        if (name, slot) == ("MergedSlices", "late"):
+            return {start: self._convert_each(items, "load") for start, items in value}
         return value

@@ -24,6 +24,7 @@ from slidewise.events.engines.sessions import Sessions
 from slidewise.events.engines.shared import Awaited
 from slidewise.events.engines.sliding import Sliding
 from slidewise.events.engines.trailing import LastRows, SincePunctuation, Trailing, WithinDelta
+from slidewise.events.late_slices import MergedSlices, OrderedSlices, has_place
 from slidewise.events.partials import RangeHolder, RowHolder, RunningHolder, SliceHolder
 from slidewise.events.row_reader import Row, SharedRow
 from slidewise.events.shared_partials import SharedPartials, SharedRangeHolder, SharedRowHolder
@@ -41,7 +42,7 @@ _NUMBERS = (int, float, Decimal, Fraction)
 _LENGTHS = (Duration, CalendarDuration)
 #: numbers that the definition decides
 _DECIDED: dict[type, tuple[str, ...]] = {
-    SharedRowHolder: ("takes_items",),
+    SharedRowHolder: ("takes_items",), MergedSlices: ("placed",),
     SlicedRows: ("k", "first", "last"), LastRows: ("n",), WithinDelta: ("size",),
     CountSlots: ("k", "least"), RowSlots: ("least",), BoundarySlots: ("least",),
     triggers.EveryCount: ("k",), triggers.EveryDelta: ("size",),
@@ -228,14 +229,37 @@ class Soundness:
                 all(type(s) is tuple and len(s) == 2 for s in holder.slices), len(holder.open) == len(measures)
             )
             self.check_counts(holder.open_rows, *(rows for _, rows in holder.slices))
-            starts = self.list_starts(holder)
+            starts = SliceHolder.list_starts(holder)
             self.require(not {type(start) for start in starts} - {int}, all(a < b for a, b in pairwise(starts)))
             rows = holder.open_rows + sum(rows for _, rows in holder.slices)
             for measure, structure in zip(measures, holder.structures, strict=True):
                 self.require(len(structure) == (len(holder.slices) if measure.mergeable else rows))
+            if isinstance(holder, MergedSlices):
+                self.check_merged_slices(holder)
+            elif isinstance(holder, OrderedSlices):
+                self.check_ordered_slices(holder)
 
-    def list_starts(self, holder: SliceHolder) -> list[Any]:
-        return [start for start, _ in holder.slices] + ([holder.open_start] if holder.open_rows else [])
+    def check_merged_slices(self, holder: MergedSlices) -> None:
+        """Check late partials, and that those which have a place have one."""
+        self.require(all(type(start) is int and type(late) is list for start, late in holder.late.items()))
+        for partials in (holder.open, *holder.late.values()):
+            self.require(len(partials) == len(self.plan.measures))
+            for measure, partial in zip(self.plan.measures, partials, strict=True):
+                if partial is not None and has_place(measure):
+                    self.require(type(partial) is tuple, len(partial) > 3, type(partial[-1]) is int)
+                    self.check_times([partial[-2]])
+
+    def check_ordered_slices(self, holder: OrderedSlices) -> None:
+        """Check that rows are in order, each in the slice of its time, and that slices are those of the rows."""
+        self.require(all(type(row) is tuple and len(row) == 3 for row in holder.rows))
+        self.require(all(type(items) is list and len(items) == len(self.plan.measures) for _, _, items in holder.rows))
+        self.check_times(time for time, _, _ in holder.rows)
+        self.check_order(time for time, _, _ in holder.rows)
+        self.require(all(self.plan.grid.step(time) == start for time, start, _ in holder.rows))
+        starts = {start for _, start, _ in holder.rows}
+        self.require(holder.stale or [*SliceHolder.list_starts(holder)] == sorted(starts))
+        rows = holder.open_rows + sum(rows for _, rows in holder.slices)
+        self.require(holder.stale or rows == len(holder.rows))
 
     def check_sliding(self, engine: Sliding) -> None:
         self.require(all(type(w) is tuple and len(w) == 2 for w in engine.waiting))
@@ -252,7 +276,7 @@ class Soundness:
 
     def check_hopping(self, engine: Hopping) -> None:
         """Check that the next window has rows: it is not before the oldest row's first, and reaches the youngest."""
-        starts, grid = self.list_starts(engine.holder), self.plan.grid
+        starts, grid = engine.holder.list_starts(), self.plan.grid
         self.require((engine.next is None) == (not starts))
         if engine.next is not None:
             oldest, youngest = grid.at(starts[0]), grid.at(starts[-1])
@@ -387,7 +411,7 @@ class SharedSoundness(Soundness):
 
 
 _CHECKED = (
-    RowHolder, RunningHolder, SliceHolder, RangeHolder, SharedRowHolder, SharedRangeHolder,
+    RowHolder, RunningHolder, SliceHolder, MergedSlices, OrderedSlices, RangeHolder, SharedRowHolder, SharedRangeHolder,
     LastRows, WithinDelta, SincePunctuation,
     RowSlots, CountSlots, BoundarySlots, HoppingSlots,
     triggers.EachRow, triggers.EveryCount, triggers.EveryDelta, triggers.EveryPunctuation,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 from slidewise.aggregations.base import Aggregation
@@ -49,9 +50,11 @@ class Window:
     [{'peak': 5, 'high': 5}, {'peak': 5, 'high': 5}, {'peak': 5, 'high': 2}]
 
     - `emit="changes"` gives only results that differ from the last of their key (CQL's IStream).
-    - `max_delay` holds rows back so long, and takes them in the order of time. `late` says what becomes of rows
-      that come later still: "error", "drop" (`window.dropped` counts them), or "revise": the results that they
-      change are given again, with a higher revision; `keep` bounds how far back.
+    - `max_delay` holds rows back so long, and takes them in the order of time. Rows that come later still enter those
+      of their hopping windows (`sw.time("1h", every="1m")`) that were not given yet. `late` says what becomes of rows
+      that belong to none, and of late rows of all other windows: "error", "drop" (`window.dropped` counts them), "mark"
+      (each comes back as a result without values whose `late` is true), or "revise": the results that they change are
+      given again, with a higher revision; `keep` bounds how far back.
     - `max_ahead="1h"` leaves out rows whose time is more than that ahead of the clock, and `window.ahead` counts them:
       one row of a wrong year would make all rows after it late. `clock` gives the time of now, by default the system's.
     - `algorithm` is "auto", or a name from `sw.list_algorithms()`.
@@ -134,15 +137,20 @@ class Window:
             self._plan.require_within(row)
         self._timed = timed
         late = timed and self._order.is_late(row)
-        if late and not self._order.accept_late(row):
-            return self._results([])
+        enters = late and self._plan.takes_late_rows and self._plan.is_open(row, self._order.mark)
+        if late and not enters and not self._order.accept_late(row, self._plan.takes_late_rows):
+            marked = [self._plan.mark_late(row)] if self._order.late == "mark" else []
+            return self._results([]) + marked
         out: list[Due] = []
         try:
             if not timed:
                 self._engine_of(row.key).insert(row, BEGIN, out)
             elif late:
                 engine = self._engine_of(row.key)
-                engine.revise(row, self._order.mark, out)
+                if enters:
+                    engine.insert_late(row, self._order.mark)
+                else:
+                    engine.revise(row, self._order.mark, out)
                 self._agenda.set(row.key, engine.deadline())
             else:
                 for ready in self._order.take(row):
@@ -188,6 +196,20 @@ class Window:
             return self._results([])
         self._flushed = True
         return self._move(END)
+
+    def peek(self) -> list[Result]:
+        """Give the results that still wait, as if no row followed, and leave the window as it is. O(state).
+
+        They are those of flush(), but for `final`, which is false: of a dashboard, the windows that are open.
+
+        >>> import slidewise as sw
+        >>> w = sw.Window(sw.sum(), sw.time(60, every=60))
+        >>> w.push(1.5, time=10, key="a")
+        []
+        >>> w.peek()
+        [Result(1.5, key='a', time=60, start=0, end=60, final=False)]
+        """
+        return [replace(result, final=False) for result in self.from_bytes(self.to_bytes()).flush()]
 
     # ---- about the state
     @property
@@ -383,8 +405,8 @@ def _check(window: WindowDefinition, emit: Any, late: Any, keep: Any) -> None:
         raise InvalidInput("Window: frames(start, end) are row numbers of a column. Use slidewise.rolling")
     if emit not in ("every", "changes"):
         raise InvalidInput(f'Window: emit is "every" or "changes", got {emit!r}')
-    if late not in ("error", "drop", "revise"):
-        raise InvalidInput(f'Window: late is "error", "drop" or "revise", got {late!r}')
+    if late not in ("error", "drop", "mark", "revise"):
+        raise InvalidInput(f'Window: late is "error", "drop", "mark" or "revise", got {late!r}')
     if late != "revise":
         if keep is not None:
             raise InvalidInput(f'Window: keep= bounds what late="revise" keeps, got keep={keep!r} with late={late!r}')

@@ -19,6 +19,7 @@ from slidewise.events.frame import Frame
 from slidewise.events.measure import Measure, Output, ReadBySeveral, choose_entry, name_aggregations
 from slidewise.events.result import Failed, Result
 from slidewise.events.row_reader import Row, RowReader
+from slidewise.events.watermark import Mark
 from slidewise.planner.choose import Situation
 from slidewise.planner.sharing import Partials, group_by_partials
 from slidewise.registry.entries import AlgorithmEntry
@@ -140,6 +141,15 @@ class WindowPlan:
             )
 
     @property
+    def takes_late_rows(self) -> bool:
+        """Whether late rows enter windows that are still open, which hopping ones are until the watermark ends them."""
+        return self.definition.hopping and not self.revises
+
+    def is_open(self, row: Row, mark: Mark) -> bool:
+        """Tell whether a hopping window that the row belongs to has not been given yet. O(1)."""
+        return not mark.has_reached(self.grid.end_of(self.grid.step(row.time)))
+
+    @property
     def engine(self) -> type[Engine]:
         """What holds the rows of a key."""
         return engine_class(self.definition, self.frame, self.revises)
@@ -196,6 +206,11 @@ class WindowPlan:
         if self.plain:
             return Result({o.name: v for o, v in zip(self.outputs, values, strict=True)}, key, **where)
         return Result(self.read_outputs(values, rows), key, **where)
+
+    def mark_late(self, row: Row) -> Result:
+        """Build what comes for a late row that no result is over."""
+        value = None if self.single else {output.name: None for output in self.outputs}
+        return Result(value, row.key, time=row.stamp, late=True)
 
     def read_outputs(self, values: list[Any], rows: int | None) -> dict[str, Any]:
         """Read the results by name from the values of all measures, and the number of rows."""

@@ -207,6 +207,7 @@ SEVERAL: list[list[Callable[[], Any]]] = [
     [lambda: sw.rows_between(-3, 2), lambda: sw.range_between("-4s", "3s"), lambda: sw.rows_between(-2, 1, "ties")],
     [lambda: sw.punctuation("end"), lambda: sw.time("9s", every="4s"), lambda: sw.rows(4)],
     [lambda: sw.session("1s"), lambda: sw.rows(4)],
+    [lambda: sw.time("9s", every="4s"), lambda: sw.time("20s", every="5s")],
 ]  # fmt: skip
 
 
@@ -230,7 +231,8 @@ def window(chance: random.Random) -> Subject:
     def push(w: sw.Window, first: int, number: int) -> None:
         for i in range(first, first + number):
             row = {"k": "abc"[i % 3], "v": i * 37 % 11, "x": i * 7 % 13, "end": i % 5 == 0}
-            w.push(row, time=START + timedelta(seconds=i - (2 if i % 4 == 0 else 0)))
+            back = 6 if i % 9 == 0 else 2 if i % 4 == 0 else 0  # beyond max_delay: into open windows
+            w.push(row, time=START + timedelta(seconds=i - back))
 
     def go_on(w: sw.Window) -> None:
         push(w, 60, 12)

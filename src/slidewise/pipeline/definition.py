@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
 from slidewise.errors import InvalidInput
@@ -58,8 +58,8 @@ class TimeColumn(Part):
     max_delay: str | None = Field(default=None, description="How late rows may come on a stream: 10m.")
     max_ahead: str | None = Field(default=None, description="Leave out rows further ahead of the clock than this.")
     then: list[str] = Field(default_factory=list, description="Columns that order rows of equal time.")
-    late: Literal["drop", "revise"] = Field(
-        default="drop", description="Late rows are dropped and counted, or revise results."
+    late: Literal["drop", "mark", "revise"] = Field(
+        default="drop", description="Late rows are dropped and counted, come out with a mark, or revise results."
     )
     keep: str | None = Field(default=None, description="With late: revise, for how long.")
     forget_after: str | None = Field(default=None, description="Forget keys without rows for this long.")
@@ -177,6 +177,7 @@ class Definition(Part):
     window: Slide | None = Field(default=None, description="One row per key and slide; without it, one per row.")
     features: dict[str, Any] = Field(description="New columns: aggregations over windows.")
     sink: Sink | None = Field(default=None, description="Where results go.")
+    late_to: Sink | None = Field(default=None, description="With late: mark, where late rows of a stream go.")
     run: RunSettings = Field(default_factory=RunSettings, description="How the pipeline runs.")
     tests: list[Example] = Field(default_factory=list, description="Rows that come, and what is expected of them.")
 
@@ -195,6 +196,14 @@ class Definition(Part):
     def _check_name(cls, given: str) -> str:
         if not given.strip() or any(c in given for c in "/\\\n\r\t\0"):
             raise ValueError("a name is a word or several, without slashes")
+        return given
+
+    @field_validator("late_to")
+    @classmethod
+    def _check_late(cls, given: Sink | None, info: ValidationInfo) -> Sink | None:
+        time = info.data.get("time")
+        if given is not None and "time" in info.data and (time is None or time.late != "mark"):
+            raise ValueError("takes rows that are marked as late. Add late: mark to time:, or leave it out")
         return given
 
     @field_validator("features")

@@ -20,6 +20,7 @@ import tempfile
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
@@ -46,6 +47,7 @@ MICRO_BATCHES = 3
 MICROSECONDS = 1_000_000
 DAY = 86_400 * MICROSECONDS
 REVISION = "revision"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 #: notes of runs that failed
@@ -159,7 +161,10 @@ class Examples:
         except Exception as error:
             return Run("stream", "failed", _describe_failure(error))
         notes, reference = [], batch
-        if stream.late:
+        if stream.cuts is not None:
+            reference = self._run_by_window(table, schema, stream.cuts)
+            notes.append("late rows are in windows that were open, in the order given; compared with such windows")
+        elif stream.late:
             number = len(stream.late)
             reference = self._run_batch(table.take([i for i in range(len(table)) if i not in stream.late]), schema)
             notes.append(f"{number} late row{'s' * (number > 1)} dropped, in the order given; compared with the others")
@@ -171,6 +176,18 @@ class Examples:
             differences = find_differences(reference, found, self._labels)
             return Run("stream", "failed" if differences else "passed", "; ".join(notes), tuple(differences))
         return self._judge("stream", found, expected, batch)
+
+    def _run_by_window(self, table: pa.Table, schema: Any, cuts: list[int]) -> list[Row]:
+        """Compute each hopping window over the rows that came before it closed: a row enters those after its cut."""
+        found: list[Row] = []
+        different = sorted(set(cuts))
+        for cut, following in zip(different, [*different[1:], None], strict=True):
+            rows = self._run_batch(table.take([i for i, own in enumerate(cuts) if own <= cut]), schema)
+            for row in rows:
+                end = _to_microseconds(row["window_end"])
+                if end > cut and (following is None or end <= following):
+                    found.append(row)
+        return found
 
     def _judge(self, engine: str, found: list[Row], expected: list[Row], batch: list[Row]) -> Run:
         differences = find_differences(batch, found, self._labels) if found is not batch else []
@@ -237,8 +254,15 @@ class _Stream:
         self._parts = list(_split(table, MICRO_BATCHES))
         delay, keep = (_microseconds(length(t, "")) for t in (time.max_delay, time.keep or "0s"))
         times = table[time.column].cast(pa.int64()).to_pylist()
+        sizes = [len(part) for part in self._parts]
         #: the numbers of the rows that come late
-        self.late = _find_late(times, [len(part) for part in self._parts], delay, keep)
+        self.late = _find_late(times, sizes, delay, keep)
+        #: of hopping windows, where rows are late: up to where windows were closed before the micro-batch of each row
+        self.cuts: list[int] | None = None
+        if pipeline.window is not None and pipeline.window.hopping and time.late != "revise":
+            cuts = _find_cuts(times, sizes, delay)
+            self.cuts = cuts if any(at <= cut for at, cut in zip(times, cuts, strict=True)) else None
+            self.late = set()
         newest = max(times)
         self._far = newest + delay + 2 * sum(_microseconds(each) for w in windows for each in w.lengths) + 2 * DAY
         self._last = _build_last_row(table, pipeline.keys, time.column, self._far)
@@ -249,6 +273,8 @@ class _Stream:
 
         name = f"slidewise_test_{uuid.uuid4().hex}"
         options = {k: v for k, v in self._pipeline.stream_options().items() if k not in ("emit", "max_ahead")}
+        if options.get("late") == "mark":  # late rows are not compared
+            del options["late"]
         with tempfile.TemporaryDirectory() as folder:
             rows = Path(folder) / "rows"
             rows.mkdir()
@@ -291,6 +317,21 @@ def _split(table: pa.Table, most: int) -> Iterable[pa.Table]:
     parts = min(most, len(table))
     bounds = [len(table) * i // parts for i in range(parts + 1)]
     return (table.slice(start, end - start) for start, end in pairwise(bounds))
+
+
+def _find_cuts(times: Sequence[int], sizes: Iterable[int], delay: int) -> list[int]:
+    """Find the watermark of the micro-batch before that of each row, by which windows were closed."""
+    cuts: list[int] = []
+    before = watermark = 0
+    for size in sizes:
+        part = times[len(cuts) : len(cuts) + size]
+        cuts += [before] * size
+        before, watermark = watermark, max(watermark, (max(part) - delay) // 1000 * 1000)
+    return cuts
+
+
+def _to_microseconds(time: datetime) -> int:
+    return (time - _EPOCH) // timedelta(microseconds=1)
 
 
 def _find_late(times: Sequence[int], sizes: Iterable[int], delay: int, keep: int) -> set[int]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from slidewise.aggregations.base import Aggregation
+from slidewise.columns.stream_options import LATE, LATE_ROW
 from slidewise.errors import InvalidInput
 from slidewise.frontdoor import explain, is_spark
 from slidewise.pipeline.definition import Definition, read_definition
@@ -51,6 +52,7 @@ class Pipeline:
         time: str | Mapping[str, Any] | None = None,
         window: Mapping[str, Any] | WindowDefinition | None = None,
         sink: Mapping[str, Any] | None = None,
+        late_to: Mapping[str, Any] | None = None,
         run: Mapping[str, Any] | None = None,
         tests: Iterable[Mapping[str, Any]] = (),
         vars: Mapping[str, Any] | None = None,
@@ -63,7 +65,7 @@ class Pipeline:
         given = {
             "name": name, "features": dict(features), "source": source, "prepare": prepare,
             "keys": keys if isinstance(keys, str) else list(keys), "time": time, "window": window, "sink": sink,
-            "run": run, "tests": list(tests), "vars": dict(vars or {}),
+            "late_to": late_to, "run": run, "tests": list(tests), "vars": dict(vars or {}),
         }  # fmt: skip
         self._build({key: value for key, value in given.items() if value is not None}, Path.cwd(), None, {})
 
@@ -212,7 +214,7 @@ class Pipeline:
         {'peak': "max('amount').over(rows(100))"}
         """
         features = {name: repr(each) for name, each in self.features.items()}
-        parts = ("name", "source", "prepare", "keys", "time", "window", "sink")
+        parts = ("name", "source", "prepare", "keys", "time", "window", "sink", "late_to")
         given = {part: self._described.get(part) for part in parts}
         shown = json.loads(json.dumps({**given, "keys": self.keys}, default=repr))
         return {**shown, "features": features, "version": 1}
@@ -245,6 +247,8 @@ class Pipeline:
         given = self.stream_options()
         if given.get("emit") != "changes":
             given.pop("emit", None)
+        if self.definition.late_to is not None:  # a batch has no late rows, and results no mark
+            given.pop("late", None)
         return {name: given[name] for name in ("emit", "late", "keep", "forget_after") if name in given}
 
     def compute(self, rows: Any, features: Mapping[str, Any], options: Mapping[str, Any]) -> Any:
@@ -263,6 +267,17 @@ class Pipeline:
         if self.window is not None or not self.conditions:
             return out
         return out.drop(*(column(name) for name in self.conditions))
+
+    def separate_late(self, out: Any) -> tuple[Any, Any]:
+        """Separate the results of a stream from its late rows, which are as they came, where `late_to` takes them."""
+        late = column(LATE)
+        if self.window is None:
+            own = [column(name) for name in out.columns if name not in self.features and name != LATE]
+        else:
+            names = [name for name in out.schema[LATE_ROW].dataType.names if name not in self.conditions]
+            own = [column(LATE_ROW).getField(name).alias(name) for name in names]
+        results = [column(name) for name in out.columns if name not in (LATE, LATE_ROW)]
+        return out.where(~late).select(*results), out.where(late).select(*own)
 
     def with_features(self, features: Mapping[str, Any], conditions: Mapping[str, str]) -> Pipeline:
         """Make a pipeline of the same rows with other features."""

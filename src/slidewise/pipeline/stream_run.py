@@ -63,6 +63,8 @@ class StreamRun:
         self._upgrade = upgrade
         self._stopping = threading.Event()
         self._written: dict[int, int] = {}
+        #: late rows that were written apart
+        self._aside: dict[int, int] = {}
         #: rows that have come, and have not been given yet; None where that is not known
         self._waiting: int | None = None
         self._has_complained = False
@@ -97,7 +99,7 @@ class StreamRun:
     def _start(self) -> Any:
         pipeline, spark = self.pipeline, self._spark
         schema = check_pipeline(spark, pipeline, streaming=True)
-        sink = open_target(spark, pipeline, schema)
+        sinks = self._open_sinks(schema)
         assert pipeline.definition.source is not None
         rows = read_source(spark, pipeline.definition.source, pipeline.folder, streaming=True)
         df = count_unparsed(rows, UNPARSED_ROWS)
@@ -112,7 +114,15 @@ class StreamRun:
             writer = writer.trigger(availableNow=True)
         elif run.trigger is not None:
             writer = writer.trigger(processingTime=f"{_seconds(run.trigger) * 1000:.0f} milliseconds")
-        return writer.foreachBatch(self._write_with(sink)).start()
+        return writer.foreachBatch(self._write_with(*sinks)).start()
+
+    def _open_sinks(self, schema: Any) -> tuple[Any, Any]:
+        """Open the sink of results, and that of late rows; None: there is none."""
+        spark, pipeline = self._spark, self.pipeline
+        if pipeline.definition.late_to is None:
+            return open_target(spark, pipeline, schema), None
+        results, late = pipeline.separate_late(spark.createDataFrame([], schema))
+        return open_target(spark, pipeline, results.schema), open_target(spark, pipeline, late.schema, "late_to")
 
     def _require_upgrade(self, df: Any) -> None:
         found = plan_upgrade(self._spark, self.pipeline, df)
@@ -124,16 +134,22 @@ class StreamRun:
                 "Run it with --upgrade to go on with the new definition"
             )
 
-    def _write_with(self, sink: Any) -> Callable[[Any, int], None]:
+    def _write_with(self, sink: Any, late_sink: Any) -> Callable[[Any, int], None]:
         folder = HadoopFolder(self._spark, self.checkpoint)
 
         def write(rows: Any, batch: int) -> None:
             query = json.loads(folder.read("metadata"))["id"]
             rows.persist()  # for the sink, and for the log
             try:
-                written = sink.write(rows, batch, query)
-                self._written[batch] = rows.count() if written is None else written
-                self._log_values(rows, batch)
+                results = rows
+                if late_sink is not None:
+                    # Under the same number: what was written before a failure is not written again.
+                    results, late = self.pipeline.separate_late(rows)
+                    aside = late_sink.write(late, batch, query)
+                    self._aside[batch] = late.count() if aside is None else aside
+                written = sink.write(results, batch, query)
+                self._written[batch] = results.count() if written is None else written
+                self._log_values(results, batch)
             finally:
                 rows.unpersist()
 
@@ -185,7 +201,9 @@ class StreamRun:
         unparsed = progress["observedMetrics"].get(UNPARSED_ROWS)
         backlog, unit = _find_backlog(progress)
         written = self._written.pop(progress["batchId"], 0)
-        self._count_waiting(progress, written, dropped)
+        aside = self._aside.pop(progress["batchId"], 0)
+        self._count_waiting(progress, written + aside, dropped)
+        dropped["late"] += aside
         record: Batch = {
             "kind": "batch", "batch": progress["batchId"], "rows_in": progress["numInputRows"],
             "rows_out": written,

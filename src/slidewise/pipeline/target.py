@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from slidewise.errors import InvalidInput
 from slidewise.pipeline.mistakes import Mistake
@@ -11,12 +11,13 @@ from slidewise.pipeline.sinks import Sink, open_sink
 from slidewise.pipeline.source import resolve
 
 
-def open_target(spark: Any, pipeline: Pipeline, schema: Any) -> Sink:
-    """Open a pipeline's sink, which must take rows of this schema."""
-    given = pipeline.definition.sink
+def open_target(spark: Any, pipeline: Pipeline, schema: Any, part: Literal["sink", "late_to"] = "sink") -> Sink:
+    """Open a pipeline's sink, or that of late rows, which must take rows of this schema."""
+    given = getattr(pipeline.definition, part)
+    time = pipeline.output_time if part == "sink" else pipeline.time
     if given is None:
         raise pipeline.refuse([Mistake("'sink' is missing: where results go", ())])
-    if pipeline.output_time is None:
+    if time is None:
         raise pipeline.refuse([Mistake("'time' is missing: results are kept by the day of their time", ())])
     words = {
         "format": given.format, "table": given.table, "url": given.url, "keys": given.keys or (),
@@ -24,10 +25,10 @@ def open_target(spark: Any, pipeline: Pipeline, schema: Any) -> Sink:
         "mode": given.mode if given.table is not None else None, "partition": given.partition,
     }  # fmt: skip
     try:
-        sink = open_sink(spark, time_column=pipeline.output_time, options=given.options, **words)  # type: ignore[arg-type]
+        sink = open_sink(spark, time_column=time, options=given.options, **words)
         mistakes = sink.check(schema)
     except InvalidInput as error:
         mistakes = [str(error)]
     if mistakes:
-        raise pipeline.refuse(Mistake(each, ("sink",)) for each in mistakes)
+        raise pipeline.refuse(Mistake(each, (part,)) for each in mistakes)
     return sink

@@ -80,8 +80,8 @@ def explain_choice(
             f"got {aggregation!r} and {window!r}"
         )
     window = window_of(window, "explain")
-    if late not in ("error", "drop", "revise"):
-        raise InvalidInput(f'explain: late is "error", "drop" or "revise", got {late!r}')
+    if late not in ("error", "drop", "mark", "revise"):
+        raise InvalidInput(f'explain: late is "error", "drop", "mark" or "revise", got {late!r}')
     if not isinstance(windows, int) or windows < 1:
         raise InvalidInput(f"explain: windows is how many share one structure, an integer from 1 on, got {windows!r}")
     choices = {

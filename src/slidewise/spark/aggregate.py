@@ -16,7 +16,7 @@ from slidewise.spark.executor.slide_task import SlideTask
 from slidewise.spark.input import Input, read_input, tell_columns
 from slidewise.spark.plan import (
     Group,
-    add_revisions,
+    add_stream_columns,
     build_plain_columns,
     column,
     leave_out_untimed,
@@ -106,7 +106,16 @@ def aggregate(
     plain = sort_by_order(rows, *by).select(*build_plain_columns(reads.names))
     if source.given:
         plain = tell_columns(plain, {str(k): known.field(name).dataType for k, name in enumerate(reads.names)})
-    return add_revisions(plain.mapInArrow(_build_function(source, task), output), effects)
+    late_row = build_late_row(source) if effects.marks else None
+    return add_stream_columns(plain.mapInArrow(_build_function(source, task), output), effects, late_row)
+
+
+def build_late_row(source: Input) -> Any:
+    """Build the type of a late row of slides: all columns that come in, but for conditions of `where`."""
+    from pyspark.sql.types import StructField, StructType
+
+    shown = [name for name in source.schema.names if name not in source.hidden]
+    return StructType([StructField(name, source.schema.field(name).dataType) for name in shown])
 
 
 def build_slides_schema(schema: Schema, reads: pa.Schema, group: Group, row_numbers: bool = False) -> Any:

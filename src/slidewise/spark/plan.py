@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from slidewise.aggregations.over import Over
 from slidewise.columns.sorting import OrderColumn
-from slidewise.columns.stream_options import NO_EFFECTS, REVISION, BatchEffects, read_effects
+from slidewise.columns.stream_options import FINAL, LATE, LATE_ROW, NO_EFFECTS, REVISION, BatchEffects, read_effects
 from slidewise.columns.with_columns import check_expression, list_names, list_order
 from slidewise.errors import InvalidInput
 from slidewise.spark.column_names import find_unused_prefix, require_distinct
@@ -280,11 +280,18 @@ def _is_worth_a_sample(df: Any, group: Group) -> bool:
     return not has_subquery(df, BUCKETS)
 
 
-def add_revisions(df: Any, effects: BatchEffects) -> Any:
-    """Add the column of revisions, where a stream has one: in a batch no row is late, and all are the first."""
+def add_stream_columns(df: Any, effects: BatchEffects, late_row: Any = None) -> Any:
+    """Add the columns of revisions and of late rows, where a stream has them: in a batch no row is late."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    return df.select("*", F.lit(0).alias(REVISION)) if effects.revises else df
+    if effects.early:
+        df = df.select("*", F.lit(True).alias(FINAL))
+    if effects.revises:
+        return df.select("*", F.lit(0).alias(REVISION))
+    if not effects.marks:
+        return df
+    marked = df.select("*", F.lit(False).alias(LATE))
+    return marked if late_row is None else marked.select("*", F.lit(None).cast(late_row).alias(LATE_ROW))
 
 
 def repartition_by_keys(df: Any, partition_by: Sequence[str], order_by: Sequence[OrderColumn]) -> Any:

@@ -12,7 +12,7 @@ from slidewise.spark.conditions import hoist_conditions
 from slidewise.spark.input import read_input
 from slidewise.spark.layouts import find_layout, record_layout
 from slidewise.spark.plan import (
-    add_revisions,
+    add_stream_columns,
     fit_offsets,
     group_expressions,
     join_groups,
@@ -135,7 +135,7 @@ def _add_windows(df: Any, given: dict[str, Any], call: _Call) -> Any:
         raise InvalidInput(f'with_columns: hot_keys is True, False or "auto", got {hot_keys!r}')
     groups = group_expressions(given, call.partition_by, call.order_by, call.algorithm)
     effects = read_batch_effects(source, "with_columns", streams, join_groups(groups), source.schema.names)
-    return add_revisions(plan_columns(source, groups, engine, hot_keys, effects).finish(given), effects)
+    return add_stream_columns(plan_columns(source, groups, engine, hot_keys, effects).finish(given), effects)
 
 
 # ---- Columns with windows inside

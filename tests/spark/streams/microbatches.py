@@ -84,10 +84,11 @@ class Stream:
         self.newest, self.watermark = None, 0
         self.deadline, self.late, self.untimed, self.out = None, 0, 0, []
 
-    def push(self, rows):
-        rows = rows.select(self.task.rows.names)
+    def push(self, rows, told=False):
+        """Take the rows of a micro-batch; `told`: that there are some elsewhere."""
+        rows = rows.select(self.task.incoming.names)
         hashes = hashes_of(rows, self.task.partition_by)
-        if len(rows) or (self.deadline is not None and self.deadline <= self.watermark):
+        if told or len(rows) or (self.deadline is not None and self.deadline <= self.watermark):
             step = Pipeline(self.task).advance(self.memory, rows, hashes, self.watermark)
             assert step.deadline is None or step.deadline > self.watermark
             self.deadline, self.late, self.untimed = step.deadline, self.late + step.late, self.untimed + step.untimed
@@ -101,7 +102,7 @@ class Stream:
     def flush(self):
         """As if another key had brought the watermark far ahead."""
         self.watermark += 10**12
-        self.push(self.task.rows.empty_table())
+        self.push(self.task.incoming.empty_table())
 
     @property
     def state_rows(self):
@@ -124,6 +125,38 @@ def on_time(batches, delay, keep=0):
         if newest is not None:
             watermark = max(watermark, (newest - delay) // 1000 * 1000)
     return pa.Table.from_pylist(kept, schema=rows.schema)
+
+
+def find_watermarks(parts, delay):
+    """The watermark of each micro-batch."""
+    found, newest = [], None
+    for rows in parts:
+        found.append(max([0, *([] if newest is None else [(newest - delay) // 1000 * 1000]), *found[-1:]]))
+        times = [t for t in rows["ts"].cast(pa.int64()).to_pylist() if t is not None]
+        newest = max([*times, *([] if newest is None else [newest])], default=None)
+    return found
+
+
+def in_open_windows(function, parts, delay):
+    """What `function` gives of hopping windows, each over the rows that came before it was closed.
+
+    A row of micro-batch N enters the windows that end after the watermark of micro-batch N - 1.
+    """
+    cuts = [0, *find_watermarks(parts, delay)][: len(parts)]
+    made, different = [], sorted(set(cuts))
+    for cut, next_cut in zip(different, [*different[1:], 2**62], strict=True):
+        rows = pa.concat_tables([rows for rows, own in zip(parts, cuts, strict=True) if own <= cut])
+        out = function(rows.filter(rows["ts"].is_valid()))
+        ends = out["window_end"].cast(pa.int64()).to_numpy()
+        made.append(out.filter(pa.array((ends > cut) & (ends <= next_cut))))
+    return pa.concat_tables(made)
+
+
+def expect(task, parts, delay):
+    """What a stream gives once all has come out: that of a batch over the rows that were not late."""
+    if task.takes_late_rows:
+        return in_open_windows(lambda rows: batch(task, rows), parts, delay)
+    return batch(task, on_time(parts, delay, task.keep or 0))
 
 
 def run(task, parts, delay):

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from microbatches import SCHEMA, SECOND, SLIDES, Stream, batch, batches, on_time, row, run, same, task_of
+from microbatches import SCHEMA, SECOND, SLIDES, Stream, batches, expect, row, run, same, task_of
 from microbatches import small_pieces as small_pieces
 from support.tiers import examples
 
@@ -42,7 +42,7 @@ def test_rows_equal_those_of_a_batch_without_repeats(parts, delay, forget_after)
     over = STEADY if forget_after is None else {"marks": sw.bool_or("mark").over(sw.time("4s"))}
     forget = None if forget_after is None else forget_after * SECOND
     stream = run(task_of(over, emit="changes", forget_after=forget), parts, delay)
-    everything = batch(stream.task, on_time(parts, delay * SECOND))
+    everything = expect(stream.task, parts, delay * SECOND)
     same(stream.result(), without_repeats(everything, over, ("k", "ts", "seq"), forget_after))
     assert bool(stream.memory.pieces) == (forget_after is None and len(everything) > 0)
 
@@ -53,7 +53,7 @@ def test_rows_that_wait_for_following_ones(parts, delay, forget_after):
     over = {"most": sw.max("odo").over(sw.rows_between(-1, 2)), "n": sw.count().over(sw.range_between(0, "4s"))}
     task = task_of(over, emit="changes", forget_after=(forget_after or 10**5) * SECOND)
     stream = run(task, parts, delay)
-    everything = batch(task, on_time(parts, delay * SECOND))
+    everything = expect(task, parts, delay * SECOND)
     same(stream.result(), without_repeats(everything, over, ("k", "ts", "seq")))
 
 
@@ -64,7 +64,7 @@ def test_slides_equal_those_of_a_batch_without_repeats(name, parts, delay):
     ahead = {"ahead": {"forget_after": 10**11}}.get(name, {})
     task = task_of(RESULTS, window=SLIDES[name], emit="changes", **ahead)
     stream = run(task, parts, delay)
-    everything = batch(task, on_time(parts, delay * SECOND))
+    everything = expect(task, parts, delay * SECOND)
     label = "window_end" if "window_end" in everything.column_names else "ts"
     # Slides at rows of equal time keep their order in a batch: the number of the row stands for it.
     numbered = everything.append_column("row", pa.array(range(len(everything))))

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from microbatches import SECOND, batch, batches, on_time, run, same, task_of
+from microbatches import SECOND, batches, expect, run, same, task_of
 from microbatches import small_pieces as small_pieces
 from support.tiers import examples
 
@@ -17,11 +17,11 @@ LISTS = {"c": sw.percentile("x", [0.75, 0.25]), "d": sw.percentile_disc("note", 
 @given(batches(), st.sampled_from([0, 3]))
 def test_rows(window, parts, delay):
     task = task_of({name: aggregation.over(window) for name, aggregation in LISTS.items()})
-    same(run(task, parts, delay).result(), batch(task, on_time(parts, delay * SECOND)))
+    same(run(task, parts, delay).result(), expect(task, parts, delay * SECOND))
 
 
 @examples(12)
 @given(batches())
 def test_hopping_windows(parts):
     task, delay = task_of(LISTS, window=sw.time("6s", every="2s")), 10_000  # no row is late
-    same(run(task, parts, delay).result(), batch(task, on_time(parts, delay * SECOND)), by=("k", "window_end"))
+    same(run(task, parts, delay).result(), expect(task, parts, delay * SECOND), by=("k", "window_end"))

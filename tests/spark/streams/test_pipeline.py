@@ -15,6 +15,7 @@ from microbatches import (
     Stream,
     batch,
     batches,
+    expect,
     hashes_of,
     on_time,
     row,
@@ -92,7 +93,7 @@ def test_trailing_frames_equal_those_of_a_batch(parts, delay):
     for part in parts:
         stream.push(part)
     stream.flush()
-    expected = batch(task, on_time(parts, delay * SECOND))
+    expected = expect(task, parts, delay * SECOND)
     same(stream.result(), expected)
     assert stream.late == sum(map(len, parts)) - len(expected)
 
@@ -122,7 +123,7 @@ def test_following_frames_equal_those_of_a_batch(parts, delay):
     for part in parts:
         stream.push(part)
     stream.flush()
-    same(stream.result(), batch(task, on_time(parts, delay * SECOND)))
+    same(stream.result(), expect(task, parts, delay * SECOND))
     assert not stream.memory.pieces  # all keys are silent, and forgotten
 
 
@@ -134,7 +135,7 @@ def test_frames_that_only_look_ahead_by_time(parts, delay):
     for part in parts:
         stream.push(part)
     stream.flush()
-    same(stream.result(), batch(task, on_time(parts, delay * SECOND)))
+    same(stream.result(), expect(task, parts, delay * SECOND))
     assert not stream.memory.pieces
 
 
@@ -152,7 +153,7 @@ def test_slides_equal_those_of_a_batch(name, parts, delay):
         stream.push(part)
     stream.flush()
     stream.flush()
-    expected = batch(task, on_time(parts, delay * SECOND))
+    expected = expect(task, parts, delay * SECOND)
     label = "window_end" if "window_end" in expected.column_names else "ts"
     same(stream.result(), expected, by=("k", label, "notes"))
 

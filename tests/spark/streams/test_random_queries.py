@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from folders import COLUMNS, SCHEMA, SETTINGS, START, Folder, events, last_row, utc
-from microbatches import SECOND, on_time
+from microbatches import SECOND, in_open_windows, on_time
 
 import slidewise as sw
 from slidewise.spark import dropped_rows
@@ -77,7 +77,11 @@ def test_a_stream_equals_its_batch(spark, tmp_path, settings, seed):
     folder.add(*parts[stop:], last_row(10_000), last_row(20_000))
     progress += folder.run(out())
     assert dropped_rows(progress)["ahead"] == ahead
-    expected = function(on_time([*plain, last_row(10_000)], delay * SECOND), **call)
+    if slides and call["window"].hopping:  # a query that has come to the end of its input runs once more, without rows
+        cut = [*plain[:stop], SCHEMA.empty_table(), *plain[stop:], last_row(10_000)]
+        expected = in_open_windows(lambda rows: function(rows, **call), cut, delay * SECOND)
+    else:
+        expected = function(on_time([*plain, last_row(10_000)], delay * SECOND), **call)
     early = lambda table: [row for row in table.to_pylist() if is_early(row)]  # noqa: E731
     got, expected = utc(folder.result()), utc(expected)
     assert slides or early(expected)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from microbatches import SCHEMA, SECOND, Stream, batch, batches, on_time, row, same, task_of
+from microbatches import SCHEMA, SECOND, Stream, batches, expect, row, same, task_of
 from microbatches import small_pieces as small_pieces
 from support.tiers import examples
 from test_stateful_processor import OVER, SAVED, rows, stream_of
@@ -64,7 +64,7 @@ def test_results_after_a_change_are_those_of_a_batch(change, parts, delay):
     after = task_of(CHANGES[change])
     first, second = switched(parts, delay, task_of(BEFORE), after)
     out = set(first["seq"].to_pylist())
-    expected = batch(after, on_time(parts, delay * SECOND))
+    expected = expect(after, parts, delay * SECOND)
     same(second, expected.filter(pa.array([seq not in out for seq in expected["seq"].to_pylist()], pa.bool_())))
 
 
@@ -78,7 +78,7 @@ def test_rows_that_wait_have_the_new_results(parts, delay):
     before, after = (task_of(over, forget_after=10**11) for over in (FOLLOWING, more))
     first, second = switched(parts, delay, before, after)
     out = set(first["seq"].to_pylist())
-    expected = batch(after, on_time(parts, delay * SECOND))
+    expected = expect(after, parts, delay * SECOND)
     same(second, expected.filter(pa.array([seq not in out for seq in expected["seq"].to_pylist()], pa.bool_())))
 
 
@@ -95,7 +95,7 @@ def test_slides_gain_and_lose_results(parts, keep):
         last = {(each["k"], each["window_end"]): each for each in fresh}
         found = pa.Table.from_pylist(list(last.values()), schema=second.schema)
         found = found if keep is None else found.drop_columns(["revision"])
-        expected = batch(tasks[1], on_time(parts, 2 * SECOND, keep or 0)).to_pylist()
+        expected = expect(tasks[1], parts, 2 * SECOND).to_pylist()
         expected = [each for each in expected if (each["k"], each["window_end"]) not in out]
         same(found, pa.Table.from_pylist(expected, schema=found.schema), by=("k", "window_end"))
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from microbatches import SCHEMA, SECOND, START, Stream, batch, batches, on_time, row, run, same, task_of
+from microbatches import SCHEMA, SECOND, START, Stream, batch, batches, expect, row, run, same, task_of
 from microbatches import small_pieces as small_pieces
 from support.tiers import examples, quick
 from test_pipeline import Spread
@@ -72,7 +72,7 @@ def test_slices_give_what_a_batch_gives(window, which, parts, delay):
     task = task_of(SETS[which], window=window, slices=True)
     assert task.divisions.keys() == SETS[which].keys()
     stream = run(task, parts, delay)
-    same(stream.result(), batch(task, on_time(parts, delay * SECOND)), by=("k", "window_end"))
+    same(stream.result(), expect(task, parts, delay * SECOND), by=("k", "window_end"))
     assert not stream.memory.pieces
 
 
@@ -94,7 +94,7 @@ def test_without_keys(parts):
         {"n": sw.count(), "mean": sw.avg("x")}, window=WINDOWS["whole slides"], partition_by=None, slices=True
     )
     stream = run(task, parts, 2)
-    same(stream.result(), batch(task, on_time(parts, 2 * SECOND)), by=("window_end",))
+    same(stream.result(), expect(task, parts, 2 * SECOND), by=("window_end",))
 
 
 def test_what_is_kept_does_not_grow_with_rows():

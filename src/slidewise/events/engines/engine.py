@@ -34,6 +34,10 @@ class Engine:
         """Take a late row; only engines that keep their rows can."""
         raise NotImplementedError
 
+    def insert_late(self, row: Row, mark: Mark) -> None:
+        """Take a late row into windows that are still open; only engines of hopping windows can."""
+        raise NotImplementedError
+
     def release(self, mark: Mark, out: list[Due]) -> None:
         """Add the results that are due to `out`, now that the watermark is `mark`."""
 

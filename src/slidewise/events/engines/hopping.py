@@ -10,6 +10,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from slidewise.events.engines.engine import Engine
+from slidewise.events.late_slices import build_slices
 from slidewise.events.partials import SliceHolder
 from slidewise.events.row_reader import Row
 from slidewise.events.watermark import Deadline, Mark
@@ -75,7 +76,7 @@ class Hopping(Engine):
     def __init__(self, plan: WindowPlan, key: Any) -> None:
         self.plan = plan
         self.key = key
-        self.holder = SliceHolder(plan.measures)
+        self.holder = build_slices(plan.measures)
         #: the number of the next window with rows; window k starts at boundary k of the grid
         self.next: int | None = None
 
@@ -87,7 +88,14 @@ class Hopping(Engine):
             return
         if self.next is None:
             self.next = first
-        self.holder.insert(row.items, step)
+        self.holder.insert_at(row.items, step, row.time)
+
+    def insert_late(self, row: Row, mark: Mark) -> None:
+        """Take a late row into those of its windows that are open: they end after `mark`, and after all rows held."""
+        grid = self.plan.grid
+        if self.next is None:
+            self.next = max(grid.first_window(row.time), grid.first_window(mark.time))
+        self.holder.insert_late(row.items, grid.step(row.time), row.time)
 
     def release(self, mark: Mark, out: list[Due]) -> None:
         """Give the windows that time has passed. O(1) each with daba_lite."""

@@ -72,6 +72,14 @@ class SharedWindows(Engine):
                 self._collect(k, due, out)
         self._settle(out)
 
+    def insert_late(self, row: Row, mark: Mark) -> None:
+        """Take a late row into the open windows: all are hopping ones, which hold what they need by themselves."""
+        assert isinstance(row, SharedRow)
+        self.seen += 1
+        for k, part in enumerate(self.plan.parts):
+            if part.is_open(row, mark):
+                self.engines[k].insert_late(row if part.takes_any_row else _separate(row, k, part), mark)
+
     def release(self, mark: Mark, out: list[Due]) -> None:
         """Give the results that are due. The costs are those of the structures."""
         due: list[Any] = []

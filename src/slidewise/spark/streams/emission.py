@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from slidewise.columns.evaluate import pieces_of
 from slidewise.columns.frames.bounds import Frames
-from slidewise.columns.stream_options import REVISION
+from slidewise.columns.stream_options import FINAL, REVISION
 from slidewise.spark.streams.finality import Finality
 from slidewise.spark.streams.last_results import filter_changes, find_keys, record_results
 from slidewise.spark.streams.results import (
@@ -23,6 +23,7 @@ from slidewise.spark.streams.results import (
     Results,
     RowResults,
     RowSlides,
+    SliceSlides,
     SlideResults,
     TimeSlides,
     find_key_rows,
@@ -43,6 +44,9 @@ class Emission(Protocol):
 
 def choose_emission(task: StreamTask, results: Results) -> Emission:
     """Choose when the results of a task are emitted."""
+    if task.early:
+        assert isinstance(results, TimeSlides | SliceSlides)
+        return EarlySlides(results)
     if task.keep is None:
         ways: dict[str, Callable[[StreamTask, Results], Emission]] = {
             "watermark": WithWatermark,
@@ -102,6 +106,26 @@ class AtArrival:
         """Compute the results of all new rows."""
         emitted = emit_once(self._results, rows, progress, decisions, at_arrival=True)
         return None if emitted is None else emitted.table
+
+
+class EarlySlides:
+    """Hopping windows: each when it is final, and before that with each micro-batch that brings rows for it."""
+
+    def __init__(self, results: TimeSlides | SliceSlides) -> None:
+        self._results = results
+
+    def build_empty(self) -> pa.Table:
+        """Build the output without slides."""
+        return _add_final(self._results.build_empty(), True)
+
+    def emit(self, rows: JoinedRows, progress: Progress, decisions: RowDecisions) -> pa.Table | None:
+        """Compute the slides that the watermark has made final, and the open ones that have new rows."""
+        emitted = emit_once(self._results, rows, progress, decisions)
+        view = self._results.finality.view(rows, progress)
+        early = self._results.compute_open(view, rows.origin >= rows.were_pending)
+        found = [] if emitted is None else [_add_final(emitted.table, True)]
+        found += [] if early is None else [_add_final(early, False)]
+        return pa.concat_tables(found) if found else None
 
 
 def emit_once(
@@ -283,6 +307,10 @@ def _match(
     slides = np.concatenate([keys, other_keys]) * (len(numbers) + 1) + numbers
     _, one, other = np.intersect1d(slides[: len(keys)], slides[len(keys) :], return_indices=True)
     return one, other
+
+
+def _add_final(table: pa.Table, final: bool) -> pa.Table:
+    return table.append_column(FINAL, pa.array(np.full(len(table), final)))
 
 
 def _add_revisions(table: pa.Table, revisions: np.ndarray) -> pa.Table:

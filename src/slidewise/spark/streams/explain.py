@@ -101,7 +101,7 @@ def _measure_total(task: StreamTask, needs: list[_Need]) -> str:
     parts = [str(known)]
     if any(need.more for need in needs):
         parts.append(f"{width} for each further {_name_unit(task)}")
-    if task.emit != "arrival" and not task.slices:
+    if (task.emit != "arrival" or task.early) and not task.slices:
         since = "" if task.keep is None else f" less {Duration(task.keep * 1000)}"
         ahead = pending + Width(NUMBER, True) if task.waits_for_watermark else pending
         parts.append(f"{ahead} for each row after the watermark{since}")
@@ -161,6 +161,8 @@ def _name_unit(task: StreamTask) -> str:
 def _describe_emission(window: WindowDefinition, task: StreamTask) -> str:
     """Tell in words when a result is emitted."""
     kind, _, ahead = measure_extent(window, task)
+    if task.early:
+        return "with each micro-batch that has rows of its window, and when the watermark has passed the end of that"
     if task.emit == "arrival":
         return "with its own micro-batch"
     if window.session_gap is not None:

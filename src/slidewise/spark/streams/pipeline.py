@@ -16,7 +16,9 @@ import pyarrow.compute as pc
 
 from slidewise.columns.arrays import in_one_piece
 from slidewise.columns.sorting import arrange, as_sortable
+from slidewise.columns.stream_options import LATE, LATE_ROW
 from slidewise.spark.streams.emission import choose_emission
+from slidewise.spark.streams.finality import build_grid
 from slidewise.spark.streams.last_results import retain_results
 from slidewise.spark.streams.results import Results, choose_results
 from slidewise.spark.streams.state_store import Bucket, KeyedState, Store, join_states
@@ -31,6 +33,9 @@ from slidewise.spark.streams.stream_task import (
     StreamTask,
 )
 
+#: Spark's watermark is in milliseconds
+MILLISECOND = 1000
+
 
 class Pipeline:
     """One task over the rows of a bucket, micro-batch by micro-batch."""
@@ -39,12 +44,14 @@ class Pipeline:
         self.task = task
         self._results: Results = choose_results(task)
         self._emission = choose_emission(task, self._results)
+        self._grid = build_grid(task) if task.takes_late_rows else None
 
     def advance(self, store: Store, new: pa.Table, hashes: np.ndarray, watermark: int | None) -> StepResult:
         """Take new rows and the hashes of their keys; the watermark is in microseconds, None without one."""
         bucket = Bucket(store, self.task)
-        was_due = bucket.deadline
-        rows, hashes, late, untimed = self._drop_late(new, hashes, watermark)
+        was_due, timer = bucket.deadline, self._find_timer(bucket)
+        rows, hashes, late, untimed = self._drop_late(new, hashes, Progress(watermark, bucket.watermark))
+        rows, dropped = rows.select(self.task.rows.names), len(late)
         rows, hashes = self._results.receive(rows, hashes)
         exchanged = False
         if self.task.waits_for_watermark and watermark is not None:
@@ -56,28 +63,51 @@ class Pipeline:
             state = join_states((bucket.read(piece) for piece in sorted(touched)), bucket.empty)
             out, state = self._step(state, rows, hashes, Progress(watermark, bucket.watermark))
             bucket.replace(touched, state)
+        moved = self.task.takes_late_rows and bucket.watermark != watermark
+        if touched or moved:
             bucket.watermark = watermark
-        if touched or exchanged:
+        if touched or moved or exchanged:
             bucket.save()
         out = self._emission.build_empty() if out is None else out
-        return StepResult(out, late, untimed, *(None if at == NEVER else at for at in (was_due, bucket.deadline)))
+        if self.task.late_row is not None:
+            out, dropped = mark_late(self.task, out, late), 0
+        timers = (None if at == NEVER else at for at in (timer, self._find_timer(bucket)))
+        return StepResult(out, dropped, untimed, *timers)
+
+    def _find_timer(self, bucket: Bucket) -> int:
+        """Find the next watermark at which something is due.
+
+        Where late rows enter open windows, a bucket must know the watermark of the micro-batch before: which windows
+        are closed there, even if none of them had rows here. It sees every one, with rows (wire.py) or with its timer.
+        """
+        if not self.task.takes_late_rows:
+            return bucket.deadline
+        return NEVER if bucket.watermark is None else bucket.watermark + MILLISECOND
 
     def _drop_late(
-        self, new: pa.Table, hashes: np.ndarray, watermark: int | None
-    ) -> tuple[pa.Table, np.ndarray, int, int]:
-        """Drop the new rows that are late, or have no time, and count both."""
+        self, new: pa.Table, hashes: np.ndarray, progress: Progress
+    ) -> tuple[pa.Table, np.ndarray, pa.Table, int]:
+        """Take out the new rows that are late, or have no time, of which only the number is told.
+
+        Spark's window() judges rows by the watermark of the micro-batch before, by which windows were closed.
+        """
+        watermark = progress.watermark
         if self.task.time is None:
-            return new, hashes, 0, 0
+            return new, hashes, new[:0], 0
         column = new[self.task.time]
         untimed = column.null_count
         times = column.cast(pa.int64())
         if watermark is None or self.task.released:
             good = pc.is_valid(times)
+        elif self._grid is not None:
+            last = self._grid.last_end(times.fill_null(0).to_numpy()) - 1
+            good = pc.and_(pc.is_valid(times), pa.array(last > (progress.previous or 0)))
         else:
             good = pc.greater(times, watermark - (self.task.keep or 0)).fill_null(False)
         mask = good.to_numpy()
-        dropped = len(mask) - int(mask.sum())
-        return (new.filter(good), hashes[mask], dropped - untimed, untimed) if dropped else (new, hashes, 0, 0)
+        if mask.all():
+            return new, hashes, new[:0], 0
+        return new.filter(good), hashes[mask], new.filter(pc.and_(pc.is_valid(times), pc.invert(good))), untimed
 
     def _step(
         self, state: KeyedState, new: pa.Table, hashes: np.ndarray, progress: Progress
@@ -131,6 +161,30 @@ class Pipeline:
             return rows.whole.select(names).take(at)
         revisions = pa.array(decisions.revisions[decisions.pending])
         return rows.whole.take(at).append_column(REVISIONS, revisions).select(names)
+
+
+# ---- late rows
+def mark_late(task: StreamTask, emitted: pa.Table, late: pa.Table) -> pa.Table:
+    """Add late rows to those that are emitted, and the column that tells them apart.
+
+    A late row has its own columns, as far as rows that are emitted have them, and nulls in all others. Slides have none
+    of the columns that results are computed of: there the row is a struct besides.
+    """
+    columns = [
+        pa.nulls(len(late), field.type)
+        if field.name in task.expressions or field.name not in late.column_names
+        else in_one_piece(late[field.name]).cast(field.type)
+        for field in emitted.schema
+    ]
+    rows = pa.concat_tables([emitted, pa.table(columns, schema=emitted.schema)])
+    number = len(emitted)
+    rows = rows.append_column(LATE, pa.array(np.arange(len(rows)) >= number))
+    if not task.slides:
+        return rows
+    assert task.late_row is not None
+    whole = pa.struct(list(task.late_row))
+    made = pa.StructArray.from_arrays([in_one_piece(late[field.name]) for field in whole], fields=list(whole))
+    return rows.append_column(LATE_ROW, pa.chunked_array([pa.nulls(number, whole), made], whole))
 
 
 # ---- joining

@@ -13,10 +13,15 @@ import pyarrow as pa
 
 from slidewise.aggregations.over import Over
 from slidewise.columns.stream_options import (
+    FINAL,
+    LATE,
+    LATE_ROW,
     REVISION,
     ROW,
     StreamOptions,
     check_delay,
+    check_final,
+    check_marks,
     check_options,
     read_microseconds,
     require_time,
@@ -70,7 +75,7 @@ class Query:
     def event_time(self) -> str | None:
         """The output column that keeps the watermark; None: rows are emitted that Spark would refuse as too old."""
         task = self.task
-        if task.keep is not None or any(window.waits for window in task.windows):
+        if task.keep is not None or task.late_row is not None or any(window.waits for window in task.windows):
             return None
         if task.time is not None and task.rows.field(task.time).type.tz is None:  # Spark's watermarks are of instants
             return None
@@ -111,7 +116,7 @@ def build_rows_query(
     source: Input, given: dict[str, Any], partition_by: Any, order_by: Any, algorithm: str, **options: Any
 ) -> Query:
     """Check a call of with_columns, and build its query."""
-    from pyspark.sql.types import IntegerType
+    from pyspark.sql.types import BooleanType, IntegerType
 
     groups = group_expressions(given, partition_by, order_by, algorithm)
     if len(groups) > 1:
@@ -127,6 +132,7 @@ def build_rows_query(
     rows = _to_state_types(schema.to_arrow(schema.names))
     kinds = infer_result_types(rows, group)
     reads = tuple(schema.field(name).name for name in schema.find_read_columns(group))
+    told["late_row"] = rows if chosen.late == "mark" else None
     task = StreamTask(rows, group.partition_by, group.order_by, group.expressions, tuple(kinds), reads, **told)
     check_names(task)
     check_windows(task)
@@ -134,6 +140,9 @@ def build_rows_query(
     results = dict(zip(group.expressions, schema.to_spark_types(kinds, rows), strict=True))
     if task.keep is not None:
         results[REVISION] = IntegerType()
+    if task.late_row is not None:
+        check_marks([*schema.names, *group.expressions], slides=False)
+        results[LATE] = BooleanType()
     return Query(df, task, _build_output(schema, results), chosen, schema if source.given else None)
 
 
@@ -141,9 +150,9 @@ def build_slides_query(
     source: Input, expressions: dict[str, Over], partition_by: Any, order_by: Any, **options: Any
 ) -> Query:
     """Check a call of aggregate, and build its query."""
-    from pyspark.sql.types import IntegerType, LongType, StructField, StructType
+    from pyspark.sql.types import BooleanType, IntegerType, LongType, StructField, StructType
 
-    from slidewise.spark.aggregate import build_slides_schema
+    from slidewise.spark.aggregate import build_late_row, build_slides_schema
     from slidewise.spark.arrow_types import to_arrow_type
 
     chosen = StreamOptions(**options)
@@ -154,6 +163,7 @@ def build_slides_query(
     rows = _to_state_types(schema.to_arrow(reads))
     output = _drop_marks(build_slides_schema(schema, rows, group))
     kinds = tuple(to_state_type(to_arrow_type(output[name].dataType, schema.zone, name)) for name in expressions)
+    told["late_row"] = _to_state_types(schema.to_arrow(schema.names)) if chosen.late == "mark" else None
     task = StreamTask(rows, group.partition_by, group.order_by, expressions, kinds, reads, slides=True, **told)
     check_names(task)
     check_windows(task)
@@ -163,6 +173,13 @@ def build_slides_query(
         labels, results = output.fields[: -len(expressions)], output.fields[-len(expressions) :]
         row = [StructField(ROW, LongType())] if task.windows[0].slide_kind == "count" else []
         output = StructType([*labels, *row, *results, StructField(REVISION, IntegerType())])
+    if task.early:
+        check_final(output.names)
+        output = StructType([*output.fields, StructField(FINAL, BooleanType())])
+    if task.late_row is not None:
+        check_marks(output.names, slides=True)
+        late = [StructField(LATE, BooleanType()), StructField(LATE_ROW, build_late_row(source))]
+        output = StructType([*output.fields, *late])
     return Query(df, task, output, chosen, schema if source.given else None)
 
 
@@ -219,8 +236,8 @@ def prepare(source: Input, group: Group, what: str, options: StreamOptions) -> t
     told["released"] = bool(marked) and RELEASED in metadata
     if not marked and BEHIND in metadata:
         raise InvalidInput(
-            f'{what}: the rows come from a call with late="revise", with frames of following rows, or with times '
-            f"without a zone, and may be older than the stream's watermark: {time.name!r} has none any more, and Spark "
+            f'{what}: the rows come from a call with late="revise" or "mark", with frames of following rows, or with '
+            f"times without a zone, and may be older than the stream's watermark: {time.name!r} has none any more, and Spark "
             "takes no second one. Compute all of it in one call, or write the first result out and read it as a stream "
             "of its own"
         )
@@ -311,12 +328,13 @@ def plan_query(query: Query) -> Any:
     from slidewise.spark.streams.processor import Processor, build_processor
 
     df, task, output, event_time = query.df, query.task, query.output, query.event_time
-    packing = Packing(task.rows, choose_bucket_labels(task.buckets))
+    packing = Packing(task.incoming, choose_bucket_labels(task.buckets), task.takes_late_rows)
     keys = [column(name) for name in task.partition_by]
     hashed = F.xxhash64(*keys) if keys else F.lit(0).cast("long")
-    plain = df.select(*build_plain_columns(task.rows.names), hashed.alias(str(len(task.rows))))
+    names = task.incoming.names
+    plain = df.select(*build_plain_columns(names), hashed.alias(str(len(names))))
     if query.given is not None:
-        kinds = [query.given.field(name).dataType for name in task.rows.names]
+        kinds = [query.given.field(name).dataType for name in names]
         plain = tell_columns(plain, {str(k): kind for k, kind in enumerate([*kinds, LongType()])})
     package = ship(df.sparkSession, cloned=True)
     blobs = StructType([StructField(BUCKET, IntegerType()), StructField(BLOB, BinaryType())])

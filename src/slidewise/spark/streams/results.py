@@ -17,7 +17,7 @@ from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
 from slidewise.columns.aggregate import number_slide_rows, slide_labels
 from slidewise.columns.arrays import cast_to, in_one_piece
-from slidewise.columns.evaluate import Evaluation
+from slidewise.columns.evaluate import Evaluation, pieces_of
 from slidewise.columns.frames.bounds import Frames
 from slidewise.columns.frames.slides import Slides, slides_of
 from slidewise.columns.sorting import arrange
@@ -33,6 +33,7 @@ from slidewise.spark.streams.finality import (
 )
 from slidewise.spark.streams.step_data import ArrangedRows, Emitted, JoinedRows, Selection, WatermarkView
 from slidewise.spark.streams.stream_task import StreamTask
+from slidewise.windows.definitions import WindowDefinition
 from slidewise.windows.grid import Grid
 
 #: Up to so many slices to a window, a key has more rows than slices in all likelihood. A slice is wider than a row
@@ -246,6 +247,10 @@ class TimeSlides(OfRows):
         """Compute the slides that end after the previous watermark, and up to this one."""
         return _compute_passed(self._table, view, selection, slides_of(self._window, selection.rows))
 
+    def compute_open(self, view: WatermarkView, new: np.ndarray) -> pa.Table | None:
+        """Compute the slides that end after the watermark and have new rows, over the rows that are there."""
+        return _compute_open(self.finality, self._table, self._window, view, new)
+
     def find_complete(self, rows: ArrangedRows, watermark: int) -> FoundSlides:
         """Find the slides that end up to the watermark; their end tells them apart."""
         slides = slides_of(self._window, rows)
@@ -323,6 +328,10 @@ class SliceSlides:
         """Compute the slides that end after the previous watermark, and up to this one."""
         return _compute_passed(self._table, view, selection, slides_of(self._window, selection.rows))
 
+    def compute_open(self, view: WatermarkView, new: np.ndarray) -> pa.Table | None:
+        """Compute the slides that end after the watermark and have new slices, over what is there."""
+        return _compute_open(self.finality, self._table, self._window, view, new)
+
     def _fold(
         self, rows: pa.Table, times: np.ndarray, offsets: np.ndarray, how: Mapping[tuple[str, ...], Aggregation]
     ) -> tuple[pa.Table, np.ndarray]:
@@ -369,6 +378,22 @@ def _compute_passed(table: SlideTable, view: WatermarkView, selection: Selection
     return Emitted(
         table.build(selection.rows, slides), find_key_rows(slides, selection.rows, selection.places), last[new]
     )
+
+
+def _compute_open(
+    finality: Finality, table: SlideTable, window: WindowDefinition, view: WatermarkView, new: np.ndarray
+) -> pa.Table | None:
+    """Compute the open slides by time in which a mask of the current rows holds for some row."""
+    assert view.progress.watermark is not None
+    places = np.flatnonzero(view.lifetimes.find_rows_of_any(new))
+    if not len(places):
+        return None
+    rows, _ = finality.arrange(view, places)
+    slides = slides_of(window, rows)
+    before = np.concatenate(([0], np.cumsum(new[places])))
+    [frames] = pieces_of(slides.frames)
+    changed = before[frames.end] > before[frames.start]
+    return table.build(rows, slides.filter(changed & (find_last_times(slides) > view.progress.watermark)))
 
 
 def find_key_rows(slides: Slides, rows: ArrangedRows, places: np.ndarray) -> np.ndarray:

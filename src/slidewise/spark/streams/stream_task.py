@@ -57,6 +57,8 @@ class StreamTask:
     emit: str = "watermark"
     #: with late="revise", late rows of up to so many microseconds before the watermark revise what was emitted
     keep: int | None = None
+    #: with late="mark", the columns of late rows, which are emitted with a mark
+    late_row: pa.Schema | None = None
     #: a key without rows for longer than this many microseconds begins anew
     forget_after: int | None = None
     #: one row per slide, and not per row
@@ -85,6 +87,21 @@ class StreamTask:
     def waits_for_watermark(self) -> bool:
         """Whether rows are pending until the watermark has passed them (pending_rows.py)."""
         return self.time is not None and self.emit != "arrival" and self.keep is None and not self.slices
+
+    @property
+    def incoming(self) -> pa.Schema:
+        """The columns of rows that come in, before late ones are taken out."""
+        return self.rows if self.late_row is None else self.late_row
+
+    @property
+    def early(self) -> bool:
+        """Whether results of windows that are open are emitted, too: a slide by time at the arrival of its rows."""
+        return self.slides and self.emit == "arrival" and self.windows[0].hopping
+
+    @property
+    def takes_late_rows(self) -> bool:
+        """Whether late rows enter those of their windows that were not emitted yet, as in Spark's window()."""
+        return self.slides and self.keep is None and self.windows[0].hopping
 
     @cached_property
     def divisions(self) -> dict[str, Division]:
@@ -247,9 +264,10 @@ def check_windows(task: StreamTask) -> None:
             labels = [*task.partition_by, *(by.name for by in task.order_by)] if task.slides else task.rows.names
             options = StreamOptions(emit=task.emit, late="revise", forget_after=task.forget_after)
             check_revisions(name, window, options, (*task.expressions, *labels))
-        if task.emit == "arrival" and (window.slide_kind == "time" or window.gives_windows):
+        if task.emit == "arrival" and (window.slide_kind == "time" or window.gives_windows) and not task.early:
             raise InvalidInput(
-                f'{name}: the slides of {window!r} are complete when the watermark has passed them: emit="watermark"'
+                f'{name}: the slides of {window!r} are complete when the watermark has passed them: emit="watermark". '
+                'Early results, with emit="arrival", are of windows by time: sw.time("1h", every="1m")'
             )
         if window.slide_kind == "time" and task.time is not None:
             every = measure_length(window.slide_size, task.rows.field(task.time).type, task.time)

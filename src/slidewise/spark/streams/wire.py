@@ -32,6 +32,8 @@ class Packing:
     #: incoming columns; the hash comes last
     rows: pa.Schema
     labels: tuple[int, ...]
+    #: whether all buckets are told of rows that any has
+    tells_all: bool = False
 
     @cached_property
     def key_hash(self) -> str:
@@ -45,11 +47,15 @@ class Packing:
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Pack the rows of a partition into blobs."""
-        if _is_first_of_run():
+        told = _is_first_of_run()
+        if told:
             yield self._pack_empty()
         pending: list[pa.RecordBatch] = []
         rows = size = 0
         for batch in batches:
+            if self.tells_all and len(batch) and not told:
+                yield self._pack_empty()
+                told = True
             pending.append(batch)
             rows, size = rows + len(batch), size + batch.nbytes
             if rows >= MOST_ROWS or size >= MOST_BYTES:
