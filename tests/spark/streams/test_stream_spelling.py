@@ -39,7 +39,7 @@ def by_time(df):
 
 
 def of_the_stream_itself(df):
-    w = Window.partitionBy(df["k"]).orderBy(df.ts).rangeBetween("-10s", 0)
+    w = Window.partitionBy(df["k"]).orderBy("ts").rangeBetween("-10s", 0)
     n = F.count("*").over(w)
     return df.select("k", "ts", "seq", F.max(df["seq"] % 7).over(w), F.median(df["`x.y`"]).over(w) * n, n).filter(
         "seq > 9"
