@@ -115,6 +115,8 @@ class FrameFinality:
         decisions.history &= ~view.lifetimes.ended[view.lifetimes.of]
         if self._lookback is not None and watermark is not None and times is not None:
             decisions.history &= times >= watermark - self._lookback
+        elif self._silence is not None and watermark is not None:
+            decisions.history &= np.repeat(self.expire(view.rows) > watermark, np.diff(view.rows.offsets))
         if selection is None:
             return
         rows, places, final = selection.rows, selection.places, selection.final
