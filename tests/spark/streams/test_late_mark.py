@@ -7,7 +7,7 @@ import pytest
 from folders import Folder, events, last_row, utc
 from hypothesis import given
 from hypothesis import strategies as st
-from microbatches import SCHEMA, SLIDES, START, Memory, batches, run, same, task_of
+from microbatches import SCHEMA, SECOND, SLIDES, START, Memory, Stream, batches, run, same, task_of
 from microbatches import row as make_row
 from microbatches import small_pieces as small_pieces
 from support.tiers import examples
@@ -63,6 +63,28 @@ def test_late_rows_of_slides_are_whole(name, parts, delay):
         assert repr(row["late_row"]) == repr(whole)
         assert row["k"] == whole["k"]
         assert row["peak"] is row["n"] is row["seqs"] is None
+
+
+@pytest.mark.parametrize("window", [None, SLIDES["hopping"]])
+@examples(10)
+@given(batches(), st.integers(0, 5))
+def test_a_restart_may_go_from_drop_to_mark(window, parts, cut):
+    expressions = FEATURES if window is None else RESULTS
+    drop, mark = (task_of(expressions, window=window, late_row=late_row) for late_row in (None, SCHEMA))
+    first, second = Stream(drop, 2 * SECOND), Stream(mark, 2 * SECOND)
+    for part in parts[:cut]:
+        first.push(part)
+    second.memory, second.deadline = first.memory, first.deadline
+    second.newest, second.watermark = first.newest, first.watermark
+    for part in parts[cut:]:
+        second.push(part)
+    second.flush()
+    nothing = Stream(mark, 0).push(mark.incoming.empty_table(), told=True)
+    plain, late = separate(pa.concat_tables([*second.out, nothing]))
+    whole = run(drop, parts, 2)
+    by = ("k", "ts", "seq") if window is None else ("k", "window_end")
+    same(pa.concat_tables([*first.out, plain]), whole.result(), by=by)
+    assert first.late + len(late) == whole.late
 
 
 def test_a_batch_has_the_columns_and_no_late_rows():
