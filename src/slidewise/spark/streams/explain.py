@@ -183,6 +183,8 @@ def _write_note(task: StreamTask) -> str:
     if task.keep is not None:
         far = Duration(task.keep * 1000)
         said.append(f"comes out again when a late row, up to {far} before the watermark, changes its frame")
+    if task.late_row is not None:
+        said.append("late rows come out with a mark")
     said.append(
         "keys are never forgotten"
         if task.forget_after is None

@@ -97,7 +97,8 @@ class Processor:
         step = self._pipeline.advance(self._states, new, pieces, watermark)
         self._set_timer(step, fired)
         for first in range(0, len(step.rows), _ROWS):
-            yield to_pandas(self._add_marker_column(step.rows[first : first + _ROWS]))
+            rows = step.rows[first : first + _ROWS].combine_chunks()  # Spark takes no column in several pieces
+            yield to_pandas(self._add_marker_column(rows))
         counts = [count for count in (step.late, -step.untimed) if count]
         if counts:
             yield to_pandas(self._build_markers(step.rows.schema, counts, milliseconds))
