@@ -410,6 +410,8 @@ def most_moves(monkeypatch, name, n, runs=()):
 
 
 def page_missing(pages, i):
+    if storage.is_ring(pages):
+        return 0  # what a ring moves when it grows has a bound of its own
     middle = pages[i >> 20 & storage.LAST]
     return 2 if middle is None else int(middle[i >> 10 & storage.LAST] is None)
 
