@@ -108,6 +108,7 @@ format: $(READY)  ## rewrite the sources in the project's style
 
 bench: $(READY)  ## the benchmarks, with peers in the same run
 	@$(PY) -m benchmarks.swag
+	@$(PY) -m benchmarks.window_keys
 	@$(PY) -m benchmarks.columns
 	@$(PY) -m benchmarks.spark_batch
 	@$(PY) -m benchmarks.spark_streaming

@@ -8,7 +8,7 @@ through their own state. Only the classes listed here are ever made, and none of
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +48,15 @@ _CLASSES: dict[str, type] = {
 #: a row's own offsets, where the bounds of frames are columns
 _LENGTHS = {"Duration": (Duration, "nanoseconds"), "CalendarDuration": (CalendarDuration, "months")}
 #: slots that states of before have not, and what they are then
-_ADDED: dict[str, dict[str, Any]] = {"Row": {"asked": None}}
+_ADDED: dict[str, dict[str, Callable[[Any], Any]]] = {
+    "Row": {"asked": lambda row: None},
+    **{
+        name: {"rows": lambda holder: (), "few": lambda holder: partials.count_few(holder.measures)}
+        for name in ("RowHolder", "SharedRowHolder")
+    },
+}
+#: the slots of Deadlines when each key had its entry in the heap
+_ENTRIES = ("deadlines", "entries", "heap")
 #: slots that hold one partial per measure
 _PARTIALS = {"Row": "items", "SharedRow": "items", "RunningHolder": "totals", "SliceHolder": "open"}
 
@@ -63,6 +71,7 @@ def save(window: Window) -> bytes:
         window._engines,
         window._last,
         (window._timed, window._flushed, *_list_owed(window)),
+        window._counts,
     )
     return envelope.seal("window", _describe(window), payload, Objects(window._plan).reduce)
 
@@ -72,7 +81,7 @@ def load(window: Window, data: bytes) -> None:
     payload = envelope.unseal(data, "window", _describe(window), Objects(window._plan).revive)
     order = window._order
     with codec.refuse_damage():  # of the right definition, and yet not what save() gave
-        clocks, ordered, window._agenda, window._engines, window._last, flags = payload
+        clocks, ordered, window._agenda, window._engines, window._last, flags, *counts = payload
         for name, clock in window._plan.clocks.items():
             clock.kind, clock.zone = clocks[name]
         mark, order.newest, order.dropped, order.entries, order.held, *ahead = ordered
@@ -80,7 +89,11 @@ def load(window: Window, data: bytes) -> None:
         order.mark = BEGIN if mark == BEGIN else Mark(*mark)
         window._timed, window._flushed, *owed = flags
         window._owed = [(due, Result(*parts)) for due, parts in owed]
+        window._counts = counts[0] if counts else {}  # states of before keys were released have none
         require_sound(window)
+        if window._releases and window._order.mark is not BEGIN:
+            for key, engine in window._engines.items():
+                window._watch(key, engine.newest() or order.mark.time)
 
 
 def _list_owed(window: Window) -> list[tuple[Any, tuple[Any, ...]]]:
@@ -125,6 +138,15 @@ def _define_output(plan: WindowPlan | SharedPlan, output: Output) -> dict[str, s
     m = plan.measures[output.measure]
     of = define_swag(m.entry, output.aggregation, m.options, m.structure().fields)
     return of if output.part is None else of | {"partials": repr(m.aggregation)}
+
+
+def _read_entries(deadlines: dict[Any, Any], entries: int, heap: list[tuple[Any, int, Any]]) -> Deadlines:
+    """Read deadlines from entries of a heap, (deadline, number, key), as states of before had them."""
+    found = Deadlines()
+    for deadline, _, key in sorted(heap, key=lambda entry: entry[:2]):
+        if deadlines.get(key) == deadline:
+            found.set(key, deadline)
+    return found
 
 
 def _list_slots(cls: type) -> tuple[str, ...]:
@@ -204,6 +226,8 @@ class Objects:
             return self._convert_each(value, "dump")
         if (name, slot) == ("WithinDelta", "rows"):
             return [(number, self._convert_each(items, "dump")) for number, items in value]
+        if (name, slot) == ("RowHolder", "rows"):
+            return self._convert_rows(value, "dump")
         return value
 
     def _separate(self, stores: Sequence[SharedPartials]) -> list[Objects]:
@@ -216,6 +240,13 @@ class Objects:
             item if item is None or m.raw else getattr(m.aggregation, function)(item)
             for m, item in zip(self.measures, items, strict=True)
         ]
+
+    def _convert_rows(self, rows: Any, function: str) -> Any:
+        """Dump or load the items of some rows, one row after the other."""
+        if not rows:
+            return rows
+        n = len(self.measures)
+        return [item for k in range(0, len(rows), n) for item in self._convert_each(rows[k : k + n], function)]
 
     # ---- and back
     def revive(self, plain: Any) -> Any:
@@ -233,13 +264,16 @@ class Objects:
             x = _LENGTHS[name][0](values)
         else:
             x = object.__new__(_CLASSES[name])
+            if name == "Deadlines" and names and names[0] == _ENTRIES:
+                self.made[number] = _read_entries(*values)
+                return self.made[number]
             if names:
                 self.saved_slots[name] = self._require_slots(name, names[0])
             for slot, value in zip(self.saved_slots[name], values, strict=True):
                 setattr(x, slot, self._live(name, slot, value))
-            for slot, value in _ADDED.get(name, {}).items():
+            for slot, build in _ADDED.get(name, {}).items():
                 if slot not in self.saved_slots[name]:
-                    setattr(x, slot, value)
+                    setattr(x, slot, build(x))
             if name == "SharedWindows":
                 separate = zip(x.engines, self._separate(x.stores), strict=True)
                 x.engines = [codec.decode(data, of.revive) for data, of in separate]
@@ -261,4 +295,6 @@ class Objects:
             return self._convert_each(value, "load")
         if (name, slot) == ("WithinDelta", "rows"):
             return deque((number, self._convert_each(items, "load")) for number, items in value)
+        if (name, slot) == ("RowHolder", "rows"):
+            return self._convert_rows(value, "load")
         return value

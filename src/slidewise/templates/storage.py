@@ -1,12 +1,12 @@
 """Where templates keep many elements: the queues of the interpreted and of the compiled form.
 
 A queue is addressed by positions in the stream; an element keeps its position from insertion to eviction.
-The interpreted queue has two forms, both plain lists. Of few elements it is a ring of a power of two, which doubles when
-it is full: a queue of one element takes 100 bytes. From 512 elements on it is a table of pages in three levels: the worst
-case of DABA stays constant only if growth moves nothing (tutorial, section 3), and here an append allocates at most one
-page per level, and no element or page reference is ever copied. It holds 2^30 elements, more than Python objects fit into
-memory. A table from the first element on took 25 KB for it. The compiled queue is a ring of a power of two, since frames
-are known before a kernel starts.
+The interpreted queue has two forms, both plain lists. Of few elements it is a ring of a power of two, which doubles
+when it is full: a queue of one element takes 100 bytes. Of more than 512 it is a table of pages in three levels: the
+worst case of DABA stays constant only if growth moves nothing (tutorial, section 3), and here an append allocates at
+most one page per level, and no element or page reference is ever copied. It holds 2^30 elements, more than Python
+objects fit into memory. A table from the first element on took 25 KB for it. The compiled queue is a ring of a power of
+two, since frames are known before a kernel starts.
 """
 
 from __future__ import annotations
