@@ -206,11 +206,44 @@ def test_pages_around_the_last_position():
 
 
 def test_a_page_of_nulls_stays_a_page():
-    pages = storage.new_pages()
+    pages = [None] * storage.SIZE
+    assert storage.stretches(pages) == []
     storage.append(pages, 5, None)
     ((start, values),) = storage.stretches(pages)
     assert values == [None] and start < storage.SIZE
-    assert storage.stretches(storage.new_pages()) == []
+
+
+@pytest.mark.parametrize("held", [1, 4, 5, 100, 512, 513, 2000])
+def test_a_queue_grows_from_a_ring_to_a_table(held):
+    pages = storage.new_pages()
+    for i in range(5000):
+        if i >= held:
+            storage.drop(pages, i - held)
+        storage.append(pages, i, None if i % 3 == 0 else i)
+        if i % 500 == 0:
+            first = max(0, i - held + 1)
+            assert storage.holds(pages, first, i + 1)
+            assert [storage.at(pages, k) for k in range(first, i + 1)] == [
+                None if k % 3 == 0 else k for k in range(first, i + 1)
+            ]
+    assert storage.is_ring(pages) == (held <= 512)
+    if held <= 512:  # the smallest power of two that they fit into
+        assert len(pages) == max(4, 1 << (held - 1).bit_length()) + 1
+        assert storage.build_ring(*storage.list_ring(pages)) == pages
+
+
+def test_a_ring_of_nulls_keeps_its_slots():
+    """Nulls look like slots without elements: a state that left them out would come back too small."""
+    s = sw.swag("daba_lite", sw.max())
+    for value in (1.0, 2.0, None, None, None, None):
+        s.insert(value)
+    copy = s.from_bytes(s.to_bytes())
+    for value in (3.0, None, 1.0, None, None, None):
+        for each in (s, copy):
+            each.insert(value)
+            each.evict()
+            each.check()
+        assert s.query() == copy.query()
 
 
 def test_times_are_kept():

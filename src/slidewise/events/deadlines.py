@@ -9,32 +9,40 @@ from slidewise.events.watermark import Deadline, Mark
 
 
 class Deadlines:
-    """One deadline per key, the earliest first."""
+    """One deadline per key, the earliest first; keys of equal deadline in the order in which it was set.
 
-    __slots__ = ("deadlines", "entries", "heap")
+    A heap of the different deadlines: boundaries of time are those of many keys, and an entry of its own for each took
+    150 bytes a key.
+    """
+
+    __slots__ = ("deadlines", "heap", "keys")
 
     def __init__(self) -> None:
-        #: the deadline of each key; entries of the heap that differ from it are out of date
+        #: the deadline of each key; keys in lists of others are out of date there
         self.deadlines: dict[Any, Deadline] = {}
-        #: (deadline, entry number, key): the number keeps keys from being compared
-        self.heap: list[tuple[Deadline, int, Any]] = []
-        self.entries = 0
+        self.heap: list[Deadline] = []
+        #: for each deadline in the heap: the deadline, which all of its keys refer to, and then the keys
+        self.keys: dict[Deadline, list[Any]] = {}
 
     def set(self, key: Any, deadline: Deadline | None) -> None:
-        """Note when the key has something due. O(log keys)."""
+        """Note when the key has something due. O(log deadlines)."""
         if deadline is None:
             self.deadlines.pop(key, None)
         elif self.deadlines.get(key) != deadline:
-            self.deadlines[key] = deadline
-            self.entries += 1
-            heappush(self.heap, (deadline, self.entries, key))
+            entry = self.keys.get(deadline)
+            if entry is None:
+                heappush(self.heap, deadline)
+                entry = self.keys[deadline] = [deadline]
+            entry.append(key)
+            self.deadlines[key] = entry[0]
 
     def due(self, mark: Mark) -> list[Any]:
-        """Yield the keys that have something due, each once and then no longer on the agenda. O(log keys) each."""
+        """List the keys that have something due, each once and then no longer on the agenda. O(log deadlines) each."""
         keys = []
-        while self.heap and mark.meets(self.heap[0][0]):
-            deadline, _, key = heappop(self.heap)
-            if self.deadlines.get(key) == deadline:
-                del self.deadlines[key]
-                keys.append(key)
+        while self.heap and mark.meets(self.heap[0]):
+            deadline = heappop(self.heap)
+            for key in self.keys.pop(deadline)[1:]:
+                if self.deadlines.get(key) == deadline:
+                    del self.deadlines[key]
+                    keys.append(key)
         return keys

@@ -115,11 +115,7 @@ class MergedSlices(SliceHolder):
     def _ask(self, k: int, measure: Measure, question: Question) -> Any:
         if not self.late or question is None:
             return super()._ask(k, measure, question)
-        structure = self.structures[k]
-        total = measure.combine(
-            structure.functions["query"](structure) if len(structure) else None,
-            self.open[k] if self.open_rows else None,
-        )
+        total = measure.combine(self._query_closed(k), self.open[k] if self.open_rows else None)
         for partials in self.late.values():
             total = self._combine(measure, total, partials[k])
         return measure.lower(total, *question)
@@ -172,8 +168,7 @@ class OrderedSlices(SliceHolder):
         return super().query(asked)
 
     def _build_again(self) -> None:
-        self.structures = [m.structure() for m in self.measures]
-        self.slices.clear()
+        self.structures, self.slices = None, ()
         self.open_start, self.open_rows, self.open = None, 0, [None] * len(self.measures)
         for _, start, items in self.rows:
             self.insert(items, start)

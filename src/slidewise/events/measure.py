@@ -194,15 +194,23 @@ class Measure:
 
     def fold(self, items: Any, question: tuple[Any, ...] = ()) -> Any:
         """Compute the result of some items, the oldest first. O(n) combines."""
+        return self.read(self.total(items), *question)
+
+    def total(self, items: Any) -> Any:
+        """Combine some items, the oldest first: their partial, or a structure where values are held. O(n) combines."""
         if self.raw:
             structure = self.structure()
             for item in items:
                 structure.insert(item)
-            return structure.query(*question)
+            return structure
         total = None
         for item in items:
             total = self.combine(total, item)
-        return self.lower(total, *question)
+        return total
+
+    def read(self, total: Any, *question: Any) -> Any:
+        """Read the result of a total. O(1) where partials are held."""
+        return total.query(*question) if self.raw else self.lower(total, *question)
 
 
 def missing_column(row: Any, columns: tuple[str, ...], who: str) -> InvalidInput:

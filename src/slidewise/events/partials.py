@@ -6,57 +6,111 @@ rows.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
 from slidewise.events.measure import Measure, Question
 from slidewise.events.result import Failed
+from slidewise.events.small_queue import SmallQueue, enqueue
 
 Items = list[Any]
+#: so many rows are held as they are; folding 4 costs less than 3 operations of daba_lite
+FEW = 4
 #: what the row of a result asks of each measure; None: nothing
 Asked = list[Question] | None
 
 
-class RowHolder:
-    """Rows enter at one end and leave at the other."""
+def count_few(measures: Sequence[Measure]) -> int:
+    """Tell how many rows are held as they are: one where a fold builds a structure, as that of a median does."""
+    return 1 if any(m.raw for m in measures) else FEW
 
-    __slots__ = ("count", "measures", "structures")
+
+class RowHolder:
+    """Rows enter at one end and leave at the other.
+
+    A few rows are held as they are, and each result is a fold of them: structures are built for more. A key of one row
+    would otherwise take 250 to 1,300 bytes for each aggregation, and most keys of a large stream have few rows.
+    """
+
+    __slots__ = ("count", "few", "measures", "rows", "structures")
 
     def __init__(self, measures: Sequence[Measure]) -> None:
         self.measures = measures
-        self.structures: list[Any] = [m.structure() for m in measures]
+        #: one per measure; None while there are few rows
+        self.structures: list[Any] | None = None
+        #: the items of few rows, one row after the other
+        self.rows: list[Any] | tuple[()] = ()
+        self.few = count_few(measures)
         self.count = 0
 
     def insert(self, items: Items) -> None:
         """Add the youngest row. O(1) with daba_lite."""
-        for structure, item in zip(self.structures, items, strict=True):
+        structures = self.structures
+        if structures is None:
+            if not self.count:
+                self.rows, self.count = items[:], 1
+                return
+            if self.count < self.few:
+                self.rows += items  # type: ignore[operator]
+                self.count += 1
+                return
+            structures = self._build()
+        for structure, item in zip(structures, items, strict=True):
             structure.insert(item)
         self.count += 1
 
+    def _build(self) -> list[Any]:
+        """Let structures hold the rows, which are no longer few."""
+        self.structures = [m.structure() for m in self.measures]
+        for k, structure in enumerate(self.structures):
+            for item in self.rows[k :: len(self.structures)]:
+                structure.insert(item)
+        self.rows = ()
+        return self.structures
+
     def evict(self) -> None:
         """Remove the oldest row. O(1) with daba_lite."""
-        for structure in self.structures:
-            structure.evict()
+        if self.structures is None:
+            del self.rows[: len(self.measures)]  # type: ignore[union-attr]
+        else:
+            for structure in self.structures:
+                structure.evict()
         self.count -= 1
+        if not self.count:
+            self.structures, self.rows = None, ()
 
     def skip(self, items: Items) -> None:
         """Leave out a row that came before any that is to enter. O(1)."""
 
     def rebuild(self, rows: Sequence[Items]) -> None:
         """Hold just these rows. O(n)."""
-        self.structures = [m.structure() for m in self.measures]
+        self.structures, self.rows = None, ()
         self.count = 0
         for items in rows:
             self.insert(items)
 
     def query(self, asked: Asked = None) -> list[Any] | Failed:
         """Return the results over the rows held, for a row that asks this. O(1) with daba_lite."""
+        if self.structures is None:
+            return self._query_few(asked)
         try:
             if asked is None:
                 return [structure.query() for structure in self.structures]
             return [
                 q if q is None else structure.query(*q) for structure, q in zip(self.structures, asked, strict=True)
+            ]
+        except Exception as error:
+            return Failed(error)
+
+    def _query_few(self, asked: Asked) -> list[Any] | Failed:
+        """Return the results over few rows. A combine that fails ends the window, as it would in a structure."""
+        n = len(self.measures)
+        totals = [m.total(self.rows[k::n]) for k, m in enumerate(self.measures)]
+        try:
+            if asked is None:
+                return [m.read(total) for m, total in zip(self.measures, totals, strict=True)]
+            return [
+                q if q is None else m.read(total, *q) for m, total, q in zip(self.measures, totals, asked, strict=True)
             ]
         except Exception as error:
             return Failed(error)
@@ -113,9 +167,10 @@ class SliceHolder:
 
     def __init__(self, measures: Sequence[Measure]) -> None:
         self.measures = measures
-        self.structures = [m.structure() for m in measures]
+        #: one per measure; None while all rows are in one slice, and can be merged
+        self.structures: list[Any] | None = None
         #: (where it starts, how many rows it has) of every closed slice
-        self.slices: deque[tuple[Any, int]] = deque()
+        self.slices: SmallQueue = ()
         self.open_start: Any = None
         self.open_rows = 0
         self.open: list[Any] = [None] * len(measures)
@@ -130,23 +185,33 @@ class SliceHolder:
             if measure.mergeable:
                 self.open[k] = measure.combine(self.open[k], item)
             else:
-                self.structures[k].insert(item)
+                (self.structures or self._build())[k].insert(item)
+
+    def _build(self) -> list[Any]:
+        self.structures = [m.structure() for m in self.measures]
+        return self.structures
 
     def _close(self) -> None:
-        self.slices.append((self.open_start, self.open_rows))
+        structures = self.structures or self._build()
+        self.slices = enqueue(self.slices, (self.open_start, self.open_rows))
         self.open_rows = 0
         for k, measure in enumerate(self.measures):
             if measure.mergeable:
-                self.structures[k].insert(self.open[k])
+                structures[k].insert(self.open[k])
                 self.open[k] = None
 
     def evict_before(self, start: Any) -> None:
         """Remove the slices that start before `start`. O(1) each with daba_lite, where rows can be merged."""
         if self.open_rows and self.open_start < start:
+            if self.structures is None:  # it is all that there is
+                self.open_rows = 0
+                self.open = [None] * len(self.measures)
+                return
             self._close()
         while self.slices and self.slices[0][0] < start:
-            _, rows = self.slices.popleft()
-            for measure, structure in zip(self.measures, self.structures, strict=True):
+            rows = self.slices[0][1]
+            del self.slices[0]
+            for measure, structure in zip(self.measures, self.structures or (), strict=True):
                 for _ in range(1 if measure.mergeable else rows):
                     structure.evict()
 
@@ -166,13 +231,16 @@ class SliceHolder:
             return Failed(error)
 
     def _ask(self, k: int, measure: Measure, question: Question) -> Any:
-        structure = self.structures[k]
         if question is None:
             return None
         if not measure.mergeable:
-            return structure.query(*question)
-        closed = structure.functions["query"](structure) if len(structure) else None
-        return measure.lower(measure.combine(closed, self.open[k]), *question)
+            return (measure.structure() if self.structures is None else self.structures[k]).query(*question)
+        return measure.lower(measure.combine(self._query_closed(k), self.open[k]), *question)
+
+    def _query_closed(self, k: int) -> Any:
+        """Return the partial of a measure over the closed slices; None where there are none."""
+        structure = None if self.structures is None else self.structures[k]
+        return structure.functions["query"](structure) if structure is not None and len(structure) else None
 
     def partials(self) -> int:
         held = len(self.slices) + (self.open_rows > 0)

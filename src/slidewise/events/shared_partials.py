@@ -67,6 +67,7 @@ class SharedRowHolder(RowHolder):
         self.structures: list[Any] = [
             m.structure() if store is None else None for m, store in zip(measures, stores, strict=True)
         ]
+        self.rows, self.few = (), 0  # what is shared is not held again
         #: the oldest row of the window, or the next to enter
         self.first = 0
         self.count = 0

@@ -141,6 +141,20 @@ class SharedPlan:
         return {"order": self.clock} | {name: clock for name, clock in parts.items() if clock is not self.clock}
 
     @property
+    def releases_keys(self) -> bool:
+        """Whether the rows of a key leave all windows with time."""
+        return all(part.releases_keys for part in self.parts)
+
+    def measure_reach(self) -> Any:
+        """Measure how long after its time a row may be in a frame of any window, where keys are released."""
+        return max(part.measure_reach() for part in self.parts)
+
+    @property
+    def numbers_rows(self) -> bool:
+        """Whether results tell the numbers of rows, or depend on them."""
+        return any(part.numbers_rows for part in self.parts)
+
+    @property
     def frame(self) -> None:
         """Frames are those of the parts."""
         return None

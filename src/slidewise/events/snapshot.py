@@ -8,7 +8,7 @@ through their own state. Only the classes listed here are ever made, and none of
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +50,15 @@ _CLASSES: dict[str, type] = {
 #: a row's own offsets, where the bounds of frames are columns
 _LENGTHS = {"Duration": (Duration, "nanoseconds"), "CalendarDuration": (CalendarDuration, "months")}
 #: slots that states of before have not, and what they are then
-_ADDED: dict[str, dict[str, Any]] = {"Row": {"asked": None}}
+_ADDED: dict[str, dict[str, Callable[[Any], Any]]] = {
+    "Row": {"asked": lambda row: None},
+    **{
+        name: {"rows": lambda holder: (), "few": lambda holder: partials.count_few(holder.measures)}
+        for name in ("RowHolder", "SharedRowHolder")
+    },
+}
+#: the slots of Deadlines when each key had its entry in the heap
+_ENTRIES = ("deadlines", "entries", "heap")
 _SLICES = ("SliceHolder", "MergedSlices", "OrderedSlices")
 #: slots that hold one partial per measure
 _PARTIALS = {"Row": "items", "SharedRow": "items", "RunningHolder": "totals", **dict.fromkeys(_SLICES, "open")}
@@ -66,6 +74,7 @@ def save(window: Window) -> bytes:
         window._engines,
         window._last,
         (window._timed, window._flushed, *_list_owed(window)),
+        window._counts,
     )
     return envelope.seal("window", _describe(window), payload, Objects(window._plan).reduce)
 
@@ -75,7 +84,7 @@ def load(window: Window, data: bytes) -> None:
     payload = envelope.unseal(data, "window", _describe(window), Objects(window._plan).revive)
     order = window._order
     with codec.refuse_damage():  # of the right definition, and yet not what save() gave
-        clocks, ordered, window._agenda, window._engines, window._last, flags = payload
+        clocks, ordered, window._agenda, window._engines, window._last, flags, *counts = payload
         for name, clock in window._plan.clocks.items():
             clock.kind, clock.zone = clocks[name]
         mark, order.newest, order.dropped, order.entries, order.held, *ahead = ordered
@@ -83,7 +92,11 @@ def load(window: Window, data: bytes) -> None:
         order.mark = BEGIN if mark == BEGIN else Mark(*mark)
         window._timed, window._flushed, *owed = flags
         window._owed = [(due, Result(*parts)) for due, parts in owed]
+        window._counts = counts[0] if counts else {}  # states of before keys were released have none
         require_sound(window)
+        if window._releases and window._order.mark is not BEGIN:
+            for key, engine in window._engines.items():
+                window._watch(key, engine.newest() or order.mark.time)
 
 
 def _list_owed(window: Window) -> list[tuple[Any, tuple[Any, ...]]]:
@@ -130,6 +143,15 @@ def _define_output(plan: WindowPlan | SharedPlan, output: Output) -> dict[str, s
     m = plan.measures[output.measure]
     of = define_swag(m.entry, output.aggregation, m.options, m.structure().fields)
     return of if output.part is None else of | {"partials": repr(m.aggregation)}
+
+
+def _read_entries(deadlines: dict[Any, Any], entries: int, heap: list[tuple[Any, int, Any]]) -> Deadlines:
+    """Read deadlines from entries of a heap, (deadline, number, key), as states of before had them."""
+    found = Deadlines()
+    for deadline, _, key in sorted(heap, key=lambda entry: entry[:2]):
+        if deadlines.get(key) == deadline:
+            found.set(key, deadline)
+    return found
 
 
 def _list_slots(cls: type) -> tuple[str, ...]:
@@ -213,6 +235,8 @@ class Objects:
             return [(time, start, self._convert_each(items, "dump")) for time, start, items in value]
         if (name, slot) == ("MergedSlices", "late"):
             return [(start, self._convert_each(items, "dump")) for start, items in value.items()]
+        if (name, slot) == ("RowHolder", "rows"):
+            return self._convert_rows(value, "dump")
         return value
 
     def _separate(self, stores: Sequence[SharedPartials]) -> list[Objects]:
@@ -225,6 +249,13 @@ class Objects:
             item if item is None or m.raw else getattr(m.aggregation, function)(item)
             for m, item in zip(self.measures, items, strict=True)
         ]
+
+    def _convert_rows(self, rows: Any, function: str) -> Any:
+        """Dump or load the items of some rows, one row after the other."""
+        if not rows:
+            return rows
+        n = len(self.measures)
+        return [item for k in range(0, len(rows), n) for item in self._convert_each(rows[k : k + n], function)]
 
     # ---- and back
     def revive(self, plain: Any) -> Any:
@@ -242,13 +273,16 @@ class Objects:
             x = _LENGTHS[name][0](values)
         else:
             x = object.__new__(_CLASSES[name])
+            if name == "Deadlines" and names and names[0] == _ENTRIES:
+                self.made[number] = _read_entries(*values)
+                return self.made[number]
             if names:
                 self.saved_slots[name] = self._require_slots(name, names[0])
             for slot, value in zip(self.saved_slots[name], values, strict=True):
                 setattr(x, slot, self._live(name, slot, value))
-            for slot, value in _ADDED.get(name, {}).items():
+            for slot, build in _ADDED.get(name, {}).items():
                 if slot not in self.saved_slots[name]:
-                    setattr(x, slot, value)
+                    setattr(x, slot, build(x))
             if name == "Hopping" and type(x.holder) is partials.SliceHolder:
                 x.holder = late_slices.MergedSlices.from_state_of_before(x.holder)
             if name == "SharedWindows":
@@ -276,4 +310,6 @@ class Objects:
             return [(time, start, self._convert_each(items, "load")) for time, start, items in value]
         if (name, slot) == ("MergedSlices", "late"):
             return {start: self._convert_each(items, "load") for start, items in value}
+        if (name, slot) == ("RowHolder", "rows"):
+            return self._convert_rows(value, "load")
         return value

@@ -7,6 +7,7 @@ are known. Values may be wrong, which only the results show.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from fractions import Fraction
@@ -42,13 +43,15 @@ _NUMBERS = (int, float, Decimal, Fraction)
 _LENGTHS = (Duration, CalendarDuration)
 #: numbers that the definition decides
 _DECIDED: dict[type, tuple[str, ...]] = {
-    SharedRowHolder: ("takes_items",), MergedSlices: ("placed",),
+    SharedRowHolder: ("takes_items",), MergedSlices: ("placed",), RowHolder: ("few",),
     SlicedRows: ("k", "first", "last"), LastRows: ("n",), WithinDelta: ("size",),
     CountSlots: ("k", "least"), RowSlots: ("least",), BoundarySlots: ("least",),
     triggers.EveryCount: ("k",), triggers.EveryDelta: ("size",),
 }  # fmt: skip
 #: slots whose new value None tells no type: they are integers
 _COUNTS = ("next", "step")
+#: slots that hold short queues: see small_queue.py
+_QUEUES = ("ahead", "inside", "rows", "slices", "waiting")
 
 
 def require_sound(window: Window) -> None:
@@ -63,6 +66,7 @@ class Soundness:
     def __init__(self, window: Window, plan: Any) -> None:
         self.window, self.plan = window, plan
         self.clock = plan.clock
+        self.structures: list[type[Swag]] | None = None
 
     def require(self, *conditions: Any) -> None:
         if not all(conditions):
@@ -75,7 +79,7 @@ class Soundness:
         engines = window._engines
         self.require(type(engines) is dict, type(window._last) is dict, window._timed in (None, True, False))
         self.require(type(window._flushed) is bool, type(agenda) is Deadlines)
-        self.check_counts(order.dropped, order.ahead, order.entries, agenda.entries)
+        self.check_counts(order.dropped, order.ahead, order.entries)
         mark = tuple(order.mark)
         self.require(len(mark) == 2, type(mark[1]) is bool, type(mark[0]) in _NUMBERS and mark[0] == mark[0])
         self.check_times([order.newest] if order.newest is not None else [])
@@ -83,10 +87,15 @@ class Soundness:
         self.check_times(time for time, _, _ in order.held)
         self.check_held([row for _, _, row in order.held])
         self.require(type(agenda.deadlines) is dict, agenda.deadlines.keys() <= engines.keys())
-        self.check_entries(agenda.heap, agenda.entries, lambda deadline, key: self.is_deadline(deadline))
+        self.require(type(agenda.heap) is list, type(agenda.keys) is dict, all(map(self.is_deadline, agenda.heap)))
+        self.require(len(agenda.heap) == len(agenda.keys), set(agenda.heap) == set(agenda.keys))
+        self.require(all(type(entry) is list and entry[0] == at for at, entry in agenda.keys.items()))
         self.require(all(map(self.is_deadline, agenda.deadlines.values())))
-        require_told_apart([*engines, *(row.key for _, _, row in order.held)])
-        require_told_apart([key for _, _, key in agenda.heap])
+        self.require(set(agenda.deadlines.values()) <= set(agenda.keys))
+        self.require(type(window._counts) is dict, window._counts.keys().isdisjoint(engines))
+        self.check_counts(*window._counts.values())
+        require_told_apart([*engines, *window._counts, *(row.key for _, _, row in order.held)])
+        require_told_apart([key for entry in agenda.keys.values() for key in entry[1:]])
         for key, engine in engines.items():
             self.check_key(window._engine(self.plan, key), engine)
 
@@ -103,8 +112,12 @@ class Soundness:
             a, b = getattr(new, slot), getattr(found, slot)
             if slot in _DECIDED.get(type(new), ()):
                 self.require(a == b, type(a) is type(b))
+            elif slot == "structures" and type(new) in (RowHolder, SliceHolder, MergedSlices, OrderedSlices):
+                self.require(b is None or (type(b) is list and [*map(type, b)] == self.list_structures()))
             elif slot == "structures":
                 self.require(type(b) is list, [*map(type, a)] == [*map(type, b)])
+            elif slot in _QUEUES:
+                self.require(type(b) in (list, deque) or b == ())
             elif slot == "stores" and type(new) in (SharedRowHolder, SharedRangeHolder):
                 self.require(type(b) is list, [s is None for s in a] == [s is None for s in b])
             elif slot == "plan":
@@ -123,6 +136,12 @@ class Soundness:
                 self.check_counts(b)
             elif a is not None and slot != "key":
                 self.require(type(a) is type(b))
+
+    def list_structures(self) -> list[type[Swag]]:
+        """List the types of the structures that a holder builds."""
+        if self.structures is None:
+            self.structures = [type(m.structure()) for m in self.plan.measures]
+        return self.structures
 
     def check_step(self, step: int) -> None:
         """Check a step of the grid: that its end can be written."""
@@ -223,7 +242,10 @@ class Soundness:
             self.require(type(holder.totals) is list, len(holder.totals) == len(measures))
             self.require(all(isinstance(t, Swag) == m.raw for m, t in zip(measures, holder.totals, strict=True)))
         elif isinstance(holder, RowHolder):
-            self.require(all(s is None or len(s) == holder.count for s in holder.structures))
+            self.require(all(s is None or len(s) == holder.count for s in holder.structures or ()))
+            few = holder.structures is None
+            self.require(len(holder.rows) == (holder.count * len(measures) if few else 0))
+            self.require(not few or holder.count <= holder.few)
         elif isinstance(holder, SliceHolder):
             self.require(
                 all(type(s) is tuple and len(s) == 2 for s in holder.slices), len(holder.open) == len(measures)
@@ -232,7 +254,9 @@ class Soundness:
             starts = SliceHolder.list_starts(holder)
             self.require(not {type(start) for start in starts} - {int}, all(a < b for a, b in pairwise(starts)))
             rows = holder.open_rows + sum(rows for _, rows in holder.slices)
-            for measure, structure in zip(measures, holder.structures, strict=True):
+            if holder.structures is None:
+                self.require(not holder.slices, not rows or all(measure.mergeable for measure in measures))
+            for measure, structure in zip(measures, holder.structures or (), strict=holder.structures is not None):
                 self.require(len(structure) == (len(holder.slices) if measure.mergeable else rows))
             if isinstance(holder, MergedSlices):
                 self.check_merged_slices(holder)
@@ -270,7 +294,8 @@ class Soundness:
         self.require(all(type(x) in _NUMBERS for x in engine.inside), all(row.x is not None for row in engine.ahead))
         if isinstance(engine.holder, RowHolder):
             self.require(len(engine.inside) == engine.holder.count)
-        self.require(engine.last is not None or not (engine.waiting or engine.ahead or engine.step is not None))
+        waits = engine.waiting or engine.step is not None
+        self.require(engine.last is not None or not (waits or (engine.ahead and self.plan.frame.unit != "range")))
         if engine.step is not None and engine.last is not None:
             self.require(self.plan.grid.step(engine.last.time) == engine.step)
 

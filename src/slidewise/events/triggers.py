@@ -60,6 +60,9 @@ class EveryPunctuation:
         return bool(row.slide_value)
 
 
+#: it has nothing of its own, and so is that of every key
+EACH_ROW = EachRow()
+
 RowSlide = EachRow | EveryCount | EveryDelta | EveryPunctuation
 
 
@@ -67,7 +70,7 @@ def row_slide(definition: WindowDefinition, clock: Clock | None) -> RowSlide:
     """Build a new slide by rows, for one key. Slides by time do not look at rows: see windows/grid.py."""
     every = definition.every
     if every is None or definition.slide_size is not None:
-        return EachRow()
+        return EACH_ROW
     if definition.slide_rows is not None:
         return EveryCount(definition.slide_rows)
     if isinstance(every, DeltaWindow):

@@ -12,6 +12,7 @@ from slidewise.errors import InvalidInput
 from slidewise.events.clock_guard import Now, guard_of
 from slidewise.events.deadlines import Deadlines
 from slidewise.events.engines.engine import Engine
+from slidewise.events.idle_keys import IdleKeys
 from slidewise.events.ordering import Late, Ordering, check_length
 from slidewise.events.result import Failed, Result, are_alike
 from slidewise.events.row_reader import Row
@@ -100,6 +101,11 @@ class Window:
         self._order = Ordering(times, delay, late, kept)
         self._agenda = Deadlines()
         self._engines: dict[Any, Engine] = {}
+        #: keys by when their rows may have left; None before the first row, and where rows never leave
+        self._idle: IdleKeys | None = None
+        self._releases = self._plan.releases_keys
+        #: how many rows the keys have had that were released
+        self._counts: dict[Any, int] = {}
         #: the last value of each key, where only changes are emitted
         self._last: dict[Any, Any] = {}
         #: whether rows have times; None before the first row
@@ -317,18 +323,46 @@ class Window:
         engine = self._engines.get(key)
         if engine is None:
             engine = self._engines[key] = self._engine(self._plan, key)
+            if self._counts and (seen := self._counts.pop(key, None)):
+                engine.resume(seen)
         return engine
 
     def _enter(self, row: Row, out: list[Due]) -> None:
         """Give the next row in order to its key; what is due before it comes first."""
         mark = Mark(row.time, False)
         self._close(mark, out)
-        engine = self._engine_of(row.key)
+        engine = self._engines.get(row.key)
+        if engine is None:
+            engine = self._engine_of(row.key)
+            if self._releases:
+                self._watch(row.key, row.time)
         engine.insert(row, mark, out)
         if engine.idle:  # the row is in no window
             del self._engines[row.key]
             return
         self._agenda.set(row.key, engine.deadline())
+
+    def _watch(self, key: Any, time: Any) -> None:
+        """Note a key whose rows leave with time. O(1)."""
+        if self._idle is None:
+            self._idle = IdleKeys(self._plan.measure_reach())
+        self._idle.watch(key, time)
+
+    def _release_idle(self) -> None:
+        """Let go of the keys whose rows have all left. O(1) amortised for each, and per reach of the window."""
+        assert self._idle is not None
+        mark = self._order.mark.time
+        for key in self._idle.take_due(mark):
+            engine = self._engines[key]
+            newest = engine.newest()
+            if newest is not None and not newest + self._idle.reach < mark:
+                self._idle.watch(key, newest)
+            elif engine.deadline() is not None:  # its last result is due with the next row of any key
+                self._idle.watch(key, mark)
+            else:
+                del self._engines[key]
+                if self._plan.numbers_rows:
+                    self._counts[key] = engine.seen  # type: ignore[attr-defined]
 
     def _close(self, mark: Mark, out: list[Due]) -> None:
         """Advance the watermark to `mark`: every key emits what is due."""
@@ -358,8 +392,10 @@ class Window:
 
     def _results(self, out: list[Due]) -> list[Result]:
         """Return the results in the order in which they were due, or only those that are news."""
-        if len(out) > 1 and self._timed and (len(self._engines) != 1 or self.window is None):
+        if len(out) > 1 and self._timed:
             out.sort(key=lambda entry: entry[0])
+        if self._idle is not None and not self._flushed and self._idle.is_due(self._order.mark.time):
+            self._release_idle()
         if self._owed:
             out, self._owed = self._owed + out, []
         if self._plan.failed:

@@ -25,7 +25,7 @@ from slidewise.planner.sharing import Partials, group_by_partials
 from slidewise.registry.entries import AlgorithmEntry
 from slidewise.windows.clock import ENDS, Clock
 from slidewise.windows.cumulative import CumulativeWindow
-from slidewise.windows.definitions import WindowDefinition
+from slidewise.windows.definitions import DeltaWindow, WindowDefinition
 from slidewise.windows.durations import Length
 from slidewise.windows.grid import Grid
 from slidewise.windows.sessions import SessionWindow
@@ -148,6 +148,26 @@ class WindowPlan:
     def is_open(self, row: Row, mark: Mark) -> bool:
         """Tell whether a hopping window that the row belongs to has not been given yet. O(1)."""
         return not mark.has_reached(self.grid.end_of(self.grid.step(row.time)))
+
+    @property
+    def releases_keys(self) -> bool:
+        """Whether the rows of a key leave with time, so that nothing is held for it any more.
+
+        They do where frames have bounds along time; a slide by delta goes on from its last row, however long ago.
+        """
+        by_time = self.frame is not None and self.frame.unit == "range" and self.frame.reach.fixed
+        return by_time and self.engine is Sliding and not isinstance(self.definition.every, DeltaWindow)
+
+    def measure_reach(self) -> Any:
+        """Measure how long after its time a row may be in a frame, along the axis; only where keys are released."""
+        extent = self.frame.extent()  # type: ignore[union-attr]
+        assert extent is not None
+        return extent[1] - extent[0]
+
+    @property
+    def numbers_rows(self) -> bool:
+        """Whether results tell the numbers of rows, or depend on them: so a key's count is kept when it is released."""
+        return not self.slides_by_time or self.least > 1
 
     @property
     def engine(self) -> type[Engine]:

@@ -107,6 +107,10 @@ _EMPTY: dict[Any, Callable[[], Any]] = {
 }
 
 
+#: of all structures that were given none: a dict of its own takes 64 bytes
+_NO_OPTIONS: dict[str, Any] = {}
+
+
 class Swag:
     """A sliding-window aggregator (SWAG): values in at one end, out at the other, and their aggregate at any time.
 
@@ -127,7 +131,7 @@ class Swag:
     functions: ClassVar[dict[str, Any]]
 
     def __init__(self, **options: Any) -> None:
-        self._options = options
+        self._options = options or _NO_OPTIONS
         self._times: deque[Any] | None = None
         for name, kind in self.fields.items():
             setattr(self, name, _EMPTY[kind]() if kind in _EMPTY else 0)

@@ -36,14 +36,22 @@ def _optional(function: Any, untouched: Any) -> Callable[[Any], Any]:
     return lambda partial: None if partial is None else function(partial)
 
 
+def _same(value: Any) -> Any:
+    return value
+
+
 def _plain(value: Any, kind: Any, dump: Callable[[Any], Any]) -> Any:
     if kind is Partial:
         return dump(value)
     if kind is Array:
         return [dump(v) for v in value]
-    if kind is Queue:
-        return [(start, [dump(v) for v in values]) for start, values in storage.stretches(value)]
-    return storage.stretches(value) if kind is IntQueue else value
+    if kind is Queue or kind is IntQueue:
+        plain = dump if kind is Queue else _same
+        if storage.is_ring(value):
+            front, values = storage.list_ring(value)
+            return (front, [plain(v) for v in values])
+        return [(start, [plain(v) for v in values]) for start, values in storage.stretches(value)]
+    return value
 
 
 def _live(plain: Any, kind: Any, load: Callable[[Any], Any]) -> Any:
@@ -54,9 +62,14 @@ def _live(plain: Any, kind: Any, load: Callable[[Any], Any]) -> Any:
     if kind is IntArray:
         return list(_list(plain))  # its own: a state can name one list twice
     if kind is Queue or kind is IntQueue:
+        if type(plain) is tuple:
+            front, values = plain
+            if not (type(front) is int and 0 <= front < 1 << 63 and len(_list(values)) in storage.RINGS):
+                raise StateError("saved state is damaged: a queue has a front and a power of two of slots")
+            return storage.build_ring(front, [load(p) for p in values] if kind is Queue else values)
         if len(_list(plain)) > 2:  # elements are neighbours, but for the step from the last position to the first
             raise StateError("saved state is damaged: a queue in pieces")
-        pages = storage.new_pages()
+        pages: storage.Pages = [None] * storage.SIZE
         for start, values in plain:
             for i, p in enumerate(_list(values), start):
                 storage.append(pages, i, load(p) if kind is Queue else p)

@@ -45,6 +45,17 @@ class Engine:
         """Return when the next result is due; None where that depends on rows to come. O(1)."""
         return None
 
+    def newest(self) -> Any:
+        """Return the time of the newest row that is held; None where there is none. O(1).
+
+        Only of windows that let go of keys: see `WindowPlan.releases_keys`.
+        """
+        raise NotImplementedError
+
+    def resume(self, seen: int) -> None:
+        """Begin with a key of which so many rows have been, and all have left. O(1)."""
+        raise NotImplementedError
+
     def partials(self) -> int:
         """Count the partials that stand for the rows held."""
         raise NotImplementedError

@@ -6,13 +6,13 @@ come.
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from slidewise.events.engines.engine import Engine
 from slidewise.events.late_slices import build_slices
 from slidewise.events.partials import SliceHolder
 from slidewise.events.row_reader import Row
+from slidewise.events.small_queue import SmallQueue, enqueue
 from slidewise.events.watermark import Deadline, Mark
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class SlicedRows(Engine):
         self.seen = 0
         self.holder = SliceHolder(plan.measures)
         #: rows at which results are due, and whose frames are not complete yet
-        self.waiting: deque[Row] = deque()
+        self.waiting: SmallQueue = ()
         every, frame = plan.definition.slide_rows, plan.frame
         assert every is not None and frame is not None
         self.k = every
@@ -45,16 +45,20 @@ class SlicedRows(Engine):
         first = self.first
         self.holder.insert(row.items, 0 if first is None else row.number - (row.number - first) % self.k)
         if row.number % self.k == 0:
-            self.waiting.append(row)
+            self.waiting = enqueue(self.waiting, row)
         if self.waiting and row.number >= self.waiting[0].number + self.last:
-            self._emit(self.waiting.popleft(), out)
+            self._emit_next(out)
 
     def release(self, mark: Mark, out: list[Due]) -> None:
         """Emit what is still pending at the end, when no rows follow. O(1) each."""
         while mark.ended and self.waiting:
-            self._emit(self.waiting.popleft(), out)
+            self._emit_next(out)
 
-    def _emit(self, row: Row, out: list[Due]) -> None:
+    def _emit_next(self, out: list[Due]) -> None:
+        row = self.waiting[0]
+        del self.waiting[0]
+        if not self.waiting:
+            self.waiting = ()
         if self.first is not None:
             self.holder.evict_before(row.number + self.first)
         if row.number >= self.plan.least:

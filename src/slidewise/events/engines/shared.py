@@ -119,6 +119,17 @@ class SharedWindows(Engine):
         for store, stored in zip(self.stores, self.plan.stored, strict=True):
             store.evict_before(min([self.engines[k].holder.first for k in stored.asking]))
 
+    def newest(self) -> Any:
+        return max((time for engine in self.engines if (time := engine.newest()) is not None), default=None)
+
+    def resume(self, seen: int) -> None:
+        self.seen = seen
+        self.given = [max(given, seen) for given in self.given]
+        for store in self.stores:
+            store.first = store.end = seen
+        for engine in self.engines:
+            engine.resume(seen)
+
     def deadline(self) -> Deadline | None:
         """Return when the next result of any window is due. O(windows)."""
         return min((d for engine in self.engines if (d := engine.deadline()) is not None), default=None)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from slidewise.events.engines.engine import Engine
 from slidewise.events.partials import RowHolder, RunningHolder
 from slidewise.events.row_reader import Row
 from slidewise.events.shared_partials import SharedRowHolder, Stores
-from slidewise.events.triggers import row_slide
+from slidewise.events.small_queue import SmallQueue, enqueue
+from slidewise.events.triggers import EveryCount, row_slide
 from slidewise.events.watermark import Deadline, Mark
 
 if TYPE_CHECKING:
@@ -38,14 +38,15 @@ class Sliding(Engine):
         self.key = key
         self.seen = 0
         self.group = 0
+        #: the last row, where something is measured from it: results that wait for the next boundary or the next group
         self.last: Row | None = None
         #: the step of the grid that has rows and no result yet, where the slide is by time
         self.step: int | None = None
         #: the rows whose results wait, with the boundary where the slide is by time
-        self.waiting: deque[tuple[Row, Any]] = deque()
+        self.waiting: SmallQueue = ()
         #: rows that have not entered the holder yet, and the coordinates of those inside
-        self.ahead: deque[Row] = deque()
-        self.inside: deque[Any] = deque()
+        self.ahead: SmallQueue = ()
+        self.inside: SmallQueue = ()
         running = plan.frame.reach.from_first_row  # type: ignore[union-attr]
         self.holder: Any = RunningHolder(plan.measures) if running else RowHolder(plan.measures)
         self.slide = row_slide(plan.definition, plan.reader.slide_clock)
@@ -60,11 +61,11 @@ class Sliding(Engine):
         row.number = self.seen
         row.x = self._coordinate(row)
         self.last = row
-        self.ahead.append(row)
+        self.ahead = enqueue(self.ahead, row)
         if self.plan.slides_by_time:
             self.step = self.plan.grid.step(row.time)
         elif self.slide.fires(row):
-            self.waiting.append((row, None))
+            self.waiting = enqueue(self.waiting, (row, None))
         self.release(mark, out)
 
     def _coordinate(self, row: Row) -> Any:
@@ -79,16 +80,21 @@ class Sliding(Engine):
         assert plan.frame is not None
         if self.step is not None and mark.has_reached(boundary := plan.grid.at(self.step + 1)):
             assert last is not None
-            self.waiting.append((last, boundary))
+            self.waiting = enqueue(self.waiting, (last, boundary))
             self.step = None
         while self.waiting and plan.frame.is_complete(self.waiting[0][0], last, mark):  # type: ignore[arg-type]
-            row, boundary = self.waiting.popleft()
+            row, boundary = self.waiting[0]
+            del self.waiting[0]
             self._move(row)
             values, count = self.holder.query(row.asked), self.holder.count
             if boundary is None:
                 out.append((row.time, plan.result(values, count, self.key, time=row.stamp, row=row.number)))
             else:
                 out.append((boundary, plan.result(values, count, self.key, time=plan.clock.write(boundary))))
+        if not self.waiting:
+            self.waiting = ()
+            if self.step is None and plan.frame.unit == "range":
+                self.last = None
 
     def _move(self, row: Row) -> None:
         """Make the holder hold the frame of the row."""
@@ -97,15 +103,29 @@ class Sliding(Engine):
         low, high = frame.low(row), frame.high(row)
         if low is not None:
             while self.inside and frame.starts_after(low, self.inside[0]):
-                self.inside.popleft()
+                del self.inside[0]
                 holder.evict()
             while self.ahead and frame.starts_after(low, self.ahead[0].x):
-                holder.skip(self.ahead.popleft().items)
+                holder.skip(self.ahead[0].items)
+                del self.ahead[0]
         while self.ahead and frame.reaches(high, self.ahead[0].x):
-            entering = self.ahead.popleft()
+            entering = self.ahead[0]
+            del self.ahead[0]
             holder.insert(entering.items)
             if low is not None:
-                self.inside.append(entering.x)
+                self.inside = enqueue(self.inside, entering.x)
+        if not self.ahead:
+            self.ahead = ()
+
+    def newest(self) -> Any:
+        return self.ahead[-1].time if self.ahead else self.inside[-1] if self.inside else None
+
+    def resume(self, seen: int) -> None:
+        self.seen = seen
+        if isinstance(self.slide, EveryCount):
+            self.slide.seen = seen
+        if isinstance(self.holder, SharedRowHolder):
+            self.holder.first = seen
 
     def deadline(self) -> Deadline | None:
         """Return the time at which the next result may be due; None where it depends on rows."""

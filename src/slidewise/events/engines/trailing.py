@@ -3,6 +3,7 @@ those since a punctuation."""
 
 from __future__ import annotations
 
+import functools
 from collections import deque
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,10 @@ class LastRows:
     def make_room(self, holder: RowHolder, row: Row) -> None:
         if holder.count == self.n:
             holder.evict()
+
+
+#: one for all keys: it has nothing of theirs
+_last_rows = functools.lru_cache(maxsize=256)(LastRows)
 
 
 class WithinDelta:
@@ -92,7 +97,7 @@ class Trailing(Engine):
         self.size: Any
         self.holder: Any = RowHolder(plan.measures)
         if definition.trailing_rows is not None:
-            self.size = LastRows(definition.trailing_rows)
+            self.size = _last_rows(definition.trailing_rows)
         elif isinstance(definition, DeltaWindow):
             assert plan.reader.size_clock is not None
             self.size = WithinDelta(plan.reader.size_clock.measure(definition.size))

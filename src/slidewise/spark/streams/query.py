@@ -238,8 +238,8 @@ def prepare(source: Input, group: Group, what: str, options: StreamOptions) -> t
         raise InvalidInput(
             f'{what}: the rows come from a call with late="revise" or "mark", with frames of following rows, or with '
             f"times without a zone, and may be older than the stream's watermark: {time.name!r} has none any more, and "
-            "Spark takes no second one. Compute all of it in one call, or write the first result out and read it as a stream "
-            "of its own"
+            "Spark takes no second one. Compute all of it in one call, or write the first result out and read it as a "
+            "stream of its own"
         )
     if not marked:
         if max_delay is None:
