@@ -71,7 +71,7 @@ def test_rows_equal_those_of_a_batch_across_restarts(folder):
 def test_slices_across_a_restart(folder):
     parts = events()
     results = {"n": sw.count(), "peak": sw.max("x.y"), "mean": sw.avg("seq"), "note": sw.min("note")}
-    window = sw.time("10s", every="4s")
+    window = sw.time("3s", every="2s")
 
     def out():
         return sw.aggregate(
