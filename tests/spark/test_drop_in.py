@@ -23,6 +23,7 @@ from slidewise.spark import Window, named_expressions, window_columns
 from slidewise.spark import functions as F  # noqa: N812
 from slidewise.spark.executor.halo import BUCKETS
 from slidewise.spark.pyspark_internals import has_subquery
+from slidewise.spark.window import SpecifiedOver
 
 
 @pytest.fixture
@@ -495,7 +496,7 @@ def test_of_many_windowed_columns_the_last_are_held(spark, monkeypatch):
 
     def count_held():
         gc.collect()
-        kinds = (window_columns.Window, window_columns.SpecifiedOver, named_expressions.ExpressionName)
+        kinds = (window_columns.Window, SpecifiedOver, named_expressions.ExpressionName)
         return [sum(type(each) is kind for each in gc.get_objects()) for kind in kinds]
 
     before = count_held()
