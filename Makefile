@@ -58,7 +58,7 @@ tour: $(READY)  ## a tour of the core in the terminal
 	@$(PY) -m examples.tour
 
 # Side by side. The tests of Spark are many enough for two processes with a Spark each in test-all only.
-SPARKS := 1
+SPARKS := 0
 PARTS  := @$(MAKE) --no-print-directory --jobs=3 test-core test-spark test-processes
 PYTEST := $(PY) -m pytest --durations=10
 FULL   := --hypothesis-profile=full -m
@@ -72,13 +72,17 @@ test-all: $(READY) java services  ## all tests: every combination, and more rand
 	$(PARTS) SPARKS=2 TIER="$(FULL) 'not soak$(if $(AFTER), and not once)'"
 
 # The examples of src last: by then their kernels have been compiled for tests.
-CORE = -n 2 --dist worksteal tests src --ignore=tests/spark $(addprefix --ignore=,$(PIPELINES))
+SHARED = -n 2 --dist worksteal
+CORE = $(SHARED) tests src --ignore=tests/spark $(addprefix --ignore=,$(PIPELINES))
 PLAIN := NUMBA_DISABLE_JIT=1
+# To collect all files for the few tests that need the compiler would take half as long as those.
+COMPILED = tests/compiled $(filter-out $(addsuffix %,$(PIPELINES)),$(shell grep -rl 'mark[.]compiled' tests --include='test_*.py'))
 
+# Nice: Spark's tests, which go on one after the other, are the last to end.
 test-core: $(READY)
 ifeq ($(KERNELS),plain)
-	@$(PLAIN) $(PYTEST) $(CORE)
-	@$(PYTEST) -m 'compiled and not full and not soak' $(CORE)
+	@$(PLAIN) nice $(PYTEST) $(CORE)
+	@nice $(PYTEST) -m 'compiled and not full and not soak' $(SHARED) $(COMPILED)
 else
 	@$(PYTEST) $(TIER) $(CORE)
 	@$(PLAIN) $(PYTEST) $(TIER) -n 2 tests/compiled

@@ -133,7 +133,7 @@ def pages_shown() -> tuple[Page, ...]:
             {
                 "By rows and by time": of(sw, "sw.", "rows", "time"),
                 "SQL's frames": of(sw, "sw.", "rows_between", "range_between", "groups_between", "col", "UNBOUNDED"),
-                "By values": of(sw, "sw.", "delta", "punctuation"),
+                "By gaps and by values": of(sw, "sw.", "session", "delta", "punctuation"),
                 "Your own bounds": of(sw, "sw.", "frames"),
                 "An aggregation over a window": of(sw, "sw.", "Over", members=None),
             },
