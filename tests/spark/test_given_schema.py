@@ -64,6 +64,7 @@ def collect(df: Any) -> list[tuple[Any, ...]]:
     return sorted(map(tuple, df.collect()), key=repr)
 
 
+@pytest.mark.full
 @on_both
 def test_with_columns_asks_nothing_and_gives_the_same(session: Any, asked: list[str]) -> None:
     rows = make_rows(session)

@@ -233,7 +233,7 @@ class Windows:
 
         On a stream names are the stable ones, until `restore_markers`.
         """
-        streaming = df.isStreaming
+        streaming = bool(self.by_marker) and df.isStreaming  # Declarative Pipelines may not be asked
         definitions: dict[str, Any] = {marker: window.definition for marker, window in self.by_marker.items()}
         if streaming:
             definitions = {self.stable[marker]: rename_reads(made, self.stable) for marker, made in definitions.items()}

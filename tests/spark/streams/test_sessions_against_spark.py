@@ -63,7 +63,8 @@ def test_a_result_per_row(spark):
     assert listed(sw.with_columns(df, **call).toArrow()) == listed(sw.with_columns(table, **call))
 
 
-@pytest.mark.parametrize("seed", [3, pytest.param(4, marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("seed", [3, 4])
 def test_a_stream_with_rows_out_of_order_and_a_restart(session, tmp_path, seed):
     session.conf.set(PROVIDER, ROCKSDB)
     table = some_rows(seed, 300, 4)

@@ -25,6 +25,7 @@ def listed(table):
     return sorted(repr(row) for row in table.to_pylist())
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("slides", [False, True], ids=["rows", "windows"])
 def test_a_stream_equals_its_batch_in_any_zone(session, tmp_path, slides):
     session.conf.set(PROVIDER, ROCKSDB)
