@@ -254,7 +254,11 @@ def test_what_is_refused_before_a_query_starts(spark):
     refused("which follows the newest time", df=watermarked, max_delay=None, max_ahead="1h")
     refused("max_ahead is a length of time", max_ahead=3)
     refused("max_ahead is measured in event time", order_by=None, max_delay=None, max_ahead="1h", emit="arrival")
-    refused("is timestamp_ntz", df=df.selectExpr("timestamp::timestamp_ntz AS timestamp", "value"), max_ahead="1h")
+    refused(
+        "is a timestamp without a zone",
+        df=df.selectExpr("timestamp::timestamp_ntz AS timestamp", "value"),
+        max_ahead="1h",
+    )
     refused("is date", df=df.selectExpr("date(timestamp) AS timestamp", "value"), max_ahead="1h")
     refused("the path of a checkpoint", checkpoint=3)
     with pytest.raises(InvalidInput, match="check takes the DataFrame that with_columns or aggregate gave"):
