@@ -272,7 +272,7 @@ def test_what_is_refused_before_a_query_starts(spark):
     refused("there is no column 'velue'", peak=sw.max("velue").over(sw.time("1m")))
     with pytest.raises(InvalidInput, match="when the watermark has passed"):
         sw.aggregate(
-            df, order_by="timestamp", max_delay="1s", emit="arrival", window=sw.time("2s", every="1s"), n=sw.count()
+            df, order_by="timestamp", max_delay="1s", emit="arrival", window=sw.rows(3, every="1s"), n=sw.count()
         )
     hop = {"order_by": "timestamp", "max_delay": "1s", "window": sw.time("2s", every="1s")}
     for message, call in {
