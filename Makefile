@@ -84,7 +84,7 @@ ifeq ($(KERNELS),plain)
 	@$(PLAIN) nice $(PYTEST) $(CORE)
 	@nice $(PYTEST) -m 'compiled and not full and not soak' $(SHARED) $(COMPILED)
 else
-	@$(PYTEST) $(TIER) $(CORE)
+	@nice $(PYTEST) $(TIER) $(CORE)
 	@$(PLAIN) $(PYTEST) $(TIER) -n 2 tests/compiled
 endif
 
@@ -119,7 +119,7 @@ test-oldest: $(OLDEST)/.ready java  ## frames, kernels and the drop-in for PySpa
 	@$(PLAIN) $(OLD_PYTEST) $(OLD_SPARK)
 
 soak: $(READY) java  ## what takes minutes: a stream that is killed 20 times, and long ones
-	@$(PY) -m pytest $(FULL) soak -rP tests
+	@$(PY) -m pytest --hypothesis-profile=soak -m soak -rP tests
 
 lint: $(READY)  ## style, types, and the layers of imports
 	@$(PY) -m ruff check .

@@ -14,7 +14,8 @@ from support.tiers import (
 
 # No deadline: kernels are compiled where they are first needed.
 settings.register_profile("quick", max_examples=10, deadline=None)
-settings.register_profile("full", max_examples=100, deadline=None)
+settings.register_profile("full", max_examples=50, deadline=None)
+settings.register_profile("soak", max_examples=100, deadline=None)
 settings.load_profile("quick")
 
 # numba makes so many objects that the collector would take a tenth of the time of compiling.

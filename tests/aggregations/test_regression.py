@@ -60,7 +60,7 @@ FRAMES = {
 
 @pytest.mark.full
 @pytest.mark.parametrize("frame", FRAMES)
-@pytest.mark.parametrize("seed", [pytest.param(s, marks=pytest.mark.soak if s > 1 else ()) for s in range(12)])
+@pytest.mark.parametrize("seed", [pytest.param(s, marks=pytest.mark.soak if s > 0 else ()) for s in range(12)])
 def test_as_duckdb_over_every_kind_of_frame(seed, frame):
     duckdb = pytest.importorskip("duckdb")
     import pyarrow as pa

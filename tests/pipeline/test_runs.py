@@ -67,8 +67,9 @@ OPTIONS = {
 }
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.full if n == "revisions" else pytest.mark.soak) for n in OPTIONS]
+)
 def test_options_for_streams_give_the_same_rows_in_all_runs_of_one_file(spark: Any, tmp_path: Path, name: str) -> None:
     time, run = OPTIONS[name]
     features = "features:\n  dearest: {max: amount, over: 3 rows}\n  many: {count: merchant, over: 2 rows}\n"
@@ -128,7 +129,7 @@ def draw_features(draw: st.DrawFn) -> str:
     return "\n".join(["features:", *lines])
 
 
-@pytest.mark.full
+@pytest.mark.soak
 @examples(4, suppress_health_check=list(HealthCheck), phases=[Phase.generate])  # shrinking would take minutes
 @given(features=draw_features(), step=st.sampled_from([None, 1, 2]))
 def test_the_three_runs_of_pipelines_that_are_drawn_agree(spark: Any, features: str, step: int | None) -> None:

@@ -7,7 +7,7 @@ import pytest
 from ordinary_programs import PROGRAMS, chained, decimals, replaced_columns, udfs_around_windows
 from pyspark.sql import Window as TheirWindow
 from pyspark.sql import functions as theirs
-from support.tiers import quick
+from support.tiers import connect_in_soak, quick
 
 from slidewise.spark import Window
 from slidewise.spark import functions as F  # noqa: N812
@@ -33,6 +33,7 @@ def _round(value: Any) -> str:
 
 
 @pytest.mark.filterwarnings("ignore:WARN WindowExpression")  # windows without a partitioning, as PySpark says, too
+@connect_in_soak
 @pytest.mark.parametrize("program", quick(PROGRAMS, *QUICK), ids=lambda program: program.__name__)
 def test_a_program_does_what_it_did(program, session):
     before, after = program(session, theirs, TheirWindow), program(session, F, Window)

@@ -13,7 +13,7 @@ from pyspark.sql import Column, GroupedData
 from pyspark.sql import functions as theirs
 from pyspark.sql import window as their_windows
 from pyspark.sql.functions import builtin
-from support.tiers import quick
+from support.tiers import connect_in_soak, quick
 
 from slidewise.spark import Window
 from slidewise.spark import functions as F  # noqa: N812
@@ -90,6 +90,7 @@ def as_documented(session):
 
 
 @pytest.mark.filterwarnings("ignore")
+@connect_in_soak
 @pytest.mark.parametrize("name", quick(TESTS, "nth_value", "Window.rowsBetween"))
 def test_an_example_prints_what_pyspark_says(name, as_documented):
     report = run(TESTS[name], as_documented, ours=True)

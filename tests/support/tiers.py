@@ -18,6 +18,11 @@ from hypothesis import settings
 #: Runs on Connect in the quick tier too; other tests of a `session` do so in the full tier only.
 on_both = pytest.mark.parametrize("session", ["spark", "connect"], indirect=True)
 
+#: Runs on Connect by make soak only: what many cases have in common is tested there by others.
+connect_in_soak = pytest.mark.parametrize(
+    "session", ["spark", pytest.param("connect", marks=pytest.mark.soak)], indirect=True
+)
+
 
 def in_full(*values: Any) -> list[Any]:
     """Mark values of a parameter as those of the full tier."""
@@ -32,13 +37,13 @@ def quick(values: Iterable[Any], *some: Any) -> list[Any]:
 
 
 def share(number: int) -> int:
-    """So many in the full tier, and a tenth of them in the quick one."""
+    """So many in make soak, half of them in the full tier, and a tenth in the quick one."""
     profile: Any = settings.default
     return max(3, number * profile.max_examples // 100)
 
 
 def examples(number: int, **options: Any) -> settings:
-    """Draw so many examples in the full tier, and a share of them in the quick one."""
+    """Draw so many examples in make soak, and a share of them in the other tiers."""
     return settings(max_examples=share(number), **options)
 
 
