@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -20,9 +21,10 @@ def _server() -> Iterator[tuple[Any, str]]:
 
 
 @pytest.fixture
-def spark(_server: tuple[Any, str]) -> Any:
+def spark(_server: tuple[Any, str]) -> Iterator[Any]:
     """A classic session."""
-    return _server[0]
+    with _put_settings_back(_server[0]) as session:
+        yield session
 
 
 @pytest.fixture(scope="session")
@@ -37,10 +39,24 @@ def _client(_server: tuple[Any, str]) -> Iterator[Any]:
 
 
 @pytest.fixture
-def connect(_client: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+def connect(_client: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A session of Spark Connect. pyspark's functions make what belongs to it while this variable is set."""
     monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")
-    return _client
+    with _put_settings_back(_client) as session:
+        yield session
+
+
+@contextmanager
+def _put_settings_back(session: Any) -> Iterator[Any]:
+    """Undo what a test set: the session is shared, and another test would see its time zone."""
+    before = session.conf.getAll
+    yield session
+    after = session.conf.getAll
+    for name in after.keys() - before.keys():
+        session.conf.unset(name)
+    for name, value in before.items():
+        if after.get(name) != value:
+            session.conf.set(name, value)
 
 
 @pytest.fixture(params=["spark", *in_full("connect")])

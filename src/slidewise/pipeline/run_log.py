@@ -17,7 +17,6 @@ Readers ignore kinds and fields that they do not know.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import os
@@ -25,7 +24,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime
-from itertools import pairwise
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal, NotRequired, TypedDict, cast
 
@@ -41,8 +40,6 @@ LONGEST_LIST = 20
 MOST_PINS = 50
 #: the largest integer up to which a browser's numbers are exact
 _EXACT = 2**53
-#: how often a listing of the files is tried that a rotation disturbs; a file that someone deleted disturbs all of them
-_LOOKS = 4
 #: characters of a text that is no value: a definition, an error
 _LONGEST_DEFINITION = 200_000
 
@@ -315,19 +312,32 @@ class LogReader:
         return status.st_ino, status.st_size, status.st_mtime_ns
 
     def _heads(self) -> list[tuple[bytes, Path]]:
-        """List the first line of each file, the oldest first."""
-        for _ in range(_LOOKS):
-            found: dict[bytes, Path] = {}
-            for path in sorted(self.folder.glob("log*.jsonl"), key=_age, reverse=True):
-                with contextlib.suppress(OSError), path.open("rb") as file:
+        """List the first line of each file, the oldest first.
+
+        They are read the newest first: a rotation gives files older names only, so none can slip past. While it goes
+        on, one name is free; another is where someone deleted a file.
+        """
+        oldest = max(map(_age, self.folder.glob("log*.jsonl")), default=0)
+        found: dict[bytes, Path] = {}
+        free = 0
+        for age in count():
+            path = self.folder / _file_name(age)
+            try:
+                with path.open("rb") as file:
                     head = file.readline()
-                    if head.endswith(b"\n"):
-                        found[head] = path  # one that is rotated meanwhile counts once
-            numbers = [_number_of(head) for head in found]
-            if all(later == earlier + 1 for earlier, later in pairwise(numbers)):
-                break  # else one was renamed to a name that had been read: look again
-        # Between two names, the newest is at none: the next call has it.
-        return list(found.items()) if self.folder / NEWEST in found.values() else []
+            except OSError:
+                head = b""
+            if head.endswith(b"\n"):
+                found.pop(head, None)  # one that is rotated meanwhile counts once, where it was seen last
+                found[head] = path
+                free = 0
+            elif age == 0:  # between two names, the newest is at none: the next call has it
+                return []
+            else:
+                free += 1
+                if free > 2 and age > oldest:
+                    break
+        return list(found.items())[::-1]
 
 
 class Pins:
