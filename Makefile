@@ -57,6 +57,15 @@ demo: $(DEMO) java  ## features of 200,000 events on a local Spark: a table, a p
 tour: $(READY)  ## a tour of the core in the terminal
 	@$(PY) -m examples.tour
 
+# JVMs of tests live for seconds: they load classes from an archive, and go without Java's second compiler.
+CLASSES := $(VENV)/spark-classes.jsa
+SHORT_LIVED := -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
+$(CLASSES): $(READY) | java
+	@echo "writing an archive of Spark's classes, from which the tests start faster (once)"
+	@SPARK_SUBMIT_OPTS="$(SHORT_LIVED)" $(PY) tests/support/share_classes.py $@ > $@.log 2>&1 || \
+	  { echo "no archive was written ($@.log says why): the tests start Spark without it"; touch $@; }
+test test-all: export SPARK_SUBMIT_OPTS = $(SHORT_LIVED) -XX:SharedArchiveFile=$(abspath $(CLASSES)) -Xlog:disable
+
 # Side by side. The tests of Spark are many enough for two processes with a Spark each in test-all only.
 SPARKS := 0
 PARTS  := @$(MAKE) --no-print-directory --jobs=3 test-core test-spark test-processes
@@ -64,11 +73,11 @@ PYTEST := $(PY) -m pytest --durations=10
 FULL   := --hypothesis-profile=full -m
 
 # Most of it runs kernels as plain Python: compiling them is most of what the full tier takes.
-test: $(READY) java  ## the quick tier: every capability, in five minutes
+test: $(READY) java $(CLASSES)  ## the quick tier: every capability, in five minutes
 	$(PARTS) KERNELS=plain
 
 # AFTER=test leaves out what `make test` has just run; without it, all of that is run compiled as well.
-test-all: $(READY) java services  ## all tests: every combination, and more random cases
+test-all: $(READY) java services $(CLASSES)  ## all tests: every combination, and more random cases
 	$(PARTS) SPARKS=2 TIER="$(FULL) 'not soak$(if $(AFTER), and not once)'"
 
 # The examples of src last: by then their kernels have been compiled for tests.

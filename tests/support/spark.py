@@ -15,6 +15,9 @@ SETTINGS = {
     "spark.sql.session.timeZone": "Europe/Berlin",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "300",
     "spark.sql.ansi.enabled": "true",
+    # Without Hadoop's native library, Spark's own choice starts a program (readlink) for each file of a checkpoint.
+    "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing."
+    "FileSystemBasedCheckpointFileManager",
 }
 PORT = "spark.connect.grpc.binding.port"
 
