@@ -62,7 +62,7 @@ CLASSES := $(VENV)/spark-classes.jsa
 SHORT_LIVED := -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
 $(CLASSES): $(READY) | java
 	@echo "writing an archive of Spark's classes, from which the tests start faster (once)"
-	@SPARK_SUBMIT_OPTS="$(SHORT_LIVED)" $(PY) tests/support/share_classes.py $@ > $@.log 2>&1 || \
+	@SPARK_SUBMIT_OPTS="$(SHORT_LIVED)" PYTHONPATH=tests $(PY) -m support.share_classes $@ > $@.log 2>&1 || \
 	  { echo "no archive was written ($@.log says why): the tests start Spark without it"; touch $@; }
 test test-all: export SPARK_SUBMIT_OPTS = $(SHORT_LIVED) -XX:SharedArchiveFile=$(abspath $(CLASSES)) -Xlog:disable
 

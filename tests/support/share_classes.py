@@ -1,6 +1,6 @@
 """Write an archive of the classes that Spark loads, for the JVMs of the tests: they start in two thirds of the time.
 
-    python tests/support/share_classes.py FILE
+    PYTHONPATH=tests python -m support.share_classes FILE
 
 Run by the Makefile, which hands the archive to every JVM through SPARK_SUBMIT_OPTS. Java goes on without it where it
 does not fit.
@@ -12,15 +12,11 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from support.spark import run_spark
 
 import slidewise as sw
 from slidewise.spark.session import SETTINGS
+from support.spark import run_spark
 
 
 def main(archive: str) -> None:
