@@ -83,9 +83,49 @@ def test_a_session_is_given_when_no_row_can_join_it_any_more():
     [result] = w.advance(20)
     assert (result.value, result.start, result.end, result.time) == (3, 0, 20, 20)
     with pytest.raises(LateRow):
-        w.push(5, time=20)
-    assert w.push(4, time=21) == []
-    assert [(r.value, r.start, r.end) for r in w.flush()] == [(4, 21, 31)]
+        w.push(5, time=10)
+    # One that is late, and could still be followed: the session that it would have joined was given.
+    assert w.push(5, time=11) == w.push(4, time=21) == []
+    assert [(r.value, r.start, r.end) for r in w.flush()] == [(9, 11, 31)]
+
+
+@examples(150)
+@given(rows, GAPS, st.integers(0, 10**6), st.sampled_from([0, 1, 4]), st.booleans(), st.booleans())
+def test_late_rows_join_the_session_that_is_open(stream, gap, seed, delay, ordered, saved):
+    """Against sessions of all rows of a key that were not given yet."""
+    random = Random(seed)
+    arriving = sorted(stream, key=lambda row: row["t"] + random.uniform(0, 12))
+    columns = {
+        "first": sw.first("v"),
+        "n": sw.count(),
+        "peak": sw.max("c"),
+        **({"all": Listed("v")} if ordered else {}),
+    }
+    w = sw.Window(columns, sw.session(gap), partition_by="key", late="drop", max_delay=delay)
+    found, expected, dropped, open_rows, mark = [], [], 0, {}, -(10**9)
+    for row in arriving:
+        if row["t"] + gap <= mark:
+            dropped += 1
+        else:
+            open_rows.setdefault(row["key"], []).append(row)
+            mark = max(mark, row["t"] - delay)
+        found += w.push(row, time=row["t"])
+        w = w.from_bytes(w.to_bytes()) if saved else w
+        for key, own in open_rows.items():
+            for each in oracle.sessions(sorted(own, key=lambda r: r["t"]), gap):
+                if each[-1]["t"] + gap <= mark:
+                    expected.append((key, each))
+                    open_rows[key] = [r for r in open_rows[key] if r not in each]
+    found += w.flush()
+    for key, own in open_rows.items():
+        expected += [(key, each) for each in oracle.sessions(sorted(own, key=lambda r: r["t"]), gap)]
+    wanted = [
+        (key, each[0]["t"], each[-1]["t"] + gap, each[0]["v"], len(each), max(r["c"] for r in each),
+         *([oracle.values(each)] if ordered else []))
+        for key, each in expected
+    ]  # fmt: skip
+    assert w.dropped == dropped
+    assert sorted(wanted) == sorted((r.key, r.start, r.end, *r.value.values()) for r in found)
 
 
 def test_another_key_closes_a_session_of_a_silent_one():

@@ -279,7 +279,8 @@ class Soundness:
         self.require(all(type(items) is list and len(items) == len(self.plan.measures) for _, _, items in holder.rows))
         self.check_times(time for time, _, _ in holder.rows)
         self.check_order(time for time, _, _ in holder.rows)
-        self.require(all(self.plan.grid.step(time) == start for time, start, _ in holder.rows))
+        if self.plan.definition.session_gap is None:
+            self.require(all(self.plan.grid.step(time) == start for time, start, _ in holder.rows))
         starts = {start for _, start, _ in holder.rows}
         self.require(holder.stale or [*SliceHolder.list_starts(holder)] == sorted(starts))
         rows = holder.open_rows + sum(rows for _, rows in holder.slices)
@@ -327,15 +328,23 @@ class Soundness:
 
     def check_sessions(self, engine: Sessions) -> None:
         """Check that a session has rows, the last of them at its last time; that rows wait tells no window's result."""
-        self.require((engine.begin is None) == (engine.newest is None) == (engine.holder.count == 0))
-        self.require(type(engine.waiting) is list, len(engine.waiting) <= engine.holder.count)
+        self.check_counts(engine.count)
+        self.require((engine.begin is None) == (engine.newest is None) == (engine.count == 0))
+        holder = engine.holder
+        self.require(isinstance(holder, RunningHolder) != self.plan.gives_windows)
+        rows = holder.rows if isinstance(holder, OrderedSlices) else ()
+        held = holder.count if isinstance(holder, RunningHolder) else len(rows) or holder.open_rows
+        self.require(engine.count == held)
+        self.require(all(engine.begin <= time <= engine.newest for time, _, _ in rows))
+        self.require(isinstance(holder, RunningHolder) or {*holder.list_starts()} <= {0})
+        self.require(type(engine.waiting) is list, len(engine.waiting) <= engine.count)
         self.check_rows(engine.waiting)
         self.require(not engine.waiting or not self.plan.gives_windows)
         self.require(all(row.time == engine.newest for row in engine.waiting))
         self.check_order(row.number for row in engine.waiting)
         if engine.begin is not None:
             self.check_times([engine.begin, engine.newest])
-            self.require(engine.begin <= engine.newest, engine.holder.count <= engine.seen)
+            self.require(engine.begin <= engine.newest, engine.count <= engine.seen)
 
     def check_retained(self, engine: Retained) -> None:
         rows, slots = engine.rows, engine.slots

@@ -142,11 +142,14 @@ class WindowPlan:
 
     @property
     def takes_late_rows(self) -> bool:
-        """Whether late rows enter windows that are still open, which hopping ones are until the watermark ends them."""
-        return self.definition.hopping and not self.revises
+        """Whether late rows enter windows that are open: hopping ones and sessions, until the watermark ends them."""
+        definition = self.definition
+        return (definition.hopping or definition.session_gap is not None) and not self.revises
 
     def is_open(self, row: Row, mark: Mark) -> bool:
-        """Tell whether a hopping window that the row belongs to has not been given yet. O(1)."""
+        """Tell whether a window that the row belongs to has not been given yet. O(1)."""
+        if self.definition.session_gap is not None:
+            return not mark.has_passed(row.time + self.gap)
         return not mark.has_reached(self.grid.end_of(self.grid.step(row.time)))
 
     @property

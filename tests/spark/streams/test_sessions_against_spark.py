@@ -64,28 +64,30 @@ def test_a_result_per_row(spark):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("seed", [3, 4])
-def test_a_stream_with_rows_out_of_order_and_a_restart(session, tmp_path, seed):
-    session.conf.set(PROVIDER, ROCKSDB)
+@pytest.mark.parametrize(("seed", "delay"), [(3, 4), (4, 1), (5, 1)])
+def test_a_stream_with_rows_out_of_order_and_a_restart(spark, tmp_path, seed, delay):
+    spark.conf.set(PROVIDER, ROCKSDB)
     table = some_rows(seed, 300, 4)
     parts = [table[i : i + 75] for i in range(0, 300, 75)]
     end = pa.Table.from_pylist([{"k": "end", "ts": START + dt.timedelta(days=1), "x": 0}], schema=KINDS)
     again = pa.Table.from_pylist([{"k": "end", "ts": START + dt.timedelta(days=2), "x": 0}], schema=KINDS)
     for name in ("ours", "theirs"):
         (tmp_path / name).mkdir()
-    ours, theirs = (Folder(tmp_path / name, session) for name in ("ours", "theirs"))
+    ours, theirs = (Folder(tmp_path / name, spark) for name in ("ours", "theirs"))
     for several in ((parts[0], parts[1]), (*parts[2:], end, again)):
         ours.add(*several)
         theirs.add(*several)
         ours.run(
             sw.aggregate(
-                ours.stream(COLUMNS), partition_by="k", order_by="ts", window=sw.session("2s"), max_delay="4s",
+                ours.stream(COLUMNS), partition_by="k", order_by="ts", window=sw.session("2s"), max_delay=f"{delay}s",
                 buckets=2, **{name: RESULTS[name] for name in OF_SPARK},
             )
         )  # fmt: skip
-        theirs.run(spark_sessions(theirs.stream(COLUMNS).withWatermark("ts", "4 seconds")))
+        theirs.run(spark_sessions(theirs.stream(COLUMNS).withWatermark("ts", f"{delay} seconds")))
     found = listed(ours.result())
     assert found == listed(theirs.result())
+    if delay < 4:  # rows are late, and enter sessions that are open or are dropped, as in Spark
+        return
     expected = sw.aggregate(pa.concat_tables([table, end]), partition_by="k", order_by="ts", window=sw.session("2s"),
                             **{name: RESULTS[name] for name in OF_SPARK})  # fmt: skip
     assert found == listed(expected)

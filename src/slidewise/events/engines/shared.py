@@ -73,7 +73,7 @@ class SharedWindows(Engine):
         self._settle(out)
 
     def insert_late(self, row: Row, mark: Mark) -> None:
-        """Take a late row into the open windows: all are hopping ones, which hold what they need by themselves."""
+        """Take a late row into the open windows: they hold what they need by themselves."""
         assert isinstance(row, SharedRow)
         self.seen += 1
         for k, part in enumerate(self.plan.parts):

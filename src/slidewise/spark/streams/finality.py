@@ -238,6 +238,11 @@ class BoundaryFinality:
         ends: np.ndarray = rows.times[rows.offsets[1:] - 1] + self._grid.size + (self._task.keep or 0)
         return ends
 
+    def find_open_until(self, times: np.ndarray) -> np.ndarray:
+        """Find up to which watermark a hopping window is open that has each time."""
+        ends: np.ndarray = self._grid.last_end(times) - 1
+        return ends
+
     def arrange(self, view: WatermarkView, places: np.ndarray) -> tuple[ArrangedRows, np.ndarray]:
         """Take whole lifetimes, as far as their rows are in `places`, and the numbers of these lifetimes."""
         return _arrange(self._task, view, places, counts_rows=False)

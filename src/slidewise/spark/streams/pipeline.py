@@ -18,9 +18,10 @@ from slidewise.columns.arrays import in_one_piece
 from slidewise.columns.sorting import arrange, as_sortable
 from slidewise.columns.stream_options import LATE, LATE_ROW
 from slidewise.spark.streams.emission import choose_emission
-from slidewise.spark.streams.finality import build_grid
+from slidewise.spark.streams.finality import BoundaryFinality
 from slidewise.spark.streams.last_results import retain_results
 from slidewise.spark.streams.results import Results, choose_results
+from slidewise.spark.streams.session_results import SessionFinality
 from slidewise.spark.streams.state_store import Bucket, KeyedState, Store, join_states
 from slidewise.spark.streams.step_data import JoinedRows, Progress, RowDecisions, StepResult
 from slidewise.spark.streams.stream_task import (
@@ -44,7 +45,6 @@ class Pipeline:
         self.task = task
         self._results: Results = choose_results(task)
         self._emission = choose_emission(task, self._results)
-        self._grid = build_grid(task) if task.takes_late_rows else None
 
     def advance(self, store: Store, new: pa.Table, hashes: np.ndarray, watermark: int | None) -> StepResult:
         """Take new rows and the hashes of their keys; the watermark is in microseconds, None without one."""
@@ -89,7 +89,7 @@ class Pipeline:
     ) -> tuple[pa.Table, np.ndarray, pa.Table, int]:
         """Take out the new rows that are late, or have no time, of which only the number is told.
 
-        Spark's window() judges rows by the watermark of the micro-batch before, by which windows were closed.
+        Spark's own windows judge rows by the watermark of the micro-batch before, by which they were closed.
         """
         watermark = progress.watermark
         if self.task.time is None:
@@ -99,9 +99,11 @@ class Pipeline:
         times = column.cast(pa.int64())
         if watermark is None or self.task.released:
             good = pc.is_valid(times)
-        elif self._grid is not None:
-            last = self._grid.last_end(times.fill_null(0).to_numpy()) - 1
-            good = pc.and_(pc.is_valid(times), pa.array(last > (progress.previous or 0)))
+        elif self.task.takes_late_rows:
+            finality = self._results.finality
+            assert isinstance(finality, BoundaryFinality | SessionFinality)
+            open_until = finality.find_open_until(times.fill_null(0).to_numpy())
+            good = pc.and_(pc.is_valid(times), pa.array(open_until > (progress.previous or 0)))
         else:
             good = pc.greater(times, watermark - (self.task.keep or 0)).fill_null(False)
         mask = good.to_numpy()

@@ -1,7 +1,7 @@
 """Session results: sessions of a stream, each once, when no row can join it any more.
 
-All rows up to the watermark are there, so that a session has ended when the watermark has come to its last row + gap:
-a row that joins it is not later than that. Until then its rows are history.
+A session has ended when the watermark has come to its last row + gap: a row that joins it is not later than that.
+Until then its rows are history, and late rows join them.
 """
 
 from __future__ import annotations
@@ -66,6 +66,10 @@ class SessionFinality:
         assert rows.times is not None
         ends: np.ndarray = rows.times[rows.offsets[1:] - 1] + self._gap + 1
         return ends
+
+    def find_open_until(self, times: np.ndarray) -> np.ndarray:
+        """Find up to which watermark a row of each time joins a session."""
+        return times + self._gap
 
     def arrange(self, view: WatermarkView, places: np.ndarray) -> tuple[ArrangedRows, np.ndarray]:
         """Take the rows of `places`, and the numbers of their keys."""

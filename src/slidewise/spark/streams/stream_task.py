@@ -100,8 +100,9 @@ class StreamTask:
 
     @property
     def takes_late_rows(self) -> bool:
-        """Whether late rows enter those of their windows that were not emitted yet, as in Spark's window()."""
-        return self.slides and self.keep is None and self.windows[0].hopping
+        """Whether late rows enter those of their windows that were not emitted yet, as in Spark's own windows."""
+        takes = self.windows[0].hopping or self.windows[0].session_gap is not None
+        return self.slides and self.keep is None and takes
 
     @cached_property
     def divisions(self) -> dict[str, Division]:
