@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from support.tiers import in_full
 
 import slidewise as sw
 from slidewise.registry.algorithms import ALGORITHMS
@@ -312,7 +313,7 @@ def test_without_queries_monoid_fifo_costs_as_two_stacks():
 
 # ---- space
 @EACH
-@pytest.mark.parametrize("n", [1, 2, 3, 10, 100, 1000])
+@pytest.mark.parametrize("n", [1, 2, 3, 10, 100, *in_full(1000)])
 def test_partials_held(cost, n):
     c = Counted(cost, n)
     values = falling(n)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.aggregations import Concat, Highest, Total
-from support.tiers import examples
+from support.tiers import examples, in_full
 
 import slidewise as sw
 from slidewise.algorithms import fiba
@@ -142,7 +142,7 @@ def test_random_interleavings(arity, aggregation, values):
 
 
 @pytest.mark.parametrize("arity", [2, 8])
-@pytest.mark.parametrize("n", [1, 2, 3, 7, 16, 100, 400])
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 16, 100, *in_full(400)])
 def test_first_in_first_out(arity, n):
     s = of_arity(arity, Concat())
     text = "".join(chr(97 + i % 26) for i in range(3 * n + 50))
@@ -371,6 +371,7 @@ def test_a_slide_in_order_is_constant():
         assert queries <= 2
 
 
+@pytest.mark.full
 def test_a_late_value_costs_the_logarithm_of_its_distance():
     def average(n, d):
         s = filled(n, step=2)
@@ -395,6 +396,7 @@ def test_late_values_near_the_oldest_are_as_cheap():
     assert max(costs) < 6 * fiba.ARITY
 
 
+@pytest.mark.full
 def test_a_bulk_eviction_costs_the_logarithm_of_the_window():
     n = 20_000
     bound = 10 * fiba.ARITY * math.ceil(math.log(n, fiba.ARITY))

@@ -5,6 +5,7 @@ import decimal
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.tiers import in_full
 
 import slidewise as sw
 from slidewise.columns import arranged, evaluate, sorting, threads
@@ -176,7 +177,7 @@ def columns_that_are_recoded(count, rng):
     }
 
 
-@pytest.mark.parametrize("count", [10, 1000, pytest.param(100_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("count", [10, *in_full(1000), pytest.param(100_000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("nulls", [0.0, 0.1])
 def test_columns_of_one_call_do_not_get_each_others_answer(count, nulls):
     rng = np.random.default_rng(count)

@@ -379,6 +379,7 @@ def test_old_entries_are_pruned(tmp_path):
     assert sorted(f.name for f in tmp_path.iterdir()) == [f"bind.kernel_{k}.nbi" for k in range(5, 10)]
 
 
+@pytest.mark.full
 def test_nothing_of_the_user_goes_through_numba_when_it_is_disabled():
     """The suite itself runs with NUMBA_DISABLE_JIT=1: here at least one kernel does."""
     code = (

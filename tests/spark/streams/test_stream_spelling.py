@@ -46,7 +46,7 @@ def of_the_stream_itself(df):
     )
 
 
-@pytest.mark.parametrize("program", [by_whole_seconds, *in_full(by_time, of_the_stream_itself)])
+@pytest.mark.parametrize("program", in_full(by_whole_seconds, by_time, of_the_stream_itself))
 def test_a_stream_gives_the_rows_of_a_batch(program, folder):
     """No row is late, and so a batch has the same ones."""
     parts = events()
