@@ -539,7 +539,7 @@ def test_over_connect(connect):
 def test_the_page(spark, rows):
     """The examples of the page, and what they show."""
     page = (Path(__file__).parents[2] / "docs" / "spark-sql.md").read_text(encoding="utf-8")
-    examples = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", page, re.DOTALL)
+    examples = re.findall(r"```python\n((?:(?!```).)*)```\n\n```text\n(.*?)```", page, re.DOTALL)
     assert len(examples) >= 4
     names = {"spark": spark}
     for code, shown in examples:
