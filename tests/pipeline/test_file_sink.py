@@ -161,7 +161,7 @@ def test_a_batch_that_was_decided_is_finished_before_a_day_is_replaced(spark, tm
 
 
 @pytest.mark.parametrize(
-    ("kills", "files"), [pytest.param(3, 8, marks=pytest.mark.full), pytest.param(25, 60, marks=pytest.mark.soak)]
+    ("kills", "files"), [pytest.param(1, 5, marks=pytest.mark.full), pytest.param(25, 60, marks=pytest.mark.soak)]
 )
 def test_every_row_of_a_killed_stream_is_there_once(spark, tmp_path, kills, files):
     rows = write_files(tmp_path, files, 50)
@@ -170,7 +170,7 @@ def test_every_row_of_a_killed_stream_is_there_once(spark, tmp_path, kills, file
     assert sorted(found) == sorted(row["seq"] for row in rows)
 
 
-@pytest.mark.parametrize("kills", [pytest.param(2, marks=pytest.mark.full), pytest.param(20, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("kills", [pytest.param(1, marks=pytest.mark.full), pytest.param(20, marks=pytest.mark.soak)])
 def test_every_row_of_a_killed_backfill_is_there_once(spark, tmp_path, kills):
     rows = write_files(tmp_path, 6, 100)
     days = [f"2024-01-0{day}" for day in (1, 2, 3)] * 5  # as often, so that there is something to kill

@@ -66,6 +66,7 @@ def read(project: projects.Project, out: str) -> list[dict[str, Any]]:
     return rows
 
 
+@pytest.mark.soak
 def test_a_batch_by_master(cluster: str, python: Path, project: projects.Project) -> None:
     command = [sys.executable, "-m", "slidewise", "run", str(project.file), "--batch", "--json", "--var", "out=master"]
     said = run([*command, "--master", cluster, *give_settings()], python)

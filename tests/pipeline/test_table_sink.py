@@ -311,17 +311,17 @@ def test_settings_that_cannot_be_meant(postgres):
             make_sink(postgres, **settings)
 
 
-KILLS = [pytest.param(2, 8, marks=pytest.mark.full), pytest.param(25, 60, marks=pytest.mark.soak)]
-
-
-@pytest.mark.parametrize(("kills", "files"), KILLS)
+@pytest.mark.parametrize(
+    ("kills", "files"), [pytest.param(1, 5, marks=pytest.mark.full), pytest.param(25, 60, marks=pytest.mark.soak)]
+)
 def test_every_row_of_a_killed_stream_is_there_once(postgres, database, tmp_path, kills, files):
     rows = write_files(tmp_path, files, 50)
     run_with_kills(tmp_path, {"table": "features", "url": postgres.url}, kills)
     assert database("SELECT seq FROM features ORDER BY seq") == [(n,) for n in range(len(rows))]
 
 
-@pytest.mark.parametrize(("kills", "files"), KILLS)
+@pytest.mark.soak
+@pytest.mark.parametrize(("kills", "files"), [(2, 8), (25, 60)])
 def test_the_newest_rows_of_a_killed_stream_stay(postgres, database, tmp_path, kills, files):
     rows = write_files(tmp_path, files, 50)
     sink = {"table": "features", "url": postgres.url, "mode": "upsert", "keys": ["card"]}
@@ -330,7 +330,8 @@ def test_the_newest_rows_of_a_killed_stream_stay(postgres, database, tmp_path, k
     assert dict(database("SELECT card, seq FROM features")) == newest
 
 
-@pytest.mark.parametrize("kills", [pytest.param(2, marks=pytest.mark.full), pytest.param(20, marks=pytest.mark.soak)])
+@pytest.mark.soak
+@pytest.mark.parametrize("kills", [2, 20])
 def test_every_row_of_a_killed_backfill_is_there_once(postgres, database, tmp_path, kills):
     rows = write_files(tmp_path, 6, 100)
     days = [f"2024-01-0{day}" for day in (1, 2, 3)] * 5

@@ -26,7 +26,7 @@ START = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
     [
         pytest.param(1, 6, 100, "rows", id="once"),
         pytest.param(3, 8, 100, "rows", id="short", marks=pytest.mark.soak),
-        pytest.param(3, 8, 100, "sessions", id="sessions", marks=pytest.mark.full),
+        pytest.param(1, 5, 100, "sessions", id="sessions", marks=pytest.mark.full),
         pytest.param(20, 60, 1000, "rows", id="long", marks=pytest.mark.soak),
         pytest.param(20, 60, 1000, "sessions", id="long sessions", marks=pytest.mark.soak),
     ],
