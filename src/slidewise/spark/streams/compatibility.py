@@ -66,9 +66,7 @@ def identify_window(window: WindowDefinition) -> str:
     return " | ".join(define_window(window))
 
 
-def require_sound(
-    task: StreamTask, saved: Definition, kept: pa.Schema | None, totals: pa.Schema, had: Extents
-) -> None:
+def require_sound(task: StreamTask, saved: Definition, kept: pa.Schema | None, totals: pa.Schema, had: Extents) -> None:
     """Refuse a state of another definition, unless only results differ, and it has what those need."""
     here = task.build_definition()
     fixed = {part for part in {**saved, **here} if not part.startswith(RESULT) and part != ZONE}
@@ -108,13 +106,14 @@ def _find_missing(task: StreamTask, kept: pa.Schema | None, totals: pa.Schema, h
         if kind not in had:
             return f"no rows are kept for a window of this kind ({kind})"
         if back > had[kind][0] or ahead > had[kind][1]:
-            far = [_write_extent(n, kind) for n in (back, ahead, *had[kind])]
+            far = [write_extent(n, kind) for n in (back, ahead, *had[kind])]
             return "a frame reaches {} back and {} ahead, further than any did: {} and {}".format(*far)
     if task.keep is None and any(ahead for _, ahead in had.values()) and not any(ahead for _, ahead in ours.values()):
         return "rows that wait for following ones would come out behind the watermark, which is now passed on"
     return None
 
 
-def _write_extent(number: int, kind: str) -> str:
+def write_extent(number: int, kind: str) -> str:
+    """Write how far frames of a kind reach."""
     unit = kind.removeprefix(RUNNING)
     return str(Duration(number * 1000)) if unit in ("time", "range") else f"{number} {unit}"

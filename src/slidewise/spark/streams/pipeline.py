@@ -232,7 +232,9 @@ def join_rows(task: StreamTask, state: KeyedState, new: pa.Table, hashes: np.nda
     )
     column = {name: in_one_piece(table[name]) for name in table.column_names}
     sorts = {by.name: column.get(by.name) for by in task.order_by}
-    if None in sorts.values():  # history is in order, and the columns that it has may be others than those that sort first
+    if (
+        None in sorts.values()
+    ):  # history is in order, and the columns that it has may be others than those that sort first
         sorts = {name: _build_order_after_history(len(state.history), whole[name]) for name in sorts}
     order = [numbers for by in task.order_by for numbers in as_sortable(sorts[by.name], by)]
     arranged = arrange(len(table), [column[name] for name in task.partition_by], order)

@@ -354,7 +354,9 @@ class Bucket:
         saved, schemas = self._open(piece, "stream piece")
         with codec.refuse_damage():
             layout = dict(zip(_TABLES, schemas, strict=True))
-            names = [name for name in _TABLES if name in self._saved or (name == "totals" and _select_totals(layout[name]))]
+            names = [
+                name for name in _TABLES if name in self._saved or (name == "totals" and _select_totals(layout[name]))
+            ]
             tables = {
                 name: require_columns(read_batch(part, layout[name]), getattr(self.empty, name).schema)
                 for name, part in zip(names, saved, strict=True)

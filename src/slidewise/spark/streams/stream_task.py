@@ -313,7 +313,7 @@ def _check_running(name: str, over: Over, task: StreamTask) -> None:
     """Refuse frames that begin with their key where no total of a fixed size stands for its rows."""
     window, aggregation = over.window, over.aggregation
     what = f"{name}: the frame {window!r} begins with its key, and "
-    instead = 'Give it a length, as in sw.time("30d"), or compute it in a batch'
+    instead = 'ive it a length, as in sw.time("30d"), or compute it in a batch'
     if task.slides:
         raise InvalidInput(
             f"{what}on a stream such frames have a result per row. Use with_columns, or windows that add up within each "
@@ -322,7 +322,7 @@ def _check_running(name: str, over: Over, task: StreamTask) -> None:
     if not window.running:
         raise InvalidInput(
             f"{what}leaves some rows out, so that no total stands for all that have come: the state would grow without "
-            f"end. {instead}"
+            f"end. G{instead}"
         )
     if over.algorithm != "auto":
         raise InvalidInput(
@@ -333,15 +333,15 @@ def _check_running(name: str, over: Over, task: StreamTask) -> None:
         return
     if not aggregation.size_preserving:
         sketch = _SKETCHES.get(aggregation.name)
-        closely = "" if sketch is None else f"Use {sketch}, whose state has a fixed size. Or: "
+        said = f"G{instead}" if sketch is None else f"Use {sketch}, whose state has a fixed size, g{instead}"
         raise InvalidInput(
             f"{what}{aggregation!r} needs all of its values, and not one total of a fixed size: the state would grow "
-            f"without end. {closely}{instead}"
+            f"without end. {said}"
         )
     kinds = ", ".join(str(task.rows.field(column).type) for column in aggregation.reads)
     raise InvalidInput(
         f"{what}of {kinds} {aggregation!r} has no total of a fixed size that could be kept in place of its rows: the "
-        f"state would grow without end. {instead}"
+        f"state would grow without end. G{instead}"
     )
 
 
