@@ -52,7 +52,7 @@ def measure_extent(window: WindowDefinition, task: StreamTask) -> tuple[str, int
 
 
 def _measure_running(reach: Reach, task: StreamTask) -> tuple[str, int, int]:
-    """Measure how far before its row a running frame ends, for so long no total may hold the rows, and how far ahead."""
+    """Measure how far before its row a running frame ends, up to where no total may hold rows, and how far ahead."""
     kind, end = f"{RUNNING}{reach.unit}", reach.end
     if isinstance(end, int):
         return kind, max(0, -end), max(0, end)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 
@@ -77,6 +78,10 @@ class StreamTask:
     #: the session's time zone, by whose clocks results are computed; None: timestamps are instants, and no result
     #: depends on it
     zone: str | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Send what is given along, and not what was made of it: functions that were compiled stay here."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @property
     def time(self) -> str | None:
@@ -316,8 +321,8 @@ def _check_running(name: str, over: Over, task: StreamTask) -> None:
     instead = 'ive it a length, as in sw.time("30d"), or compute it in a batch'
     if task.slides:
         raise InvalidInput(
-            f"{what}on a stream such frames have a result per row. Use with_columns, or windows that add up within each "
-            'hour or day: sw.time("1d", every="1h", cumulative=True)'
+            f"{what}on a stream such frames have a result per row. Use with_columns, or windows that add up within "
+            'each hour or day: sw.time("1d", every="1h", cumulative=True)'
         )
     if not window.running:
         raise InvalidInput(
