@@ -916,7 +916,7 @@ ON_STREAMS = {
         [
             (
                 "p.yaml:6:3: features.spent: spent: the frame rows_between(-UNBOUNDED, 0) begins with its key, "
-                "and mode('amount') needs all of its values, and not one total of a fixed size: the state would grow "
+                "and mode needs all of its values, and not one total of a fixed size: the state would grow "
                 'without end. Give it a length, as in sw.time("30d"), or compute it in a batch'
             )
         ],

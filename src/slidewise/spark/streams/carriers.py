@@ -188,8 +188,8 @@ class MeanCarrier:
         total = self._sum.compute(rows, totals, frames)
         count = self._count.compute(rows, totals, frames).to_numpy(zero_copy_only=False)
         if not pa.types.is_decimal(self._kind):
-            means = divide_exactly(total.cast(pa.int64()).fill_null(0).to_numpy(), count, 1)
-            return encoding.words_as_arrow(means, count > 0, self._kind)
+            words = divide_exactly(total.cast(pa.int64()).fill_null(0).to_numpy(), count, 1)
+            return encoding.words_as_arrow(words, count > 0, self._kind)
         kind = encoding.decimal_avg_type(self._kind)
         with decimal.localcontext(prec=100):
             means = [

@@ -231,11 +231,10 @@ def join_rows(task: StreamTask, state: KeyedState, new: pa.Table, hashes: np.nda
         new.schema,
     )
     column = {name: in_one_piece(table[name]) for name in table.column_names}
-    sorts = {by.name: column.get(by.name) for by in task.order_by}
-    if (
-        None in sorts.values()
-    ):  # history is in order, and the columns that it has may be others than those that sort first
-        sorts = {name: _build_order_after_history(len(state.history), whole[name]) for name in sorts}
+    names = [by.name for by in task.order_by]
+    sorts = {name: column[name] for name in names if name in column}
+    if len(sorts) < len(names):  # history is in order, and a column that it has may sort after one that it lacks
+        sorts = {name: _build_order_after_history(len(state.history), whole[name]) for name in names}
     order = [numbers for by in task.order_by for numbers in as_sortable(sorts[by.name], by)]
     arranged = arrange(len(table), [column[name] for name in task.partition_by], order)
     permutation = np.arange(len(table)) if arranged.in_order else arranged.permutation
@@ -249,7 +248,7 @@ def join_rows(task: StreamTask, state: KeyedState, new: pa.Table, hashes: np.nda
         every_hash[permutation],
         np.maximum.reduceat(dropped[permutation], arranged.offsets[:-1]) if len(table) else dropped,
         arranged.offsets,
-        column.get(task.time, sorts[task.time]).cast(pa.int64()).to_numpy()[permutation] if task.time else None,
+        (sorts | column)[task.time].cast(pa.int64()).to_numpy()[permutation] if task.time is not None else None,
         state.totals,
         _join_revisions(state.pending[REVISIONS], origin) if REVISIONS in state.pending.column_names else None,
     )
