@@ -19,6 +19,7 @@ from microbatches import (
     hashes_of,
     on_time,
     row,
+    run,
     same,
     task_of,
 )

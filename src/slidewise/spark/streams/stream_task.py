@@ -340,8 +340,8 @@ def _check_running(name: str, over: Over, task: StreamTask) -> None:
         sketch = _SKETCHES.get(aggregation.name)
         said = f"G{instead}" if sketch is None else f"Use {sketch}, whose state has a fixed size, g{instead}"
         raise InvalidInput(
-            f"{what}{aggregation.name} needs all of its values, and not one total of a fixed size: the state would grow "
-            f"without end. {said}"
+            f"{what}{aggregation.name} needs all of its values, and not one total of a fixed size: the state would "
+            f"grow without end. {said}"
         )
     kinds = ", ".join(str(task.rows.field(column).type) for column in aggregation.reads)
     raise InvalidInput(
