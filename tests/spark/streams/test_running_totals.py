@@ -190,10 +190,6 @@ def numbers(k):
     }  # fmt: skip
 
 
-def refused_totals():
-    return {e.name for e in AGGREGATIONS if e.cls is not None and not build(e.name).size_preserving}
-
-
 def columns_of(aggregation):
     first = {"boolean": "yes", "integer": "i", "string": "text"}.get(aggregation.accepts[0], "x")
     return [first, "y" if aggregation.name != "ewm_avg" else "seq"][: aggregation.arity]
@@ -207,6 +203,7 @@ def follow(expressions):
     same(run(task, parts, 3).result(), batch(task, pa.concat_tables(parts)))
 
 
+@pytest.mark.full
 def test_every_aggregation_has_a_total_or_is_refused():
     for entry in AGGREGATIONS:
         aggregation = build(entry.name)
@@ -355,6 +352,7 @@ def test_explain():
 
 
 # ---- a real query
+@pytest.mark.full
 def test_a_real_query_across_a_restart(spark, tmp_path):
     spark.conf.set(PROVIDER, ROCKSDB)
     folder, parts = Folder(tmp_path, spark), events()

@@ -64,7 +64,8 @@ def explain_task(task: StreamTask) -> Table:
     lines = []
     for name, over in task.expressions.items():
         need, most = needs[name], longest[needs[name].kind]
-        found = [describe_sharing(name, over, task.expressions)]
+        # Each running result has a total of its own.
+        found = [] if name in task.carriers else [describe_sharing(name, over, task.expressions)]
         found += [f"its rows with {most}"] * (need.back < needs[most].back)
         lines.append(
             {
