@@ -103,6 +103,12 @@ def test_all_nans_are_one_value(fold):
     assert fold(sw.mode(), [float("nan"), 1.0]) == 1.0
 
 
+def test_a_text_without_characters_is_a_value(fold):
+    assert fold(sw.approx_count_distinct(), ["", "a", "", "b"]) == 3
+    sketch = sw.count_min_sketch()
+    assert sketch.lower(sketch.combine(sketch.lift(""), sketch.lift("")), "") == 2
+
+
 def test_signed_zero(fold):
     assert fold(sw.count_distinct(), [0.0, -0.0]) == 1
     assert fold(sw.approx_count_distinct(), [0.0, -0.0, 0]) == 1

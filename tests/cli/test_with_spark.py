@@ -48,8 +48,9 @@ def test_check_both_ways(slidewise, project):
     assert slidewise("check", "cards.yaml").stdout.splitlines() == [
         "✓ cards.yaml: 6 features, as a batch",
         "  ! as a stream: refused: cards.yaml:17:3: features.usual: usual: the frame rows_between(-UNBOUNDED, 0) "
-        'begins with its key, and so the state would grow without end. Give it a length, as in sw.time("30d"), '
-        "or compute it in a batch",
+        "begins with its key, and median needs all of its values, and not one total of a fixed size: the "
+        "state would grow without end. Use approx_percentile, whose state has a fixed size, give it a length, as in "
+        'sw.time("30d"), or compute it in a batch',
     ]
     [found] = json.loads(slidewise("check", "cards.yaml", "--json").stdout)
     assert found["ok"] is True

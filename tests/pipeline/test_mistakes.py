@@ -912,12 +912,12 @@ ON_STREAMS = {
         ["p.yaml:1:1: a stream needs time:, as in time: {column: at, max_delay: 10m}"],
     ),
     "unbounded": (
-        feature("{sum: amount, over: {rows_between: [-unbounded, 0]}}"),
+        feature("{mode: amount, over: {rows_between: [-unbounded, 0]}}"),
         [
             (
                 "p.yaml:6:3: features.spent: spent: the frame rows_between(-UNBOUNDED, 0) begins with its key, "
-                'and so the state would grow without end. Give it a length, as in sw.time("30d"), or compute it '
-                "in a batch"
+                "and mode needs all of its values, and not one total of a fixed size: the state would grow "
+                'without end. Give it a length, as in sw.time("30d"), or compute it in a batch'
             )
         ],
     ),

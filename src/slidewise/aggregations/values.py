@@ -87,7 +87,7 @@ def stable_hash(x: Any) -> int:
 def sketch_key(x: Any) -> int | str:
     """Find what a sketch is given for x: a 64-bit integer, or text. Values that are equal have one key."""
     x = plain(x)
-    if type(x) is str:
+    if type(x) is str and x:  # the sketches leave out a text without characters, which is a value as any other
         return x
     if isinstance(x, bool) or (isinstance(x, float) and x.is_integer()):
         x = int(x)

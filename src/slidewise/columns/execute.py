@@ -362,7 +362,7 @@ def _run_distinct(entry: AlgorithmEntry, of: Aggregation, columns: Columns, fram
     lists = [None] * partials, *(x.tolist() if isinstance(x, np.ndarray) else x for x in numbers)
     bounds = frames.start.tolist(), frames.end.tolist()
     results = _drive(of, functions_of(module), "run_distinct", lists, column.tolist(), *bounds)
-    return _as_arrays(results, lambda: _type_of_one(of, columns))
+    return as_arrays(results, lambda: _type_of_one(of, columns))
 
 
 def _find_next_rows(column: np.ndarray) -> np.ndarray:
@@ -404,7 +404,7 @@ def _run_interpreted(
     else:
         options = {"capacity": frames.longest + 1} if "capacity" in entry.required else dict(entry.given)
         results = list(run_interpreted(swag_class(entry, aggregation)(**options), rows, start, end, questions))
-    return _as_arrays(results, lambda: _type_of_one(aggregation, columns))
+    return as_arrays(results, lambda: _type_of_one(aggregation, columns))
 
 
 def _drive(
@@ -445,7 +445,7 @@ def _type_of_one(aggregation: Aggregation, columns: Columns) -> np.dtype:
     return np.asarray(result).dtype if isinstance(result, bool | int | float) else np.dtype(object)
 
 
-def _as_arrays(results: list[Any], of_none: Callable[[], np.dtype]) -> Results:
+def as_arrays(results: list[Any], of_none: Callable[[], np.dtype]) -> Results:
     """Convert Python results to an array of the narrowest fitting type, and tell which are not None."""
     valid = np.array([r is not None for r in results], bool)
     present = {type(r) for r in results if r is not None}

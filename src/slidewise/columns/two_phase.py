@@ -52,10 +52,10 @@ def divide(aggregation: Aggregation, kinds: Sequence[pa.DataType]) -> Division |
     if type(aggregation) is Sum and family(kinds[0]) in ("decimal", "duration"):
         decimals = pa.types.is_decimal(kinds[0])
         return _divide_by_results(aggregation, decimal_sum_type(kinds[0]) if decimals else kinds[0], Sum)
-    return _divide_by_numbers(aggregation, kinds)
+    return divide_by_numbers(aggregation, kinds)
 
 
-def _name_partials(aggregation: Aggregation) -> str:
+def name_partials(aggregation: Aggregation) -> str:
     """Name partials by what tells them apart: those of your own also by their code, which says what they mean."""
     built_in = type(aggregation).__module__.startswith("slidewise.aggregations.")
     return repr(aggregation) if built_in else f"{aggregation!r} {fingerprint(define_aggregation(aggregation)).hex()}"
@@ -66,7 +66,7 @@ def _divide_by_results(part: Aggregation, kind: pa.DataType, again: type[Aggrega
     return Division(part, {column: kind}, again(column), again(column))
 
 
-def _divide_by_numbers(aggregation: Aggregation, kinds: Sequence[pa.DataType]) -> Division | None:
+def divide_by_numbers(aggregation: Aggregation, kinds: Sequence[pa.DataType]) -> Division | None:
     """Divide an aggregation whose partials are numbers."""
     typed = aggregation.keeps_type or aggregation.parts_keep_type
     if typed or aggregation.nulls != "skip" or not aggregation.unary_lower or not aggregation.size_preserving:
@@ -84,7 +84,7 @@ def _divide_by_numbers(aggregation: Aggregation, kinds: Sequence[pa.DataType]) -
     if aggregation.from_squares is not None and aggregation.derived_from is not None:
         base = aggregation.derived_from(*aggregation.columns, where=aggregation.where)
     several = isinstance(op.identity, tuple)
-    names = [f"{_name_partials(base)} {k}" for k in range(len(fields))] if several else [_name_partials(base)]
+    names = [f"{name_partials(base)} {k}" for k in range(len(fields))] if several else [name_partials(base)]
     tuples = tuple(f"f{k}" for k in range(len(fields))) if several else ()
     return Division(
         Part(base, op, tuples),

@@ -19,6 +19,7 @@ from microbatches import (
     hashes_of,
     on_time,
     row,
+    run,
     same,
     task_of,
 )
@@ -313,3 +314,11 @@ def test_a_changed_definition_and_damaged_state_are_refused():
     refused("is missing")
     stream.memory.pieces, stream.memory.meta = dict(good[0]), good[1][:-1]
     refused("damaged")
+
+
+def test_history_stays_in_order_where_it_lacks_the_column_that_sorts_first():
+    """The time is not kept for frames by rows, and a tie-break that is read is no order of its own."""
+    task = task_of({"before": sw.collect_list("seq").over(sw.rows_between(-2, -1))}, order_by=["ts", "seq"])
+    rows = [row("a", at, seq=seq) for at, seq in ((0, 9), (1, 5), (2, 7), (3, 1))]
+    stream = run(task, [pa.Table.from_pylist([each], schema=SCHEMA) for each in rows], 0)
+    assert stream.result().sort_by("ts")["before"].to_pylist() == [[], [9], [9, 5], [5, 7]]

@@ -14,12 +14,15 @@ import pyarrow as pa
 from slidewise.errors import StateError
 from slidewise.serialization.definition import Definition, differences
 from slidewise.spark.streams.finality import measure_window_lookback
-from slidewise.spark.streams.stream_task import RESULT, ZONE, StreamTask, define_window
+from slidewise.spark.streams.stream_task import RESULT, TOTAL, ZONE, StreamTask, define_window
 from slidewise.windows.definitions import WindowDefinition
 from slidewise.windows.durations import CalendarDuration, Duration
+from slidewise.windows.reach import Reach
 
 #: how far frames reach back and ahead, in rows, groups or microseconds, by the kind of window
 Extents = dict[str, tuple[int, int]]
+#: before the unit, in the kind of running frames
+RUNNING = "running "
 
 
 def measure_extents(task: StreamTask) -> Extents:
@@ -38,6 +41,8 @@ def measure_extent(window: WindowDefinition, task: StreamTask) -> tuple[str, int
     reach = window.reach
     if reach is None or isinstance(reach.end, CalendarDuration):
         return identify_window(window), 0, 0
+    if reach.from_first_row:
+        return _measure_running(reach, task)
     if reach.unit != "range":
         return reach.unit, reach.back, reach.ahead
     assert task.time is not None
@@ -46,12 +51,22 @@ def measure_extent(window: WindowDefinition, task: StreamTask) -> tuple[str, int
     return "time", back, max(0, reach.end.nanoseconds // 1000) if isinstance(reach.end, Duration) else 0
 
 
+def _measure_running(reach: Reach, task: StreamTask) -> tuple[str, int, int]:
+    """Measure how far before its row a running frame ends, up to where no total may hold rows, and how far ahead."""
+    kind, end = f"{RUNNING}{reach.unit}", reach.end
+    if isinstance(end, int):
+        return kind, max(0, -end), max(0, end)
+    assert task.time is not None and isinstance(end, Duration)
+    microseconds = end.nanoseconds // 1000
+    return kind, max(0, -microseconds), max(0, microseconds)
+
+
 def identify_window(window: WindowDefinition) -> str:
     """Identify a window whose kind is all that tells what it holds."""
     return " | ".join(define_window(window))
 
 
-def require_sound(task: StreamTask, saved: Definition, kept: pa.Schema | None, had: Extents) -> None:
+def require_sound(task: StreamTask, saved: Definition, kept: pa.Schema | None, totals: pa.Schema, had: Extents) -> None:
     """Refuse a state of another definition, unless only results differ, and it has what those need."""
     here = task.build_definition()
     fixed = {part for part in {**saved, **here} if not part.startswith(RESULT) and part != ZONE}
@@ -63,7 +78,7 @@ def require_sound(task: StreamTask, saved: Definition, kept: pa.Schema | None, h
         )
     why = "Load it with the definition that saved it, or start with a new checkpoint"
     if all(saved.get(part) == here.get(part) for part in fixed):
-        missing = _find_missing(task, kept, had)
+        missing = _find_missing(task, kept, totals, had)
         if missing is None:
             return
         why = (
@@ -74,7 +89,7 @@ def require_sound(task: StreamTask, saved: Definition, kept: pa.Schema | None, h
     raise StateError(f"this state is of another definition: {what}. {why}")
 
 
-def _find_missing(task: StreamTask, kept: pa.Schema | None, had: Extents) -> str | None:
+def _find_missing(task: StreamTask, kept: pa.Schema | None, totals: pa.Schema, had: Extents) -> str | None:
     """Find why a state cannot serve other results; None where it can."""
     if kept is None:
         return "this state was saved before states said what they have"
@@ -83,13 +98,22 @@ def _find_missing(task: StreamTask, kept: pa.Schema | None, had: Extents) -> str
     missing = [field.name for field in task.history if field not in kept]
     if missing:
         return f"no {'slices' if task.slices else 'rows'} are kept with {', '.join(map(repr, missing))}"
+    for name, carrier in task.carriers.items():
+        if any(pa.field(TOTAL + part, kind) not in totals for part, kind in carrier.columns.items()):
+            return f"no total is kept of {task.expressions[name].aggregation!r} over the rows that are gone"
     ours = measure_extents(task)
     for kind, (back, ahead) in ours.items():
         if kind not in had:
             return f"no rows are kept for a window of this kind ({kind})"
         if back > had[kind][0] or ahead > had[kind][1]:
-            far = [Duration(n * 1000) if kind == "time" else f"{n} {kind}" for n in (back, ahead, *had[kind])]
+            far = [write_extent(n, kind) for n in (back, ahead, *had[kind])]
             return "a frame reaches {} back and {} ahead, further than any did: {} and {}".format(*far)
     if task.keep is None and any(ahead for _, ahead in had.values()) and not any(ahead for _, ahead in ours.values()):
         return "rows that wait for following ones would come out behind the watermark, which is now passed on"
     return None
+
+
+def write_extent(number: int, kind: str) -> str:
+    """Write how far frames of a kind reach."""
+    unit = kind.removeprefix(RUNNING)
+    return str(Duration(number * 1000)) if unit in ("time", "range") else f"{number} {unit}"

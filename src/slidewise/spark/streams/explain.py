@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from slidewise.display import Table
 from slidewise.planner.explain import describe_sharing
-from slidewise.spark.streams.compatibility import measure_extent
+from slidewise.spark.streams.compatibility import RUNNING, measure_extent, write_extent
 from slidewise.spark.streams.finality import build_grid
 from slidewise.spark.streams.stream_task import StreamTask
 from slidewise.windows.definitions import TimeWindow, WindowDefinition
@@ -59,12 +59,13 @@ def _count_bits(kind: pa.DataType) -> int | None:
 
 def explain_task(task: StreamTask) -> Table:
     """Explain a task: one line per result, and one for all of them."""
-    needs = {name: _Need.of(over.window, task) for name, over in task.expressions.items()}
+    needs = {name: _Need.of(name, over.window, task) for name, over in task.expressions.items()}
     longest = {need.kind: name for name, need in sorted(needs.items(), key=lambda item: item[1].back)}
     lines = []
     for name, over in task.expressions.items():
         need, most = needs[name], longest[needs[name].kind]
-        found = [describe_sharing(name, over, task.expressions)]
+        # Each running result has a total of its own.
+        found = [] if name in task.carriers else [describe_sharing(name, over, task.expressions)]
         found += [f"its rows with {most}"] * (need.back < needs[most].back)
         lines.append(
             {
@@ -84,7 +85,8 @@ def explain_task(task: StreamTask) -> Table:
             "kept per key": " or ".join(together) + (", whichever are more" if len(together) > 1 else ""),
             "bytes per key": _measure_total(task, list(needs.values())),
             "comes out": "when all of it has" if len({line["comes out"] for line in lines}) > 1 else "-",
-            "shares": f"{_name_unit(task)}s with {', '.join(task.history.names)}",
+            "shares": f"{_name_unit(task)}s with {', '.join(task.history.names)}"
+            + "; a total per key" * bool(task.totals),
         }
     )
     return Table.of(f"{'aggregate' if task.slides else 'with_columns'} on a stream", lines, _write_note(task))
@@ -98,6 +100,8 @@ def _measure_total(task: StreamTask, needs: list[_Need]) -> str:
     known += pending * max(need.pending for need in needs)
     if task.emit == "changes":
         known += Width.of([*keys, *(field.type for field in task.last_results)], HASH)
+    if task.totals:
+        known += Width.of([*keys, *(field.type for field in task.totals)], HASH)
     parts = [str(known)]
     if any(need.more for need in needs):
         parts.append(f"{width} for each further {_name_unit(task)}")
@@ -120,11 +124,15 @@ class _Need:
     rows: int = 0
     pending: int = 0
     more: bool = True
+    #: the columns of the total that stands for the rows that are gone, of a running frame
+    total: tuple[pa.DataType, ...] = ()
 
     @classmethod
-    def of(cls, window: WindowDefinition, task: StreamTask) -> _Need:
+    def of(cls, name: str, window: WindowDefinition, task: StreamTask) -> _Need:
         kind, back, ahead = measure_extent(window, task)
         every = window.every
+        if name in task.carriers:
+            return cls._of_running(kind, back, ahead, tuple(task.carriers[name].columns.values()))
         if task.slices:
             many = build_grid(task).slices
             return cls(f"{many:,} slice{'s' * (many != 1)}, and those after the watermark", "hopping", 0, many)
@@ -146,10 +154,19 @@ class _Need:
             return cls(f"the rows of the last {Duration(back * 1000 + step)}{waits}", kind, back)
         return cls(f"the rows that {window!r} still holds", kind, back)
 
+    @classmethod
+    def _of_running(cls, kind: str, back: int, ahead: int, total: tuple[pa.DataType, ...]) -> _Need:
+        by_rows = kind == f"{RUNNING}rows"
+        held = [f"the rows of the last {write_extent(back, kind)}"] * (back > 0 and not by_rows)
+        held += [f"{back:,} row{'s' * (back != 1)}"] * (back > 0 and by_rows)
+        held += [f"{write_extent(ahead, kind)} that wait"] * (ahead > 0)
+        words = ", and ".join(["a total of its rows", *held])
+        return cls(words, kind, back, back * by_rows, ahead * by_rows, bool(held) and not by_rows, total)
+
     def describe_bytes(self, task: StreamTask) -> str:
-        """Describe the bytes of these rows."""
+        """Describe the bytes of these rows, or of the total that stands for them."""
         width, pending = Width.of(task.history.types), Width.of(task.pending.types)
-        known = width * self.rows + pending * self.pending
+        known = width * self.rows + pending * self.pending + Width.of(self.total)
         parts = [str(known)] * (known.bytes > 0 or not self.more) + [f"{width} a {_name_unit(task)}"] * self.more
         return " + ".join(parts)
 
@@ -169,9 +186,10 @@ def _describe_emission(window: WindowDefinition, task: StreamTask) -> str:
         return "when the watermark has reached the end of its session"
     if window.slide_kind == "time":
         return "when the watermark has passed the end of its slide"
+    kind = kind.removeprefix(RUNNING)
     if not ahead:
         return "when the watermark has passed its time"
-    if kind == "time":
+    if kind in ("time", "range"):
         return f"when the watermark has passed its time by {Duration(ahead * 1000)}"
     return f"when the watermark has passed the {kind[:-1]} that is {ahead} after it"
 

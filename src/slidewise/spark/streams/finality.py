@@ -22,6 +22,7 @@ import pyarrow as pa
 from slidewise.columns.frames.bounds import Scattered
 from slidewise.columns.frames.deltas import measure_delta, measure_length
 from slidewise.columns.frames.from_window import step_in_units
+from slidewise.spark.streams.running_totals import RunningTotals
 from slidewise.spark.streams.step_data import (
     ArrangedRows,
     JoinedRows,
@@ -37,6 +38,7 @@ from slidewise.windows.cumulative import CumulativeWindow
 from slidewise.windows.definitions import DeltaWindow, TimeWindow, WindowDefinition
 from slidewise.windows.durations import CalendarDuration, sign
 from slidewise.windows.grid import Grid
+from slidewise.windows.reach import Reach
 from slidewise.windows.sessions import SessionWindow
 
 #: no month is longer, and no clock is set by more than the day that is added
@@ -81,14 +83,17 @@ class FrameFinality:
         counts_rows: bool = False,
         extend: Extension | None = None,
         silence: int | None = None,
+        totals: RunningTotals | None = None,
     ) -> None:
         """Take `lookback`, how far back in time frames reach; None where some count rows.
 
         With `counts_rows` the place of a row in its key matters. `extend` is for slides that need rows besides frames.
-        `silence` is after how long without rows nothing of a key is needed, where that is not `lookback`.
+        `silence` is after how long without rows nothing of a key is needed, where that is not `lookback`. `totals` are
+        those of running frames, where there are some.
         """
         self._task, self._lookback, self._counts_rows, self._extend = task, lookback, counts_rows, extend
         self._silence = lookback if silence is None else silence
+        self._totals = totals
 
     def view(self, rows: JoinedRows, progress: Progress) -> WatermarkView:
         """See the current rows as of a watermark."""
@@ -118,9 +123,13 @@ class FrameFinality:
         elif self._silence is not None and watermark is not None:
             decisions.history &= np.repeat(self.expire(view.rows) > watermark, np.diff(view.rows.offsets))
         if selection is None:
+            if self._totals is not None:
+                self._totals.carry(view.rows, view.lifetimes, None, None, decisions)
             return
         rows, places, final = selection.rows, selection.places, selection.final
         needed = np.where(selection.ended, rows.end, self._find_first_needed(rows, selection.first, watermark))
+        if self._totals is not None:
+            self._totals.carry(view.rows, view.lifetimes, selection, needed, decisions)
         since = np.arange(len(places)) >= selection.repeat(needed)
         decisions.history[places] = final & since
         decisions.pending[places] = ~final
@@ -361,7 +370,9 @@ def measure_silence(task: StreamTask) -> int | None:
 def measure_window_lookback(window: WindowDefinition, kind: pa.DataType, name: str) -> int | None:
     """Measure how far back in time frames reach; None where that is not measured in time."""
     reach = window.reach
-    return max(0, -_measure_back(reach.start, kind, name)) if reach is not None and reach.unit == "range" else None
+    if reach is None or reach.unit != "range" or reach.from_first_row:
+        return None
+    return max(0, -_measure_back(reach.start, kind, name))
 
 
 def find_first_needed(
@@ -369,6 +380,8 @@ def find_first_needed(
 ) -> np.ndarray:
     """Find the first row of each key that the frame of row `first`, or of a row to come, can reach."""
     reach = window.reach
+    if reach is not None and reach.from_first_row:
+        return _find_first_after_total(reach, rows, first, watermark)
     if reach is not None:
         if reach.unit == "range":
             return _find_first_in_range(reach.start, rows, first, watermark)
@@ -391,12 +404,32 @@ def find_first_needed(
 
 
 def _find_first_in_range(bound: Any, rows: ArrangedRows, first: np.ndarray, watermark: int | None) -> np.ndarray:
+    since = np.repeat(_add_to_first(bound, rows, first, watermark), np.diff(rows.offsets))
+    return np.minimum(first, rows.find_first(rows.read_times() >= since))
+
+
+def _add_to_first(bound: Any, rows: ArrangedRows, first: np.ndarray, watermark: int | None) -> np.ndarray:
+    """Add a bound to the time of row `first` of each key, or of the first that may come."""
     times = rows.read_times()
     assert watermark is not None
     own = np.where(first < rows.end, np.minimum(times[np.minimum(first, rows.end - 1)], watermark), watermark)
     by = rows.order_by[0].name
-    since = own + _measure_back(bound, rows.array(by).type, by)
-    return np.minimum(first, rows.find_first(times >= np.repeat(since, np.diff(rows.offsets))))
+    return own + _measure_back(bound, rows.array(by).type, by)
+
+
+def _find_first_after_total(reach: Reach, rows: ArrangedRows, first: np.ndarray, watermark: int | None) -> np.ndarray:
+    """Find the first row of each key that the running frame of row `first`, or of one to come, may end before."""
+    if reach.waits or sign(reach.end) == 0:  # type: ignore[arg-type]
+        return first
+    behind: Any = reach.end
+    if reach.unit == "range":
+        until = np.repeat(_add_to_first(behind, rows, first, watermark), np.diff(rows.offsets))
+        return np.minimum(first, rows.find_first(rows.read_times() > until))
+    if reach.unit == "rows":
+        return np.clip(first + max(behind + 1, -len(rows.source)), rows.begin, first)
+    group = rows.number_groups()
+    own = np.where(first < rows.end, group[np.minimum(first, rows.end - 1)], group[rows.end - 1] + 1)
+    return np.minimum(first, np.searchsorted(group, np.maximum(own + behind + 1, group[rows.begin])))
 
 
 def _measure_back(bound: Any, kind: pa.DataType, name: str) -> int:

@@ -19,8 +19,9 @@ from slidewise.columns.sorting import arrange, as_sortable
 from slidewise.columns.stream_options import LATE, LATE_ROW
 from slidewise.spark.streams.emission import choose_emission
 from slidewise.spark.streams.finality import BoundaryFinality
-from slidewise.spark.streams.last_results import retain_results
+from slidewise.spark.streams.last_results import find_keys, retain_results
 from slidewise.spark.streams.results import Results, choose_results
+from slidewise.spark.streams.running_totals import retain_totals
 from slidewise.spark.streams.session_results import SessionFinality
 from slidewise.spark.streams.state_store import Bucket, KeyedState, Store, join_states
 from slidewise.spark.streams.step_data import JoinedRows, Progress, RowDecisions, StepResult
@@ -119,7 +120,16 @@ class Pipeline:
         decisions = RowDecisions.before_step(rows, state.last_results)
         if not len(rows.table):
             last, expire = retain_results(self.task, rows, decisions, progress.watermark)
-            return None, replace(state, last_results=last, results_expire=expire)
+            totals, totals_expire = retain_totals(self.task, rows, decisions, progress.watermark)
+            changed = np.zeros(len(totals), bool)
+            return None, replace(
+                state,
+                last_results=last,
+                results_expire=expire,
+                totals=totals,
+                totals_expire=totals_expire,
+                totals_changed=changed,
+            )
         out = self._emission.emit(rows, progress, decisions)
         return out, self._build_state(rows, decisions, progress.watermark)
 
@@ -144,16 +154,20 @@ class Pipeline:
             )
         due = np.minimum.reduceat(np.where(decisions.pending | decisions.history, decisions.due, NEVER), begin)
         last, results_expire = retain_results(self.task, rows, decisions, watermark)
+        totals, totals_expire = retain_totals(self.task, rows, decisions, watermark)
         came_or_went = (rows.origin >= rows.were_pending) | ~(rows.emitted | decisions.pending)
         return KeyedState(
             keys,
             rows.table.select(self.task.history.names).filter(pa.array(decisions.history)),
             self._take_pending(rows, decisions),
             last,
+            totals,
             due[stay],
             np.where(unemitted > 0, NEVER, self._results.finality.expire(rows))[stay],
             results_expire,
             np.logical_or.reduceat(came_or_went, begin)[stay],
+            totals_expire,
+            find_keys(totals, rows, self.task.partition_by) >= 0,
         )
 
     def _take_pending(self, rows: JoinedRows, decisions: RowDecisions) -> pa.Table:
@@ -219,10 +233,11 @@ def join_rows(task: StreamTask, state: KeyedState, new: pa.Table, hashes: np.nda
         new.schema,
     )
     column = {name: in_one_piece(table[name]) for name in table.column_names}
-    for by in task.order_by:
-        if by.name not in column:
-            column[by.name] = _build_order_after_history(len(state.history), whole[by.name])
-    order = [numbers for by in task.order_by for numbers in as_sortable(column[by.name], by)]
+    names = [by.name for by in task.order_by]
+    sorts = {name: column[name] for name in names if name in column}
+    if len(sorts) < len(names):  # history is in order, and a column that it has may sort after one that it lacks
+        sorts = {name: _build_order_after_history(len(state.history), whole[name]) for name in names}
+    order = [numbers for by in task.order_by for numbers in as_sortable(sorts[by.name], by)]
     arranged = arrange(len(table), [column[name] for name in task.partition_by], order)
     permutation = np.arange(len(table)) if arranged.in_order else arranged.permutation
     assert permutation is not None
@@ -235,7 +250,8 @@ def join_rows(task: StreamTask, state: KeyedState, new: pa.Table, hashes: np.nda
         every_hash[permutation],
         np.maximum.reduceat(dropped[permutation], arranged.offsets[:-1]) if len(table) else dropped,
         arranged.offsets,
-        column[task.time].cast(pa.int64()).to_numpy()[permutation] if task.time is not None else None,
+        (sorts | column)[task.time].cast(pa.int64()).to_numpy()[permutation] if task.time is not None else None,
+        state.totals,
         _join_revisions(state.pending[REVISIONS], origin) if REVISIONS in state.pending.column_names else None,
     )
 

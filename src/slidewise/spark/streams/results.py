@@ -31,6 +31,7 @@ from slidewise.spark.streams.finality import (
     measure_lookback,
     measure_silence,
 )
+from slidewise.spark.streams.running_totals import RunningTotals
 from slidewise.spark.streams.step_data import ArrangedRows, Emitted, JoinedRows, Selection, WatermarkView
 from slidewise.spark.streams.stream_task import StreamTask
 from slidewise.windows.definitions import WindowDefinition
@@ -114,7 +115,11 @@ class RowResults(OfRows):
 
     def __init__(self, task: StreamTask) -> None:
         self._task = task
-        self.finality: Finality = FrameFinality(task, measure_lookback(task), silence=measure_silence(task))
+        self._totals = RunningTotals(task) if task.totals else None
+        silence = measure_silence(task)
+        self.finality: Finality = FrameFinality(task, measure_lookback(task), silence=silence, totals=self._totals)
+        #: the results of rows that are there
+        self._within = {name: over for name, over in task.expressions.items() if name not in task.carriers}
 
     def build_empty(self) -> pa.Table:
         """Build the output without rows."""
@@ -129,13 +134,17 @@ class RowResults(OfRows):
 
     def compute(self, rows: JoinedRows, selection: Selection, chosen: np.ndarray) -> Emitted:
         """Compute the selected rows of a mask."""
-        expressions = self._task.expressions
-        results = Evaluation(selection.rows, expressions.values(), 1).columns(expressions)
         at = np.flatnonzero(chosen)
         places = selection.places[at]
+        results: dict[str, pa.Array] = {}
+        if self._within:
+            found = Evaluation(selection.rows, self._within.values(), 1).columns(self._within)
+            results = {name: column.take(pa.array(at)) for name, column in found.items()}
+        if self._totals is not None:
+            results |= self._totals.compute(rows, selection, at)
         table = rows.whole.take(pa.array(rows.origin[places]))
-        for (name, column), kind in zip(results.items(), self._task.kinds, strict=True):
-            table = _set_column(table, name, cast_to(column.take(pa.array(at)), kind))
+        for name, kind in zip(self._task.expressions, self._task.kinds, strict=True):
+            table = _set_column(table, name, cast_to(results[name], kind))
         return Emitted(table, places)
 
 

@@ -34,6 +34,8 @@ from slidewise.spark.streams.stream_task import (
     NEVER,
     PENDING_ROWS,
     RESULT_TIME,
+    TOTAL,
+    TOTAL_TIME,
     StreamTask,
 )
 
@@ -47,7 +49,7 @@ ROOT = 1
 _DEEPEST = 40
 #: leaves up to this depth are looked up in a table
 _TABLE_BITS = 12
-_TABLES = ("keys", "history", "pending", "last_results")
+_TABLES = ("keys", "history", "pending", "last_results", "totals")
 #: of the definition that a piece was written with
 FINGERPRINT = "fingerprint"
 
@@ -72,20 +74,23 @@ class Store(Protocol):
 
 
 _NO_TIMES = np.empty(0, np.int64)
+_NOTHING = pa.schema([])
 
 
 @dataclass(frozen=True)
 class KeyedState:
-    """The state of some keys: their rows, and the last results that were emitted.
+    """The state of some keys: their rows, the last results that were emitted, and totals of rows that are gone.
 
     A key has its hash, and how many rows of history and of pending are its own, which follow in the order of keys. Last
-    results name their key and its hash: the key may have no rows.
+    results and totals name their key and its hash: the key may have no rows.
     """
 
     keys: pa.Table
     history: pa.Table
     pending: pa.Table
     last_results: pa.Table
+    #: the totals of rows that are gone
+    totals: pa.Table
     #: when rows of each key are due, when all of it expires, and when each of the last results does; not saved, since
     #: the meta value has all of it per piece
     due: np.ndarray = field(default_factory=lambda: _NO_TIMES)
@@ -93,9 +98,12 @@ class KeyedState:
     results_expire: np.ndarray = field(default_factory=lambda: _NO_TIMES)
     #: whether rows of each key came or went in this step
     changed: np.ndarray = field(default_factory=lambda: np.empty(0, bool))
+    #: when each of the totals expires, and whether rows of its key came in this step
+    totals_expire: np.ndarray = field(default_factory=lambda: _NO_TIMES)
+    totals_changed: np.ndarray = field(default_factory=lambda: np.empty(0, bool))
 
     def __len__(self) -> int:
-        return len(self.history) + len(self.pending) + len(self.last_results)
+        return len(self.history) + len(self.pending) + len(self.last_results) + len(self.totals)
 
     @property
     def deadline(self) -> int:
@@ -103,24 +111,27 @@ class KeyedState:
 
         Silent keys are let go when all keys are silent, or when there is another reason to write: not one by one.
         """
-        expires = max(self.expires.max(initial=-NEVER), self.results_expire.max(initial=-NEVER))
-        return min(int(self.due.min(initial=NEVER)), int(expires))
+        expires = (self.expires, self.results_expire, self.totals_expire)
+        last = max(int(each.max(initial=-NEVER)) for each in expires)
+        return min(int(self.due.min(initial=NEVER)), last)
 
     @property
     def most_bytes(self) -> int:
         """How large a piece of these keys may be."""
-        return LARGE if 2 * np.count_nonzero(self.changed) >= len(self.changed) else LARGE_IF_SPARSE
+        changed = np.concatenate([self.changed, self.totals_changed])
+        return LARGE if 2 * np.count_nonzero(changed) >= len(changed) else LARGE_IF_SPARSE
 
     @property
     def divisible(self) -> bool:
         """Whether there is more than one hash."""
-        hashes = np.concatenate([t[HASH].to_numpy() for t in (self.keys, self.last_results)])
+        hashes = np.concatenate([t[HASH].to_numpy() for t in (self.keys, self.last_results, self.totals)])
         return bool((hashes != hashes[0]).any())
 
     def require_whole(self, time: str | None) -> None:
         """Refuse keys whose rows are not all there, or not only those, and rows without a time."""
         require_numbers(self.keys, HASH, DROPPED_ROWS, HISTORY_ROWS, PENDING_ROWS)
         require_numbers(self.last_results, HASH, RESULT_TIME)
+        require_numbers(self.totals, HASH, TOTAL_TIME)
         for name, table in ((HISTORY_ROWS, self.history), (PENDING_ROWS, self.pending)):
             require_numbers(table, time)
             counts = self.read_counts(name).astype(np.int64)
@@ -136,26 +147,29 @@ class KeyedState:
 
     def split(self, label: Callable[[np.ndarray], np.ndarray]) -> dict[int, KeyedState]:
         """Split the keys by the labels of their hashes."""
-        labels, result_labels = (label(t[HASH].to_numpy()) for t in (self.keys, self.last_results))
-        order, result_order = (np.argsort(each, kind="stable") for each in (labels, result_labels))
+        named = (self.keys, self.last_results, self.totals)
+        all_labels = [label(t[HASH].to_numpy()) for t in named]
+        order, result_order, total_order = orders = [np.argsort(each, kind="stable") for each in all_labels]
         history, pending = self.read_counts(HISTORY_ROWS), self.read_counts(PENDING_ROWS)
-        keys, results = self.keys.take(pa.array(order)), self.last_results.take(pa.array(result_order))
+        keys, results, totals = (t.take(pa.array(each)) for t, each in zip(named, orders, strict=True))
         tables = [
             t.take(pa.array(_index_rows(n, order))) for t, n in ((self.history, history), (self.pending, pending))
         ]
         ends = [np.concatenate(([0], np.cumsum(n[order]))) for n in (history, pending)]
-        there = np.union1d(labels, result_labels)
-        cuts, result_cuts = (
-            np.append(np.searchsorted(each, there), len(each)).tolist()
-            for each in (labels[order], result_labels[result_order])
-        )
+        there = np.unique(np.concatenate(all_labels))
+        all_cuts = [
+            np.append(np.searchsorted(labels[each], there), len(each)).tolist()
+            for labels, each in zip(all_labels, orders, strict=True)
+        ]
         found = {}
         for k, name in enumerate(there.tolist()):
-            own, about = slice(cuts[k], cuts[k + 1]), slice(result_cuts[k], result_cuts[k + 1])
+            own, about, gone = (slice(cuts[k], cuts[k + 1]) for cuts in all_cuts)
             own_history, own_pending = (t[end[own.start] : end[own.stop]] for t, end in zip(tables, ends, strict=True))
-            here = order[own]
-            times = self.due[here], self.expires[here], self.results_expire[result_order[about]]
-            found[name] = KeyedState(keys[own], own_history, own_pending, results[about], *times, self.changed[here])
+            here, recorded, carried = order[own], result_order[about], total_order[gone]
+            times = self.due[here], self.expires[here], self.results_expire[recorded]
+            rest = self.changed[here], self.totals_expire[carried], self.totals_changed[carried]
+            tables_of = keys[own], own_history, own_pending, results[about], totals[gone]
+            found[name] = KeyedState(*tables_of, *times, *rest)
         return found
 
 
@@ -178,10 +192,11 @@ class Bucket:
         self.store = store
         self._task, self._definition = task, task.build_definition()
         self._short = {FINGERPRINT: fingerprint(self._definition).hex()}
-        schemas = self._build_schemas(task.history)
+        schemas = self._build_schemas(task.history, pa.schema(task.totals))
         self.empty = KeyedState(*(schema.empty_table() for schema in schemas))
-        #: what is saved: a task without last results saves no table of them
-        self._saved = _TABLES if task.last_results else _TABLES[:-1]
+        #: what is saved: a task without last results, or totals, saves no table of them
+        leaves_out = {"last_results": not task.last_results, "totals": not task.totals}
+        self._saved = [name for name in _TABLES if not leaves_out.get(name, False)]
         #: the columns of all tables by the fingerprints that pieces may have
         self._layouts = {self._short[FINGERPRINT]: schemas}
         #: the watermark up to which all results were emitted; None before the first
@@ -194,8 +209,8 @@ class Bucket:
         if saved is not None:
             self._load(saved)
 
-    def _build_schemas(self, history: pa.Schema) -> list[pa.Schema]:
-        """Build the columns of all tables, with those of history."""
+    def _build_schemas(self, history: pa.Schema, totals: pa.Schema) -> list[pa.Schema]:
+        """Build the columns of all tables, with those of history and of totals."""
         task = self._task
         keys = [task.rows.field(name) for name in task.partition_by]
         counts = [
@@ -206,7 +221,9 @@ class Bucket:
         ]
         results = [pa.field(HASH, pa.int64()), *task.last_results]
         pending = history if task.slides else task.pending
-        return [pa.schema([*keys, *(pa.field(*c) for c in counts)]), history, pending, pa.schema([*keys, *results])]
+        carried = pa.schema([*keys, pa.field(HASH, pa.int64()), *totals])
+        named = pa.schema([*keys, *(pa.field(*c) for c in counts)])
+        return [named, history, pending, pa.schema([*keys, *results]), carried]
 
     def _load(self, data: bytes) -> None:
         saved, encoded = envelope.open_sealed(data, "stream")
@@ -217,13 +234,17 @@ class Bucket:
             self.due, self._is_there = dict(zip(leaves, due, strict=True)), set(there)
             reach, layouts = more[0] if more else ({}, {})
             self._ahead = PendingRows(self._task, more[1] if len(more) > 1 else [])
-            layouts = {name: pa.ipc.read_schema(pa.py_buffer(schema)) for name, schema in layouts.items()}
+            layouts, totals = (
+                {name: pa.ipc.read_schema(pa.py_buffer(schema)) for name, schema in each.items()}
+                for each in (layouts, more[2] if len(more) > 2 else {})
+            )
             reach = {kind: (operator.index(back), operator.index(ahead)) for kind, (back, ahead) in reach.items()}
         name = fingerprint(saved).hex()
         if name != self._short[FINGERPRINT]:
-            require_sound(self._task, saved, layouts.get(name), reach)
+            require_sound(self._task, saved, layouts.get(name), totals.get(name, _NOTHING), reach)
         layouts = {name: self._task.history, **layouts}
-        self._layouts = {name: self._build_schemas(history) for name, history in layouts.items()} | self._layouts
+        schemas = {name: self._build_schemas(kept, totals.get(name, _NOTHING)) for name, kept in layouts.items()}
+        self._layouts = schemas | self._layouts
 
     def save(self) -> None:
         """Write the meta value, after all pieces."""
@@ -231,7 +252,10 @@ class Bucket:
             self.due = {ROOT: NEVER}
         layouts = {name: history.serialize().to_pybytes() for name, (_, history, *_) in self._layouts.items()}
         pieces = (list(self.due), list(self.due.values()), sorted(self._is_there))
-        payload = (self.watermark, *pieces, (measure_extents(self._task), layouts), self._ahead.saved)
+        payload: tuple[Any, ...] = (self.watermark, *pieces, (measure_extents(self._task), layouts), self._ahead.saved)
+        carried = {name: _select_totals(schemas[-1]) for name, schemas in self._layouts.items()}
+        if any(map(len, carried.values())):
+            payload += ({name: schema.serialize().to_pybytes() for name, schema in carried.items()},)
         self.store.write_meta(envelope.seal("stream", self._definition, payload))
 
     @property
@@ -291,8 +315,17 @@ class Bucket:
         """Join two halves of a piece where most of their keys have changed, and they are small enough."""
         rows = state.read_counts(HISTORY_ROWS) + state.read_counts(PENDING_ROWS)
         each = (state.history.nbytes + state.pending.nbytes) / max(1, int(rows.sum()))
-        there, of = np.unique(self.find_leaves(state.keys[HASH].to_numpy()), return_inverse=True)
-        totals = (np.bincount(of, weights) for weights in (rows * each, state.changed, np.ones(len(of))))
+        carried = np.full(len(state.totals), state.totals.nbytes / max(1, len(state.totals)))
+        hashes, changed, size = (
+            np.concatenate(both)
+            for both in (
+                [state.keys[HASH].to_numpy(), state.totals[HASH].to_numpy()],
+                [state.changed, state.totals_changed],
+                [rows * each, carried],
+            )
+        )
+        there, of = np.unique(self.find_leaves(hashes), return_inverse=True)
+        totals = (np.bincount(of, weights) for weights in (size, changed, np.ones(len(of))))
         #: bytes, keys that have changed, and keys of each piece
         sizes = dict(zip(there.tolist(), zip(*totals, strict=True), strict=True))
         joined = set(pieces)
@@ -320,11 +353,16 @@ class Bucket:
             return self.empty
         saved, schemas = self._open(piece, "stream piece")
         with codec.refuse_damage():
-            parts = dict(zip(self._saved, saved, strict=True))
+            layout = dict(zip(_TABLES, schemas, strict=True))
+            names = [
+                name for name in _TABLES if name in self._saved or (name == "totals" and _select_totals(layout[name]))
+            ]
             tables = {
-                name: require_columns(read_batch(parts[name], schema), getattr(self.empty, name).schema)
-                for name, schema in zip(self._saved, schemas, strict=False)
+                name: require_columns(read_batch(part, layout[name]), getattr(self.empty, name).schema)
+                for name, part in zip(names, saved, strict=True)
             }
+            if "totals" not in self._saved:  # those of an earlier definition
+                tables.pop("totals", None)
             state = replace(self.empty, **tables)
             state.require_whole(self._task.time)
         return state
@@ -368,6 +406,11 @@ class Bucket:
         parts = state.split(lambda hashes: (hashes >> depth) & 1)
         for side in (0, 1):
             self.write((2 << depth) | (side << depth) | low, parts.get(side, self.empty), halvings)
+
+
+def _select_totals(schema: pa.Schema) -> pa.Schema:
+    """Select the columns of totals, without those that name the key."""
+    return pa.schema([field for field in schema if field.name.startswith(TOTAL) or field.name == TOTAL_TIME])
 
 
 def _require_tree(leaves: list[int], there: list[int]) -> None:

@@ -114,6 +114,8 @@ class JoinedRows:
     offsets: np.ndarray
     #: microseconds; None without an order
     times: np.ndarray | None
+    #: the totals of rows that running frames hold, and that are gone; also of keys that have no rows here
+    totals: pa.Table
     #: with late="revise" and a result per row: the last revision emitted of each row; -1: none was emitted yet
     revisions: np.ndarray | None = None
 
@@ -251,6 +253,8 @@ class RowDecisions:
     dropped: np.ndarray
     #: what the state has of results that were emitted (last_results.py)
     last_results: pa.Table
+    #: the totals of rows that are gone (running_totals.py)
+    totals: pa.Table
     #: with late="revise" and a result per row: the last revision emitted of each row; -1: none
     revisions: np.ndarray | None = None
 
@@ -258,7 +262,7 @@ class RowDecisions:
     def before_step(cls, rows: JoinedRows, last_results: pa.Table) -> RowDecisions:
         """Start from the state as it is: history stays history, and all else is pending."""
         due = np.full(len(rows.origin), NEVER)
-        return cls(rows.emitted, ~rows.emitted, ~rows.emitted, due, rows.dropped.copy(), last_results)
+        return cls(rows.emitted, ~rows.emitted, ~rows.emitted, due, rows.dropped.copy(), last_results, rows.totals)
 
 
 @dataclass(frozen=True)

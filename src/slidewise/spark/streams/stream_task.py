@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 
@@ -15,6 +16,7 @@ from slidewise.columns.two_phase import Division, divide
 from slidewise.errors import InvalidInput
 from slidewise.serialization.definition import Definition
 from slidewise.spark.schema import reads_whole_rows
+from slidewise.spark.streams.carriers import Carrier, choose_carrier
 from slidewise.templates.canonical_form import canonical_text, define_aggregation, is_built_in
 from slidewise.windows.definitions import PunctuationWindow, WindowDefinition, canonical
 from slidewise.windows.durations import CalendarDuration
@@ -31,13 +33,17 @@ REVISIONS = "__slidewise_revision"
 HASH = "__slidewise_hash"
 #: columns of last results: the time of a result, and what is recorded of it
 RESULT_TIME, RESULT_VALUE = "__slidewise_time", "__slidewise_note_"
+#: columns of totals: the time of the last row that one holds, and, with this before their names, its parts
+TOTAL_TIME, TOTAL = "__slidewise_total_time", "__slidewise_total "
 #: columns of keys beside the hash: how many earlier rows were dropped, and how many rows of history and pending ones
 #: there are; the names are those of state format 1
 DROPPED_ROWS, HISTORY_ROWS, PENDING_ROWS = (f"__slidewise_{name}" for name in ("before", "kept", "waiting"))
 #: in a saved entry of rows ahead of the watermark, the number of a row's key
 KEY_NUMBER = "__slidewise_key_number"
 #: the names above, which checkpoints have, beside those of the user's columns
-STATE_COLUMNS = frozenset({REVISIONS, HASH, RESULT_TIME, DROPPED_ROWS, HISTORY_ROWS, PENDING_ROWS, KEY_NUMBER})
+STATE_COLUMNS = frozenset(
+    {REVISIONS, HASH, RESULT_TIME, TOTAL_TIME, DROPPED_ROWS, HISTORY_ROWS, PENDING_ROWS, KEY_NUMBER}
+)
 
 
 @dataclass(frozen=True)
@@ -72,6 +78,10 @@ class StreamTask:
     #: the session's time zone, by whose clocks results are computed; None: timestamps are instants, and no result
     #: depends on it
     zone: str | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Send what is given along, and not what was made of it: functions that were compiled stay here."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @property
     def time(self) -> str | None:
@@ -157,6 +167,19 @@ class StreamTask:
             pa.field(RESULT_TIME, pa.int64()),
             *(pa.field(f"{RESULT_VALUE}{k}", kind) for k, kind in enumerate(kinds)),
         ]
+
+    @cached_property
+    def carriers(self) -> dict[str, Carrier]:
+        """How the rows that running frames hold are carried on when they are gone."""
+        kinds = {field.name: field.type for field in self.rows}
+        found = {n: choose_carrier(over, kinds) for n, over in self.expressions.items() if over.window.running}
+        return {name: carrier for name, carrier in found.items() if carrier is not None}
+
+    @cached_property
+    def totals(self) -> list[pa.Field]:
+        """The columns of totals, which stand for the rows of running frames that are gone."""
+        parts = {TOTAL + name: kind for made in self.carriers.values() for name, kind in made.columns.items()}
+        return [pa.field(TOTAL_TIME, pa.int64()), *(pa.field(*part) for part in parts.items())] if parts else []
 
     def _drop_keys(self, names: tuple[str, ...] | list[str]) -> pa.Schema:
         # A table without columns has no rows, either: one column stays in any case.
@@ -253,7 +276,7 @@ def define_window(window: WindowDefinition) -> list[str]:
 def check_names(task: StreamTask) -> None:
     """Refuse columns with the names of those that the state adds."""
     for name in task.rows.names:
-        if name in STATE_COLUMNS or name.startswith(RESULT_VALUE):
+        if name in STATE_COLUMNS or name.startswith((RESULT_VALUE, TOTAL)):
             raise InvalidInput(f"the column {name!r} has a name that checkpoints use for their own. Rename it")
 
 
@@ -284,12 +307,54 @@ def check_windows(task: StreamTask) -> None:
         if reach.to_last_row:
             raise InvalidInput(f"{name}: the frame {window!r} ends with its key, and a stream does not end")
         if reach.from_first_row:
-            raise InvalidInput(
-                f"{name}: the frame {window!r} begins with its key, and so the state would grow without end. Give it "
-                'a length, as in sw.time("30d"), or compute it in a batch'
-            )
+            _check_running(name, over, task)
         if window.waits and (task.emit == "arrival" or window.slide_kind == "time"):
             raise InvalidInput(
                 f"{name}: the frame {window!r} reaches beyond its own row, and nothing after it is there yet. Use "
                 'emit="watermark" with a result per row, which waits for it'
             )
+
+
+def _check_running(name: str, over: Over, task: StreamTask) -> None:
+    """Refuse frames that begin with their key where no total of a fixed size stands for its rows."""
+    window, aggregation = over.window, over.aggregation
+    what = f"{name}: the frame {window!r} begins with its key, and "
+    instead = 'ive it a length, as in sw.time("30d"), or compute it in a batch'
+    if task.slides:
+        raise InvalidInput(
+            f"{what}on a stream such frames have a result per row. Use with_columns, or windows that add up within "
+            'each hour or day: sw.time("1d", every="1h", cumulative=True)'
+        )
+    if not window.running:
+        raise InvalidInput(
+            f"{what}leaves some rows out, so that no total stands for all that have come: the state would grow without "
+            f"end. G{instead}"
+        )
+    if over.algorithm != "auto":
+        raise InvalidInput(
+            f"{what}algorithm={over.algorithm!r} is one for rows, which a stream does not keep for ever: it keeps a "
+            "total per key. Leave out algorithm"
+        )
+    if name in task.carriers:
+        return
+    if not aggregation.size_preserving:
+        sketch = _SKETCHES.get(aggregation.name)
+        said = f"G{instead}" if sketch is None else f"Use {sketch}, whose state has a fixed size, g{instead}"
+        raise InvalidInput(
+            f"{what}{aggregation.name} needs all of its values, and not one total of a fixed size: the state would "
+            f"grow without end. {said}"
+        )
+    kinds = ", ".join(str(task.rows.field(column).type) for column in aggregation.reads)
+    raise InvalidInput(
+        f"{what}of {kinds} {aggregation!r} has no total of a fixed size that could be kept in place of its rows: the "
+        f"state would grow without end. G{instead}"
+    )
+
+
+#: what has a result that is close, of a partial of a fixed size
+_SKETCHES = {
+    "count_distinct": "approx_count_distinct",
+    "median": "approx_percentile",
+    "percentile": "approx_percentile",
+    "percentile_disc": "approx_percentile",
+}
