@@ -1,4 +1,4 @@
-"""Held state: what the state of one bucket holds of each key, and the results of today; the state itself stays as it is.
+"""Held state: what the state of one bucket holds of each key, and its results as of today. Nothing is changed.
 
 Rows of a stream are kept for frames to come, and so not every frame of today is there: one by rows whose last row was
 emitted has lost its oldest row. Such a result is null, and `complete` says so.
