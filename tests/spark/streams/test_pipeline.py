@@ -313,3 +313,14 @@ def test_a_changed_definition_and_damaged_state_are_refused():
     refused("is missing")
     stream.memory.pieces, stream.memory.meta = dict(good[0]), good[1][:-1]
     refused("damaged")
+
+
+def test_history_keeps_the_order_of_a_tie_break_that_is_read():
+    task = task_of({"few": sw.collect_list("seq").over(sw.rows(3))}, order_by=["ts", "seq"])
+    times = [[(1, 9), (2, 8), (3, 7)], [(10, 1)], [(11, 2)], [(20, 3)]]
+    parts = [pa.Table.from_pylist([row("a", s, seq=seq) for s, seq in part], schema=SCHEMA) for part in times]
+    stream = Stream(task, 0)
+    for part in parts:
+        stream.push(part)
+    stream.flush()
+    same(stream.result(), expect(task, parts, 0))

@@ -20,6 +20,7 @@ from slidewise.columns.frames.slides import Slides
 from slidewise.columns.sorting import key_codes
 from slidewise.columns.stream_options import FINAL, LATE, LATE_ROW, REVISION
 from slidewise.spark.streams.finality import find_lifetimes
+from slidewise.spark.streams.history import History
 from slidewise.spark.streams.pipeline import Pipeline, join_rows
 from slidewise.spark.streams.results import choose_results
 from slidewise.spark.streams.state_store import Bucket, join_states
@@ -63,6 +64,11 @@ class BucketCopy:
 
 def read_bucket(task: StreamTask, store: BucketCopy, watermark: int | None) -> pa.Table:
     """Read one row per key: the key, its results as of the watermark in microseconds, and what is held of it."""
+    if task.begins is not None:
+        store = store.copy()
+        history = History(Pipeline(task), store)
+        history.fill()
+        watermark = max(watermark or 0, history.until)
     rows = _join_all(task, store.copy())
     names = list(task.partition_by)
     keys = rows.table.select(names).take(pa.array(rows.begin)) if names else None
@@ -157,15 +163,17 @@ def _find_whole(
     reach = window.reach
     if reach is None or reach.unit == "range" or not number:
         return np.ones(number, bool)
-    if reach.unit == "rows":
-        held = np.diff(rows.offsets)
-    else:
-        group = arranged.number_groups()
-        held = group[rows.offsets[1:] - 1] - group[rows.begin] + 1
-    # Frames to come reach so many rows back, and as many stay of a key whose rows were all emitted. Where fewer are
-    # there, there never were more.
+    # Frames to come reach so many rows, or groups, back, and as many stay of a key whose rows were all emitted. Where
+    # fewer are there than the longest frame reaches, there never were more.
     emitted = np.logical_and.reduceat(rows.emitted, rows.begin)
-    lacks: np.ndarray = emitted & (held == reach.back) & (reach.back > 0)
+    never_more = np.zeros(number, bool)
+    held = {}
+    for unit in {own.reach.unit for own in task.windows if own.reach is not None} & {"rows", "groups"}:
+        group = np.arange(rows.offsets[-1]) if unit == "rows" else arranged.number_groups()
+        held[unit] = group[rows.offsets[1:] - 1] - group[rows.begin] + 1
+        longest = max(own.reach.back for own in task.windows if own.reach is not None and own.reach.unit == unit)
+        never_more |= held[unit] < longest
+    lacks: np.ndarray = emitted & ~never_more & (held[reach.unit] == reach.back) & (reach.back > 0)
     return ~lacks
 
 
