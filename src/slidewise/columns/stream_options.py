@@ -240,8 +240,8 @@ def read_effects(
     check_options(options, what)
     if options.history is not None:
         raise InvalidInput(
-            f"{what}: history= is what came before a stream, and this is a batch, which has all rows at once. Join both "
-            "by union, and leave it out"
+            f"{what}: history= is what came before a stream, and this is a batch, which has all rows at once. Join "
+            "both by union, and leave it out"
         )
     if not order_by:
         require_time(options, what)

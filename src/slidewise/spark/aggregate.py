@@ -82,7 +82,8 @@ def aggregate(
     options: dict[str, Any] = {
         "max_delay": max_delay, "max_ahead": max_ahead, "emit": emit, "late": late, "keep": keep,
         "forget_after": forget_after, "buckets": buckets, "slices": slices, "metrics": metrics,
-        "checkpoint": checkpoint, "history": history, "history_until": history_until, "schema": schema, "streaming": streaming,
+        "checkpoint": checkpoint, "history": history, "history_until": history_until, "schema": schema,
+        "streaming": streaming,
     }  # fmt: skip
     named = {name: value for name, value in options.items() if isinstance(value, Aggregation)}
     given = {**dict(aggregations or {}), **columns, **named}  # a result may have the name of an option

@@ -93,9 +93,7 @@ def test_what_is_refused(session, tmp_path):
             sw.with_columns(options.pop("df", stream), **{**CALL, **OVER, "history": history, **options})
 
     refuse("history= is what came before a stream, and this is a batch", df=history)
-    refuse(
-        "history=: .*takes a Spark DataFrame, got|history= takes a Spark DataFrame, got", history=SCHEMA.empty_table()
-    )
+    refuse("history= takes a Spark DataFrame, got", history=SCHEMA.empty_table())
     refuse("history= is a batch, which is read once, and this one is a stream", history=stream)
     refuse("in it 'note' is missing and not string. Select", history=history.drop("note"))
     refuse("'seq' is int and not bigint", history=history.withColumn("seq", history["seq"].cast("int")))

@@ -74,8 +74,8 @@ def _read_time(given: Any, kind: pa.DataType, what: str) -> int:
     if not isinstance(time, dt.datetime) or (time.tzinfo is not None) != zoned:
         example = '"2024-01-31T00:00:00+00:00"' if zoned else '"2024-01-31T00:00:00"'
         raise InvalidInput(
-            f"{what}: history_until= is a time {'with' if zoned else 'without'} a zone, as order_by has it: a datetime, "
-            f"or text such as {example}, got {given!r}"
+            f"{what}: history_until= is a time {'with' if zoned else 'without'} a zone, as order_by has it: a "
+            f"datetime, or text such as {example}, got {given!r}"
         )
     if time.tzinfo is not None:
         time = time.astimezone(dt.UTC).replace(tzinfo=None)
