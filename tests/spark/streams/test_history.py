@@ -18,6 +18,10 @@ from slidewise.spark.streams.pipeline import Pipeline
 class AfterHistory(Stream):
     """A stream with a history, which comes in several pieces."""
 
+    watermark: int
+    late: int
+    newest: int | None
+
     def __init__(self, task, delay, pieces, until):
         super().__init__(task, delay)
         self.in_history, self.until = 0, until

@@ -29,13 +29,16 @@ def read_history(source: Input, expressions: Iterable[Any], options: StreamOptio
             f"{what}: with schema= nothing is asked of DataFrames, and that of history= must be asked whether its "
             "columns are those of the stream. Leave out one of them"
         )
-    history = hoist_conditions(read_input(options.history, f"{what}: history="), what, expressions)
+    history = read_input(options.history, f"{what}: history=")
     if history.streaming:
         raise InvalidInput(
             f"{what}: history= is a batch, which is read once, and this one is a stream. Use spark.read in place of "
             "spark.readStream"
         )
-    kinds, own = ({f.name: f.dataType.simpleString() for f in each.schema.fields} for each in (source, history))
+    kinds, own = (
+        {field.name: field.dataType.simpleString() for field in each.schema.fields if field.name not in source.hidden}
+        for each in (source, history)
+    )
     wrong = [f"{name!r} is {own.get(name, 'missing')} and not {kind}" for name, kind in kinds.items()
              if own.get(name) != kind]  # fmt: skip
     wrong += [f"{name!r} is not in the stream" for name in own if name not in kinds]
@@ -43,7 +46,7 @@ def read_history(source: Input, expressions: Iterable[Any], options: StreamOptio
         raise InvalidInput(
             f"{what}: history= has the columns of the stream, and in it {', '.join(wrong)}. Select and cast them first"
         )
-    return history.df
+    return hoist_conditions(history, what, expressions).df
 
 
 def read_begins(task: StreamTask, options: StreamOptions, what: str) -> str | None:

@@ -363,11 +363,11 @@ def plan_query(query: Query) -> Any:
     if not timed:
         return out.drop(left_out)
     count, none = column(left_out), F.lit(0)
-    kinds = {"late": count, "untimed": -count}
+    counts = {"late": count, "untimed": -count}
     if history is not None:
         in_history = count - F.lit(IN_HISTORY)
-        kinds |= {"late": F.when(in_history < 0, count), "in_history": in_history}
-    total = [F.coalesce(F.sum(F.greatest(counted, none)), none).alias(name) for name, counted in kinds.items()]
+        counts |= {"late": F.when(in_history < 0, count), "in_history": in_history}
+    total = [F.coalesce(F.sum(F.greatest(counted, none)), none).alias(name) for name, counted in counts.items()]
     return out.observe(query.options.metrics, *total).where(count.isNull()).drop(left_out)
 
 
