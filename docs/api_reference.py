@@ -200,7 +200,7 @@ def pages_shown() -> tuple[Page, ...]:
             "A streaming DataFrame goes into `sw.with_columns` and `sw.aggregate`, or into methods of DataFrames with "
             "`slidewise.spark.functions`, as any other does. See docs/spark-streams.md.",
             {
-                "Checkpoints": [*of(spark, "sws.", "check"), of_class(Check, "Check", ())],
+                "Checkpoints": [*of(spark, "sws.", "check", "read_state"), of_class(Check, "Check", ())],
                 "Metrics": of(spark, "sws.", "dropped_rows"),
             },
         ),

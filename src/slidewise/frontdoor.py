@@ -49,6 +49,8 @@ def with_columns(
     buckets: int | NewColumn | None = None,
     metrics: str | NewColumn | None = None,
     checkpoint: str | NewColumn | None = None,
+    history: Any = None,
+    history_until: Any = None,
     schema: Any = None,
     streaming: bool | NewColumn | None = None,
     **columns: NewColumn,
@@ -86,7 +88,8 @@ def with_columns(
     options = {
         "engine": engine, "hot_keys": hot_keys, "max_delay": max_delay, "max_ahead": max_ahead, "emit": emit,
         "late": late, "keep": keep, "forget_after": forget_after, "buckets": buckets, "metrics": metrics,
-        "checkpoint": checkpoint, "schema": schema, "streaming": streaming,
+        "checkpoint": checkpoint, "history": history, "history_until": history_until, "schema": schema,
+        "streaming": streaming,
     }  # fmt: skip
     common: dict[str, Any] = {
         "partition_by": partition_by, "order_by": order_by, "algorithm": algorithm, "threads": threads,
@@ -124,6 +127,8 @@ def aggregate(
     slices: bool | Aggregation | None = None,
     metrics: str | Aggregation | None = None,
     checkpoint: str | Aggregation | None = None,
+    history: Any = None,
+    history_until: Any = None,
     schema: Any = None,
     streaming: bool | Aggregation | None = None,
     **columns: Aggregation,
@@ -152,7 +157,8 @@ def aggregate(
     options = {
         "max_delay": max_delay, "max_ahead": max_ahead, "emit": emit, "late": late, "keep": keep,
         "forget_after": forget_after, "buckets": buckets, "slices": slices, "metrics": metrics,
-        "checkpoint": checkpoint, "schema": schema, "streaming": streaming,
+        "checkpoint": checkpoint, "history": history, "history_until": history_until, "schema": schema,
+        "streaming": streaming,
     }  # fmt: skip
     common: dict[str, Any] = {
         "partition_by": partition_by, "order_by": order_by, "algorithm": algorithm, "threads": threads,

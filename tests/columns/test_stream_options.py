@@ -142,3 +142,11 @@ def test_lengths_are_of_the_kind_of_the_order():
         sw.with_columns({"ts": [1.0, float("inf")]}, order_by="ts", forget_after=1, n=sw.count().over(sw.rows(2)))
     with pytest.raises(InvalidInput, match="engine='spark' is for Spark DataFrames"):
         sw.with_columns(pa.table(ROWS), **CALL, engine="spark")
+
+
+def test_a_batch_has_no_history():
+    for call in (CALL, {**CALL, "history_until": "2024-01-31"}):
+        with pytest.raises(sw.InvalidInput, match="history= is what came before a stream, and this is a batch"):
+            sw.with_columns(pa.table(ROWS), **call, history=pa.table(ROWS))
+    with pytest.raises(sw.InvalidInput, match="history_until= says when history= ends, and there is none"):
+        sw.with_columns(pa.table(ROWS), **CALL, history_until="2024-01-31")

@@ -47,6 +47,9 @@ class StreamOptions:
     metrics: str = "slidewise"
     #: where the query is to go on from, which is then checked at once
     checkpoint: str | None = None
+    #: a batch whose rows are in the state before the first row, and the last time that belongs to it
+    history: Any = None
+    history_until: Any = None
 
 
 OPTIONS = tuple(field.name for field in fields(StreamOptions))
@@ -78,6 +81,10 @@ def check_options(options: StreamOptions, what: str) -> None:
         raise InvalidInput(f"{what}: metrics is the name of the counts in a query's progress, got {options.metrics!r}")
     if options.checkpoint is not None:
         check_path(options.checkpoint)
+    if options.history_until is not None and options.history is None:
+        raise InvalidInput(
+            f"{what}: history_until= says when history= ends, and there is none, got {options.history_until!r}"
+        )
     if options.slices not in (None, True, False):
         raise InvalidInput(
             f"aggregate: slices= is True or False, or None to choose by the window, got {options.slices!r}"
@@ -231,6 +238,11 @@ def read_effects(
         return NO_EFFECTS
     options = StreamOptions(**given)
     check_options(options, what)
+    if options.history is not None:
+        raise InvalidInput(
+            f"{what}: history= is what came before a stream, and this is a batch, which has all rows at once. Join "
+            "both by union, and leave it out"
+        )
     if not order_by:
         require_time(options, what)
     elif options.emit == "arrival" and what == "aggregate" and next(iter(expressions.values())).window.hopping:

@@ -18,6 +18,7 @@ from slidewise.spark.session import configure
 from slidewise.spark.sql import sql
 from slidewise.spark.streams.checkpoint import check
 from slidewise.spark.streams.metrics import dropped_rows
+from slidewise.spark.streams.state_reader import read_state
 from slidewise.spark.window import Window
 from slidewise.spark.with_columns import with_columns
 
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from slidewise.spark import functions
 
 __all__ = [
-    "Window", "aggregate", "check", "configure", "disable", "dropped_rows", "enable", "filter", "functions", "select",
-    "sql", "with_column", "with_columns",
+    "Window", "aggregate", "check", "configure", "disable", "dropped_rows", "enable", "filter", "functions",
+    "read_state", "select", "sql", "with_column", "with_columns",
 ]  # fmt: skip
 
 

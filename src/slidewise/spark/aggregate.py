@@ -30,6 +30,7 @@ from slidewise.spark.with_columns import DataFrameT
 from slidewise.windows.definitions import WindowDefinition
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
 
@@ -52,6 +53,8 @@ def aggregate(
     slices: bool | None = None,
     metrics: str | None = None,
     checkpoint: str | None = None,
+    history: DataFrame | Aggregation | None = None,
+    history_until: Any = None,
     schema: StructType | str | None = None,
     streaming: bool | None = None,
     **columns: Aggregation,
@@ -65,8 +68,8 @@ def aggregate(
       order columns keep their types and metadata. Rows come in no particular order, as from any shuffle.
     - Results come by name, or as a dict where names are no identifiers.
     - Rows of equal order come in any order, as in Spark's own windows.
-    - `max_delay`, `max_ahead`, `emit`, `late`, `keep`, `forget_after`, `buckets`, `slices`, `metrics` and `checkpoint`
-      are for streams: see docs/spark-streams.md, also for what they do on a batch.
+    - `max_delay`, `max_ahead`, `emit`, `late`, `keep`, `forget_after`, `buckets`, `slices`, `metrics`, `checkpoint`,
+      `history` and `history_until` are for streams: see docs/spark-streams.md, also for what they do on a batch.
     - `schema` and `streaming` are those of `with_columns`: nothing is then asked of the DataFrame.
     - An executor holds the rows of one window. Frames that end with their key, whose bounds are columns, or that grow
       with it and are of aggregates such as median, of which no part of fixed size can stand for the rows gone, hold the
@@ -79,7 +82,8 @@ def aggregate(
     options: dict[str, Any] = {
         "max_delay": max_delay, "max_ahead": max_ahead, "emit": emit, "late": late, "keep": keep,
         "forget_after": forget_after, "buckets": buckets, "slices": slices, "metrics": metrics,
-        "checkpoint": checkpoint, "schema": schema, "streaming": streaming,
+        "checkpoint": checkpoint, "history": history, "history_until": history_until, "schema": schema,
+        "streaming": streaming,
     }  # fmt: skip
     named = {name: value for name, value in options.items() if isinstance(value, Aggregation)}
     given = {**dict(aggregations or {}), **columns, **named}  # a result may have the name of an option

@@ -55,6 +55,8 @@ def with_columns(
     metrics: str | None = None,
     max_ahead: Any = None,
     checkpoint: str | None = None,
+    history: DataFrame | Over | SpecifiedOver | None = None,
+    history_until: Any = None,
     schema: StructType | str | None = None,
     streaming: bool | None = None,
     **columns: NewColumn,
@@ -77,8 +79,8 @@ def with_columns(
     - `hot_keys=True` spreads a key of more than about a million rows over all cores. To find such keys in a sample,
       the input is read one more time. "auto" does so without keys, where one core would have everything, and where the
       input is cached; False never.
-    - `max_delay`, `max_ahead`, `emit`, `late`, `keep`, `forget_after`, `buckets`, `metrics` and `checkpoint` are for
-      streams: see docs/spark-streams.md, also for what they do on a batch.
+    - `max_delay`, `max_ahead`, `emit`, `late`, `keep`, `forget_after`, `buckets`, `metrics`, `checkpoint`, `history`
+      and `history_until` are for streams: see docs/spark-streams.md, also for what they do on a batch.
     - With `schema`, a StructType or text such as "sensor string, ts timestamp, temp double", nothing is asked of the
       DataFrame, as flows of Spark's Declarative Pipelines demand (docs/pipelines.md); `streaming` then says whether it
       is a stream. A schema that is not the DataFrame's is an error once it runs.
@@ -87,7 +89,7 @@ def with_columns(
     options: dict[str, Any] = {
         "max_delay": max_delay, "emit": emit, "late": late, "keep": keep, "forget_after": forget_after,
         "buckets": buckets, "metrics": metrics, "max_ahead": max_ahead, "checkpoint": checkpoint,
-        "schema": schema, "streaming": streaming,
+        "history": history, "history_until": history_until, "schema": schema, "streaming": streaming,
     }  # fmt: skip
     named = {name: value for name, value in options.items() if _is_expression(value)}
     given = {**dict(expressions or {}), **columns, **named}  # a new column may have the name of an option

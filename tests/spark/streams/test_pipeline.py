@@ -322,3 +322,14 @@ def test_history_stays_in_order_where_it_lacks_the_column_that_sorts_first():
     rows = [row("a", at, seq=seq) for at, seq in ((0, 9), (1, 5), (2, 7), (3, 1))]
     stream = run(task, [pa.Table.from_pylist([each], schema=SCHEMA) for each in rows], 0)
     assert stream.result().sort_by("ts")["before"].to_pylist() == [[], [9], [9, 5], [5, 7]]
+
+
+def test_history_keeps_the_order_of_a_tie_break_that_is_read():
+    task = task_of({"few": sw.collect_list("seq").over(sw.rows(3))}, order_by=["ts", "seq"])
+    times = [[(1, 9), (2, 8), (3, 7)], [(10, 1)], [(11, 2)], [(20, 3)]]
+    parts = [pa.Table.from_pylist([row("a", s, seq=seq) for s, seq in part], schema=SCHEMA) for part in times]
+    stream = Stream(task, 0)
+    for part in parts:
+        stream.push(part)
+    stream.flush()
+    same(stream.result(), expect(task, parts, 0))

@@ -73,16 +73,21 @@ def check(df: Any, checkpoint: str) -> Check:
     one state for each, and each is checked on its own. A checkpoint of another query, or one that cannot be read, is
     an error.
     """
+    return check_task(df.sparkSession, find_task(df, "check"), checkpoint)
+
+
+def find_task(df: Any, what: str) -> StreamTask:
+    """Find the task of what a call gave."""
     try:
         task = _tasks.get(df)
     except TypeError:
         task = None
     if task is None:
         raise InvalidInput(
-            "check takes the DataFrame that with_columns or aggregate gave for a stream, as it came: not what was made "
-            "of it since"
+            f"{what} takes the DataFrame that with_columns or aggregate gave for a stream, as it came: not what was "
+            "made of it since"
         )
-    return check_task(df.sparkSession, task, checkpoint)
+    return task
 
 
 def require_compatible(spark: Any, task: StreamTask, path: str) -> None:
@@ -95,12 +100,21 @@ def require_compatible(spark: Any, task: StreamTask, path: str) -> None:
 def check_task(spark: Any, task: StreamTask, path: str) -> Check:
     """Check what a checkpoint has for a task."""
     check_path(path)
-    operators = _read_metas(spark, path)
-    if not operators:
+    checks = check_operators(spark, task, path)
+    if not checks:
         return Check(path, found=False)
     # Of several calls in a query, the state is this one's with which it agrees, or else agrees the most.
-    checks = [compare(task, path, metas) for metas in operators]
-    return max(checks, key=lambda check: (bool(check), -len(check.new + check.changed + check.gone)))
+    return max(checks.values(), key=measure_agreement)
+
+
+def check_operators(spark: Any, task: StreamTask, path: str) -> dict[int, Check]:
+    """Check what a checkpoint has for a task, for each operator of ours by its number; none: there is no state yet."""
+    return {number: compare(task, path, metas) for number, metas in _read_metas(spark, path).items()}
+
+
+def measure_agreement(check: Check) -> tuple[bool, int]:
+    """Measure how much of a state is that of a task: the more, the better."""
+    return bool(check), -len(check.new + check.changed + check.gone)
 
 
 def compare(task: StreamTask, path: str, metas: list[bytes]) -> Check:
@@ -146,19 +160,19 @@ class _MetaOnly:
 
 
 # ---- reading
-def _read_metas(spark: Any, path: str) -> list[list[bytes]]:
-    """Read the meta values of all buckets, for each operator of ours; none: there is no state yet."""
+def _read_metas(spark: Any, path: str) -> dict[int, list[bytes]]:
+    """Read the meta values of all buckets, for each operator of ours by number; none: there is no state yet."""
     try:
         operators = spark.read.format("state-metadata").load(path).collect()
         ours = sorted({each["operatorId"] for each in operators if _is_ours(each)})
         if ours:
-            return [_read_operator(spark, path, operator) for operator in ours]
+            return {operator: _read_operator(spark, path, operator) for operator in ours}
         foreign = bool(operators) or _has_commits(spark, path)
     except StateError:
         raise
     except Exception as error:  # classic sessions give Java's errors for some, and Connect errors of its own
         if _read_condition(error) == "STDS_COMMITTED_BATCH_UNAVAILABLE":  # its first micro-batch has not ended
-            return []
+            return {}
         lines = str(error).strip().splitlines()
         said = next((line for line in lines if "[" in line), lines[0] if lines else type(error).__name__)
         raise StateError(f"the state in the checkpoint {path} cannot be read: {said.lstrip(': ')}") from error
@@ -166,7 +180,7 @@ def _read_metas(spark: Any, path: str) -> list[list[bytes]]:
         raise StateError(
             f"the checkpoint {path} is of another query: it has no state of slidewise. Give this one its own"
         )
-    return []
+    return {}
 
 
 def _is_ours(operator: Any) -> bool:

@@ -203,6 +203,8 @@ def _write_note(task: StreamTask) -> str:
         said.append(f"comes out again when a late row, up to {far} before the watermark, changes its frame")
     if task.late_row is not None:
         said.append("late rows come out with a mark")
+    if task.begins is not None:
+        said.append("begins with the state that the history leaves")
     said.append(
         "keys are never forgotten"
         if task.forget_after is None

@@ -7,12 +7,16 @@ from typing import Any
 
 #: Rows ahead of the clock are counted before the watermark, under the name of the metrics and this.
 AHEAD = "_ahead"
+#: added to the number of rows that are in the history, in the column that counts late ones too
+IN_HISTORY = 1 << 62
 
 
 def dropped_rows(progress: Iterable[Any], metrics: str = "slidewise") -> dict[str, int]:
     """Count the rows that were late, ahead of the clock, or had no time, over the progress of some micro-batches.
 
         slidewise.spark.dropped_rows(query.recentProgress)     # {"late": 3, "ahead": 0, "untimed": 0}
+
+    A stream with `history=` also has "in_history": rows that are in it already.
 
     `progress` is `query.recentProgress`, or what a listener has seen; `metrics` is that of the call.
     """
@@ -21,7 +25,7 @@ def dropped_rows(progress: Iterable[Any], metrics: str = "slidewise") -> dict[st
         for observed in (batch["observedMetrics"].get(name) for name in (metrics, metrics + AHEAD)):
             if observed is not None:
                 for name, value in _read_values(observed.asDict(recursive=True)).items():
-                    total[name] += value
+                    total[name] = total.get(name, 0) + value
     return total
 
 

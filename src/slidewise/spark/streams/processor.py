@@ -14,6 +14,8 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from slidewise.spark.shipping import build_importer
 from slidewise.spark.streams.checkpoint import META, PIECES
+from slidewise.spark.streams.history import FIRST_TIMER, UNTIL, History
+from slidewise.spark.streams.metrics import IN_HISTORY
 from slidewise.spark.streams.pipeline import Pipeline
 from slidewise.spark.streams.step_data import StepResult
 from slidewise.spark.streams.stream_task import StreamTask
@@ -49,6 +51,9 @@ def build_processor(processor: Processor, package: str | None) -> StatefulProces
         def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Any:  # noqa: N802, N803
             yield from self._unpickle().handle_timer(timerValues, expiredTimerInfo.getExpiryTimeInMs())
 
+        def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:  # noqa: N802, N803
+            self._unpickle().handle_history(initialState)
+
         def close(self) -> None:
             pass
 
@@ -68,7 +73,7 @@ class Processor:
     """One task over the buckets of a partition.
 
     `left_out` is the column of marker rows, which tell how many rows were left out: late ones, or, below zero, those
-    without a time; null in all others. Every column costs every row.
+    without a time, or, from IN_HISTORY on, those of the history; null in all others. Every column costs every row.
     """
 
     def __init__(self, task: StreamTask, packing: Packing, event_time: str | None, left_out: str) -> None:
@@ -86,6 +91,12 @@ class Processor:
         """Take new rows of a bucket."""
         yield from self._advance([blob for frame in frames for blob in frame[BLOB]], timers)
 
+    def handle_history(self, frame: Any) -> None:
+        """Take some rows of the history of a bucket."""
+        new, pieces = self._packing.unpack(frame[BLOB])
+        History(self._pipeline, self._states).take(new, pieces, int(frame[UNTIL].max()))
+        self._handle.registerTimer(FIRST_TIMER)
+
     def handle_timer(self, timers: Any, fired: int) -> Iterator[Any]:
         """Take a watermark that has come to where results of a bucket are due."""
         yield from self._advance([], timers, fired)
@@ -94,12 +105,18 @@ class Processor:
         new, pieces = self._packing.unpack(blobs)
         milliseconds = timers.getCurrentWatermarkInMs()
         watermark = milliseconds * 1000 if self._task.time is not None else None
-        step = self._pipeline.advance(self._states, new, pieces, watermark)
+        in_history = 0
+        if self._task.begins is None:
+            step = self._pipeline.advance(self._states, new, pieces, watermark)
+        else:
+            assert watermark is not None
+            step, in_history = History(self._pipeline, self._states).advance(new, pieces, watermark)
         self._set_timer(step, fired)
         for first in range(0, len(step.rows), _ROWS):
             rows = step.rows[first : first + _ROWS].combine_chunks()  # Spark takes no column in several pieces
             yield to_pandas(self._add_marker_column(rows))
         counts = [count for count in (step.late, -step.untimed) if count]
+        counts += [IN_HISTORY + in_history] * (in_history > 0)
         if counts:
             yield to_pandas(self._build_markers(step.rows.schema, counts, milliseconds))
 

@@ -36,7 +36,9 @@ from slidewise.spark.schema import Schema, infer_result_types
 from slidewise.spark.session import PARTITIONS, PROVIDER, ROCKSDB
 from slidewise.spark.spark_operator import quote
 from slidewise.spark.streams.checkpoint import remember, require_compatible
-from slidewise.spark.streams.metrics import AHEAD
+from slidewise.spark.streams.history import PACKED_HISTORY, UNTIL, HistoryPacking
+from slidewise.spark.streams.history_input import NEWEST, read_begins, read_history
+from slidewise.spark.streams.metrics import AHEAD, IN_HISTORY
 from slidewise.spark.streams.results import choose_slices
 from slidewise.spark.streams.stream_task import (
     StreamTask,
@@ -70,6 +72,8 @@ class Query:
     options: StreamOptions
     #: the schema that the caller has given
     given: Schema | None = None
+    #: a batch that is in the state before the first row
+    history: Any = None
 
     @property
     def event_time(self) -> str | None:
@@ -136,14 +140,15 @@ def build_rows_query(
     task = StreamTask(rows, group.partition_by, group.order_by, group.expressions, tuple(kinds), reads, **told)
     check_names(task)
     check_windows(task)
-    task = _set_zone(task, schema)
+    task = replace(_set_zone(task, schema), begins=read_begins(task, chosen, "with_columns"))
+    history = read_history(source, given.values(), chosen, "with_columns")
     results = dict(zip(group.expressions, schema.to_spark_types(kinds, rows), strict=True))
     if task.keep is not None:
         results[REVISION] = IntegerType()
     if task.late_row is not None:
         check_marks([*schema.names, *group.expressions], slides=False)
         results[LATE] = BooleanType()
-    return Query(df, task, _build_output(schema, results), chosen, schema if source.given else None)
+    return Query(df, task, _build_output(schema, results), chosen, schema if source.given else None, history)
 
 
 def build_slides_query(
@@ -167,8 +172,9 @@ def build_slides_query(
     task = StreamTask(rows, group.partition_by, group.order_by, expressions, kinds, reads, slides=True, **told)
     check_names(task)
     check_windows(task)
-    task = _set_zone(task, schema)
+    task = replace(_set_zone(task, schema), begins=read_begins(task, chosen, "aggregate"))
     task = replace(task, slices=choose_slices(task, chosen.slices))
+    history = read_history(source, expressions.values(), chosen, "aggregate")
     if task.keep is not None:
         labels, results = output.fields[: -len(expressions)], output.fields[-len(expressions) :]
         row = [StructField(ROW, LongType())] if task.windows[0].slide_kind == "count" else []
@@ -180,7 +186,7 @@ def build_slides_query(
         check_marks(output.names, slides=True)
         late = [StructField(LATE, BooleanType()), StructField(LATE_ROW, build_late_row(source))]
         output = StructType([*output.fields, *late])
-    return Query(df, task, output, chosen, schema if source.given else None)
+    return Query(df, task, output, chosen, schema if source.given else None, history)
 
 
 # ---- checks
@@ -329,10 +335,8 @@ def plan_query(query: Query) -> Any:
 
     df, task, output, event_time = query.df, query.task, query.output, query.event_time
     packing = Packing(task.incoming, choose_bucket_labels(task.buckets), task.takes_late_rows)
-    keys = [column(name) for name in task.partition_by]
-    hashed = F.xxhash64(*keys) if keys else F.lit(0).cast("long")
     names = task.incoming.names
-    plain = df.select(*build_plain_columns(names), hashed.alias(str(len(names))))
+    plain = _select_plain(df, task)
     if query.given is not None:
         kinds = [query.given.field(name).dataType for name in names]
         plain = tell_columns(plain, {str(k): kind for k, kind in enumerate([*kinds, LongType()])})
@@ -347,21 +351,54 @@ def plan_query(query: Query) -> Any:
     left_out = find_unused_prefix(output.names) + "left_out"
     counted = StructType([*output.fields, StructField(left_out, LongType())])
     timed = task.time is not None
+    history = None if query.history is None else plan_history(query, packing, package)
     out = packed.groupBy(BUCKET).transformWithStateInPandas(
         build_processor(Processor(task, packing, event_time, left_out), package),
         outputStructType=counted,
         outputMode="Append",
         timeMode="EventTime" if timed else "None",
         eventTimeColumnName=event_time or "",
+        **({} if history is None else {"initialState": history}),
     )
     if not timed:
         return out.drop(left_out)
     count, none = column(left_out), F.lit(0)
-    total = [
-        F.coalesce(F.sum(F.greatest(counted, none)), none).alias(name)
-        for name, counted in (("late", count), ("untimed", -count))
-    ]
+    counts = {"late": count, "untimed": -count}
+    if history is not None:
+        in_history = count - F.lit(IN_HISTORY)
+        counts |= {"late": F.when(in_history < 0, count), "in_history": in_history}
+    total = [F.coalesce(F.sum(F.greatest(counted, none)), none).alias(name) for name, counted in counts.items()]
     return out.observe(query.options.metrics, *total).where(count.isNull()).drop(left_out)
+
+
+def plan_history(query: Query, packing: Packing, package: str | None) -> Any:
+    """Plan the history: packed as rows of the stream are. Spark reads it with the first micro-batch alone.
+
+    There is no join and no subquery in it, such as would tell its newest time: Spark would run those every time.
+    """
+    from pyspark import cloudpickle
+    from pyspark.sql.types import BinaryType, IntegerType, LongType, StructField, StructType
+
+    from slidewise.spark.shipping import build_executor_function
+
+    task = query.task
+    assert task.time is not None and task.begins is not None
+    until = None if task.begins == NEWEST else int(task.begins)
+    packs = cloudpickle.dumps(HistoryPacking(packing, task.time, until))
+    kinds = {BUCKET: IntegerType(), BLOB: BinaryType(), UNTIL: LongType()}
+    blobs = StructType([StructField(name, kinds[name]) for name in PACKED_HISTORY.names])
+    packed = _select_plain(query.history, task).mapInArrow(build_executor_function(packs, package), blobs)
+    return packed.groupBy(BUCKET)
+
+
+def _select_plain(df: Any, task: StreamTask) -> Any:
+    """Select the columns of rows that come in, by number, and the hash of their key."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    keys = [column(name) for name in task.partition_by]
+    hashed = F.xxhash64(*keys) if keys else F.lit(0).cast("long")
+    names = task.incoming.names
+    return df.select(*build_plain_columns(names), hashed.alias(str(len(names))))
 
 
 def _build_output(schema: Schema, results: dict[str, Any]) -> Any:

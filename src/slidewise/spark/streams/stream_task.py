@@ -78,6 +78,9 @@ class StreamTask:
     #: the session's time zone, by whose clocks results are computed; None: timestamps are instants, and no result
     #: depends on it
     zone: str | None = None
+    #: until when the history goes that is in the state before the first row, in microseconds, or "newest"; None: there
+    #: is none
+    begins: str | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Send what is given along, and not what was made of it: functions that were compiled stay here."""
@@ -144,7 +147,9 @@ class StreamTask:
         read: set[str | None] = set()
         for over in self.expressions.values():
             read |= {*over.aggregation.reads, *over.window.columns}
-        return {by.name for by in self.order_by} - read
+        # What stays is in the order of the rows only together with all before it.
+        stay = max((k + 1 for k, by in enumerate(self.order_by) if by.name in read), default=0)
+        return {by.name for by in self.order_by[stay:]}
 
     @cached_property
     def pending(self) -> pa.Schema:
@@ -212,6 +217,8 @@ class StreamTask:
             said |= {"late": "revise", "keep": canonical_text(self.keep)}
         if self.zone is not None:
             said[ZONE] = self.zone
+        if self.begins is not None:
+            said["history"] = f"until {self.begins}"
         for name, over in self.expressions.items():
             parts = [*define_window(over.window), *define_aggregation(over.aggregation).values()]
             said[f"{RESULT}{name}"] = " | ".join(parts)

@@ -49,27 +49,28 @@ class Packing:
         """Pack the rows of a partition into blobs."""
         told = _is_first_of_run()
         if told:
-            yield self._pack_empty()
+            yield self.pack_empty()
         pending: list[pa.RecordBatch] = []
         rows = size = 0
         for batch in batches:
             if self.tells_all and len(batch) and not told:
-                yield self._pack_empty()
+                yield self.pack_empty()
                 told = True
             pending.append(batch)
             rows, size = rows + len(batch), size + batch.nbytes
             if rows >= MOST_ROWS or size >= MOST_BYTES:
-                yield self._pack(pending)
+                yield self.pack(pending)
                 pending, rows, size = [], 0, 0
         if rows:
-            yield self._pack(pending)
+            yield self.pack(pending)
 
-    def _pack_empty(self) -> pa.RecordBatch:
+    def pack_empty(self) -> pa.RecordBatch:
         """Build an empty blob for every bucket: what its state belongs to is checked, whether or not rows come."""
         empty = pa.RecordBatch.from_pylist([], schema=self.schema).serialize().to_pybytes()
         return self._build_batch(list(self.labels), [empty] * len(self.labels))
 
-    def _pack(self, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    def pack(self, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+        """Pack rows into one blob, or several, for each bucket that has some."""
         table = pa.Table.from_batches(batches)
         table = pa.table(table.columns, names=self.schema.names).cast(self.schema)
         number = table[self.key_hash].to_numpy() & ((1 << _BUCKET_BITS) - 1)
