@@ -147,9 +147,7 @@ class StreamTask:
         read: set[str | None] = set()
         for over in self.expressions.values():
             read |= {*over.aggregation.reads, *over.window.columns}
-        # What stays is in the order of the rows only together with all before it.
-        stay = max((k + 1 for k, by in enumerate(self.order_by) if by.name in read), default=0)
-        return {by.name for by in self.order_by[stay:]}
+        return {by.name for by in self.order_by} - read
 
     @cached_property
     def pending(self) -> pa.Schema:
