@@ -303,6 +303,9 @@ NOT_STATE = {
     "Failed",
     "Frame",
     "ClockGuard",
+    "Batch",  # rows of batches are given to engines before they are saved
+    "ColumnState",
+    "Times",
     "Mark",
     "Measure",
     "NumberedSlots",

@@ -129,13 +129,13 @@ class RowReader:
 
     def _key(self, value: Any, key: Any) -> Any:
         if self.partition_by is None:
-            key = _one_nan(key)
+            key = one_nan(key)
         elif key is not None:
             raise InvalidInput(f"push: the key comes from partition_by={self.partition_by!r}, got key={key!r} as well")
         elif isinstance(self.partition_by, str):
-            key = _one_nan(_cell(value, self.partition_by, "partition_by"))
+            key = one_nan(_cell(value, self.partition_by, "partition_by"))
         else:
-            key = tuple(_one_nan(_cell(value, column, "partition_by")) for column in self.partition_by)
+            key = tuple(one_nan(_cell(value, column, "partition_by")) for column in self.partition_by)
         try:
             hash(key)
         except TypeError:
@@ -194,7 +194,7 @@ def _cell(row: Mapping[str, Any], column: str, who: str) -> Any:
     return row[column]
 
 
-def _one_nan(key: Any) -> Any:
+def one_nan(key: Any) -> Any:
     """Replace every NaN by the same one: all of them are one value, and so one key."""
     return NAN if isinstance(key, float) and key != key else key
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
@@ -21,6 +21,11 @@ from slidewise.events.watermark import BEGIN, END, Mark
 from slidewise.events.window_plan import Due, WindowPlan, plan_for
 from slidewise.windows.clock import Clock
 from slidewise.windows.definitions import WindowDefinition, require_results_that_stay
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from slidewise.events.column_state import ColumnState
 
 __all__ = ["Result", "Window"]
 
@@ -113,8 +118,12 @@ class Window:
         self._flushed = False
         #: results that were due beside one that failed
         self._owed: list[Due] = []
+        #: the last error of a result, whose row has been taken
+        self._failure: Exception | None = None
         #: what has failed halfway through a row, after which nothing more is taken or given
         self._broken: str | None = None
+        #: the rows of batches, where these are the state in place of engines, or soon will be
+        self._columns: ColumnState | None = None
 
     # ---- rows in, results out
     def push(self, value: Any, time: Any = None, key: Any = None) -> list[Result]:
@@ -133,6 +142,8 @@ class Window:
         self._require_whole()
         if self._flushed:
             raise InvalidInput("push: the window was flushed, which ends its stream. Make a new Window")
+        if self._columns is not None:
+            self._leave_columns()
         row = self._plan.reader.read(value, key)
         timed = self._check_time(time)
         if self._guard is not None and self._guard.leaves_out(time):
@@ -167,6 +178,35 @@ class Window:
             raise
         return self._results(out)
 
+    def push_many(self, batch: Any, time: Any = None, key: Any = None) -> pa.Table:
+        """Take the rows of a batch, as columns, and give the results now due as an Arrow table.
+
+        >>> import numpy as np, slidewise as sw
+        >>> w = sw.Window({"peak": sw.max("temp")}, sw.rows(2), partition_by="sensor")
+        >>> w.push_many({"sensor": ["a", "b", "a"], "temp": np.array([20.5, 19.0, 18.0])}).to_pylist()[-1]
+        {'sensor': 'a', 'row': 2, 'peak': 20.5}
+
+        The results are those of `push` for one row after the other, in the same order; sums of floats may differ in
+        the last digits, as rows are added in another order. A batch is an Arrow table or record batch, a data frame
+        or a dict of arrays; where aggregations name no columns, an array, or a tuple of arrays for several values.
+        `time` and `key` are names of columns of the batch, or arrays beside it.
+
+        >>> w = sw.Window(sw.sum(), sw.time(10))
+        >>> w.push_many(np.array([1.0, 2.0, 4.0]), time=np.array([1, 5, 12])).to_pydict()
+        {'time': [1, 5], 'row': [1, 2], 'value': [1.0, 3.0]}
+
+        Windows of the last rows and of the last time (`sw.rows(n)`, `sw.time(size)`) with rows in order go at the speed
+        of columns, others row by row. Rows may come by `push` between batches: then a window's worth of rows goes row
+        by row. Where a row of a batch is refused, those before it have been taken, and their results come with the next
+        call.
+        """
+        from slidewise.events.batches import take_batch  # loads columns on first use
+
+        self._require_whole()
+        if self._flushed:
+            raise InvalidInput("push_many: the window was flushed, which ends its stream. Make a new Window")
+        return take_batch(self, batch, time, key)
+
     def advance(self, time: Any) -> list[Result]:
         """Say that no row of this time or earlier will follow, for any key; gives the results that waited.
 
@@ -183,6 +223,7 @@ class Window:
         if self._timed is False:
             raise InvalidInput(f"advance: the rows of this window have no times, got {time!r}. Use flush()")
         at = self._plan.clock.read(time)
+        self._leave_columns()
         self._timed = True
         return self._move(Mark(at, True))
 
@@ -200,6 +241,7 @@ class Window:
         self._require_whole()
         if self._flushed:
             return self._results([])
+        self._leave_columns()
         self._flushed = True
         return self._move(END)
 
@@ -255,6 +297,7 @@ class Window:
         Rows that are combined into slices on arrival count once per slice. An algorithm's own extra (its space
         in `sw.list_algorithms()`) is not counted.
         """
+        self._leave_columns()
         held = len(self._order.held) * len(self._plan.measures)
         return held + sum(engine.partials() for engine in self._engines.values())
 
@@ -283,6 +326,7 @@ class Window:
         from slidewise.events import snapshot  # loads on first use
 
         self._require_whole()
+        self._leave_columns()
         return snapshot.save(self)
 
     def from_bytes(self, data: bytes) -> Window:
@@ -310,6 +354,14 @@ class Window:
         return f"Window({self._plan.given!r}{'' if self.window is None else f', {self.window!r}'})"
 
     # ---- steps
+    def _leave_columns(self) -> None:
+        """Let engines hold the rows that came by push_many. O(rows held)."""
+        state, self._columns = self._columns, None
+        if state is not None and state.complete:
+            from slidewise.events.column_state import give_to_engines
+
+            give_to_engines(self, state)
+
     def _check_time(self, time: Any) -> bool:
         if time is None and self._timed:
             raise InvalidInput(
@@ -396,20 +448,21 @@ class Window:
             out.sort(key=lambda entry: entry[0])
         if self._idle is not None and not self._flushed and self._idle.is_due(self._order.mark.time):
             self._release_idle()
+        if self.emit == "changes":
+            out = [entry for entry in out if isinstance(entry[1], Failed) or self._is_news(entry[1])]
         if self._owed:
             out, self._owed = self._owed + out, []
         if self._plan.failed:
             self._raise_first(out)
-        if self.emit == "every":
-            return [result for _, result in out]  # type: ignore[misc]
-        return [result for _, result in out if self._is_news(result)]  # type: ignore[misc, arg-type]
+        return [result for _, result in out]  # type: ignore[misc]
 
     def _raise_first(self, out: list[Due]) -> None:
         """Raise the first error among the results; the others are owed."""
         failures = [k for k, (_, result) in enumerate(out) if isinstance(result, Failed)]
         self._plan.failed = len(failures) > 1
         self._owed = [*out[: failures[0]], *out[failures[0] + 1 :]]
-        raise out[failures[0]][1].error  # type: ignore[union-attr]
+        self._failure = out[failures[0]][1].error  # type: ignore[union-attr]
+        raise self._failure
 
     def _require_whole(self) -> None:
         if self._broken is not None:

@@ -121,6 +121,9 @@ class Trailing(Engine):
             values, count = self.holder.query(row.asked), self.holder.count
             out.append((row.time, self.plan.result(values, count, self.key, time=row.stamp, row=row.number)))
 
+    def resume(self, seen: int) -> None:
+        self.seen = seen
+
     def release(self, mark: Mark, out: list[Due]) -> None:
         """Give the result of a boundary that time has reached. O(1)."""
         deadline = self.deadline()
