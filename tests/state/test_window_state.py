@@ -305,6 +305,7 @@ NOT_STATE = {
     "ClockGuard",
     "Batch",  # rows of batches are given to engines before they are saved
     "ColumnState",
+    "_Draft",
     "Times",
     "Mark",
     "Measure",

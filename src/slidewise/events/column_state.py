@@ -321,8 +321,7 @@ def give_to_engines(window: Window, state: ColumnState) -> None:
                 window._engine_of(row.key).insert(row, BEGIN, [])
                 continue
             row.time, row.stamp = plan.clock.read(time), time
-            for ready in order.take(row):
-                window._enter(ready, [])
+            window._enter(row, order.take_next(row), [])
             window._close(order.mark, [])
     order.mark, order.newest = mark, newest
     plan.failed = False  # results over less than their frames are none

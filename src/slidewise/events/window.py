@@ -109,6 +109,8 @@ class Window:
         #: keys by when their rows may have left; None before the first row, and where rows never leave
         self._idle: IdleKeys | None = None
         self._releases = self._plan.releases_keys
+        #: whether engines may come to hold nothing
+        self._forgets = self._engine.idle is not Engine.idle
         #: how many rows the keys have had that were released
         self._counts: dict[Any, int] = {}
         #: the last value of each key, where only changes are emitted
@@ -139,40 +141,38 @@ class Window:
         sum that leaves 64 bits), its error is raised, and other results that are due come with the next call. O(1)
         per row with daba_lite, and O(log) of the rows held back and of the keys that wait.
         """
-        self._require_whole()
-        if self._flushed:
-            raise InvalidInput("push: the window was flushed, which ends its stream. Make a new Window")
-        if self._columns is not None:
-            self._leave_columns()
-        row = self._plan.reader.read(value, key)
-        timed = self._check_time(time)
-        if self._guard is not None and self._guard.leaves_out(time):
-            self._order.ahead += 1
-            return self._results([])
-        if timed:
-            row.time, row.stamp = self._plan.clock.read(time), time
-            self._plan.require_within(row)
-        self._timed = timed
-        late = timed and self._order.is_late(row)
-        enters = late and self._plan.takes_late_rows and self._plan.is_open(row, self._order.mark)
-        if late and not enters and not self._order.accept_late(row, self._plan.takes_late_rows):
-            marked = [self._plan.mark_late(row)] if self._order.late == "mark" else []
-            return self._results([]) + marked
+        if self._broken is not None or self._flushed or self._columns is not None:
+            self._prepare_for_rows()
+        plan, order = self._plan, self._order
+        row = plan.reader.read(value, key)
+        if (time is None) is self._timed:  # which is None before the first row
+            self._refuse_time(time)
         out: list[Due] = []
+        if time is None:
+            self._timed = False
+            try:
+                (self._engines.get(row.key) or self._engine_of(row.key)).insert(row, BEGIN, out)
+            except BaseException as error:
+                self._broken = f"{type(error).__name__}: {error}"
+                raise
+            return self._results(out)
+        if self._guard is not None and self._guard.leaves_out(time):
+            order.ahead += 1
+            return self._results([])
+        row.time, row.stamp = plan.clock.read(time), time
+        if plan.names_windows:
+            plan.require_within(row)
+        self._timed = True
+        if order.is_late(row):
+            return self._push_late(row)
         try:
-            if not timed:
-                self._engine_of(row.key).insert(row, BEGIN, out)
-            elif late:
-                engine = self._engine_of(row.key)
-                if enters:
-                    engine.insert_late(row, self._order.mark)
-                else:
-                    engine.revise(row, self._order.mark, out)
-                self._agenda.set(row.key, engine.deadline())
+            if order.max_delay is None:
+                self._enter(row, order.take_next(row), out)
             else:
-                for ready in self._order.take(row):
-                    self._enter(ready, out)
-                self._close(self._order.mark, out)
+                for ready in order.take(row):
+                    self._enter(ready, Mark(ready.time, False), out)
+            if self._agenda.is_due(order.mark):
+                self._close(order.mark, out)
         except BaseException as error:
             self._broken = f"{type(error).__name__}: {error}"
             raise
@@ -362,14 +362,39 @@ class Window:
 
             give_to_engines(self, state)
 
-    def _check_time(self, time: Any) -> bool:
-        if time is None and self._timed:
+    def _prepare_for_rows(self) -> None:
+        """Refuse rows where none can be taken, and let engines hold those that came by push_many."""
+        self._require_whole()
+        if self._flushed:
+            raise InvalidInput("push: the window was flushed, which ends its stream. Make a new Window")
+        self._leave_columns()
+
+    def _refuse_time(self, time: Any) -> None:
+        if time is None:
             raise InvalidInput(
                 f"push: {self._plan.definition!r} here needs the time of every row: push(value, time=...)"
             )
-        if time is not None and self._timed is False:
-            raise InvalidInput(f"push: the rows before had no times, and this one has {time!r}. Give all or none")
-        return time is not None
+        raise InvalidInput(f"push: the rows before had no times, and this one has {time!r}. Give all or none")
+
+    def _push_late(self, row: Row) -> list[Result]:
+        """Take a late row into windows that are open, or let it revise results, or leave it out."""
+        plan, order = self._plan, self._order
+        enters = plan.takes_late_rows and plan.is_open(row, order.mark)
+        if not enters and not order.accept_late(row, plan.takes_late_rows):
+            marked = [plan.mark_late(row)] if order.late == "mark" else []
+            return self._results([]) + marked
+        out: list[Due] = []
+        try:
+            engine = self._engine_of(row.key)
+            if enters:
+                engine.insert_late(row, order.mark)
+            else:
+                engine.revise(row, order.mark, out)
+            self._agenda.set(row.key, engine.deadline())
+        except BaseException as error:
+            self._broken = f"{type(error).__name__}: {error}"
+            raise
+        return self._results(out)
 
     def _engine_of(self, key: Any) -> Engine:
         engine = self._engines.get(key)
@@ -379,17 +404,17 @@ class Window:
                 engine.resume(seen)
         return engine
 
-    def _enter(self, row: Row, out: list[Due]) -> None:
-        """Give the next row in order to its key; what is due before it comes first."""
-        mark = Mark(row.time, False)
-        self._close(mark, out)
+    def _enter(self, row: Row, mark: Mark, out: list[Due]) -> None:
+        """Give the next row in order to its key; what is due before it comes first. `mark` is just before its time."""
+        if self._agenda.is_due(mark):
+            self._close(mark, out)
         engine = self._engines.get(row.key)
         if engine is None:
             engine = self._engine_of(row.key)
             if self._releases:
                 self._watch(row.key, row.time)
         engine.insert(row, mark, out)
-        if engine.idle:  # the row is in no window
+        if self._forgets and engine.idle:  # the row is in no window
             del self._engines[row.key]
             return
         self._agenda.set(row.key, engine.deadline())
@@ -432,7 +457,7 @@ class Window:
         out: list[Due] = []
         try:
             for row in self._order.advance(mark):
-                self._enter(row, out)
+                self._enter(row, Mark(row.time, False), out)
             self._close(self._order.mark, out)
             if mark.ended:
                 for engine in self._engines.values():
@@ -444,10 +469,13 @@ class Window:
 
     def _results(self, out: list[Due]) -> list[Result]:
         """Return the results in the order in which they were due, or only those that are news."""
+        idle = self._idle
+        if idle is not None and idle.next is not None and not self._flushed and idle.next < self._order.mark[0]:
+            self._release_idle()
+        if len(out) < 2 and not self._owed and not self._plan.failed and self.emit == "every":
+            return [out[0][1]] if out else []  # type: ignore[list-item]
         if len(out) > 1 and self._timed:
             out.sort(key=lambda entry: entry[0])
-        if self._idle is not None and not self._flushed and self._idle.is_due(self._order.mark.time):
-            self._release_idle()
         if self.emit == "changes":
             out = [entry for entry in out if isinstance(entry[1], Failed) or self._is_news(entry[1])]
         if self._owed:
