@@ -306,6 +306,8 @@ NOT_STATE = {
     "Batch",  # rows of batches are given to engines before they are saved
     "ColumnState",
     "_Draft",
+    "DirectRows",  # engines have what they hold before it is saved
+    "DirectTime",
     "Times",
     "Mark",
     "Measure",

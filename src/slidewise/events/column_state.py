@@ -249,6 +249,8 @@ def _order_results(
     """Order the results of equal times as push gives them, key by key; None: they stand so."""
     if x is None or plan.frame.open_end or len(frame.offsets) <= 2:  # type: ignore[union-attr]
         return None
+    if stop - start < 2:
+        return None
     same = x[start + 1 : stop] == x[start : stop - 1]
     if not same.any():
         return None
@@ -329,6 +331,7 @@ def give_to_engines(window: Window, state: ColumnState) -> None:
 
 def take_from_engines(window: Window, state: ColumnState) -> None:
     """Let the rows that are kept be the state in place of engines, where frames reach no others. O(rows + keys)."""
+    window._leave_direct()
     plan = window._plan
     assert isinstance(plan, WindowPlan) and plan.frame is not None
     rows = state.rows

@@ -71,7 +71,7 @@ def build_result(
     draft.late = False
     draft.final = True
     draft.__class__ = Result
-    return draft  # type: ignore[no-any-return]
+    return draft
 
 
 class Failed:

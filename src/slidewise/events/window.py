@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
 from slidewise.errors import InvalidInput
+from slidewise.events import direct
 from slidewise.events.clock_guard import Now, guard_of
 from slidewise.events.deadlines import Deadlines
 from slidewise.events.engines.engine import Engine
@@ -124,6 +125,10 @@ class Window:
         self._failure: Exception | None = None
         #: what has failed halfway through a row, after which nothing more is taken or given
         self._broken: str | None = None
+        #: where rows go straight to the structure; whether they may, and after how many they are tried next
+        self._direct: direct.DirectRows | direct.DirectTime | None = None
+        self._direct_kind = direct.kind_of_direct(self)
+        self._direct_after = self._patience = direct.PATIENCE[0]
         #: the rows of batches, where these are the state in place of engines, or soon will be
         self._columns: ColumnState | None = None
 
@@ -141,6 +146,11 @@ class Window:
         sum that leaves 64 bits), its error is raised, and other results that are due come with the next call. O(1)
         per row with daba_lite, and O(log) of the rows held back and of the keys that wait.
         """
+        if self._direct is not None:
+            found = self._direct.push(value, time) if key is None else None
+            if found is not None:
+                return found
+            self._leave_direct()
         if self._broken is not None or self._flushed or self._columns is not None:
             self._prepare_for_rows()
         plan, order = self._plan, self._order
@@ -153,9 +163,12 @@ class Window:
             try:
                 (self._engines.get(row.key) or self._engine_of(row.key)).insert(row, BEGIN, out)
             except BaseException as error:
-                self._broken = f"{type(error).__name__}: {error}"
+                self._break(error)
                 raise
-            return self._results(out)
+            results = self._results(out)
+            if self._direct_kind is not None:
+                self._try_directly(row.key)
+            return results
         if self._guard is not None and self._guard.leaves_out(time):
             order.ahead += 1
             return self._results([])
@@ -174,9 +187,12 @@ class Window:
             if self._agenda.is_due(order.mark):
                 self._close(order.mark, out)
         except BaseException as error:
-            self._broken = f"{type(error).__name__}: {error}"
+            self._break(error)
             raise
-        return self._results(out)
+        results = self._results(out)
+        if self._direct_kind is not None:
+            self._try_directly(row.key)
+        return results
 
     def push_many(self, batch: Any, time: Any = None, key: Any = None) -> pa.Table:
         """Take the rows of a batch, as columns, and give the results now due as an Arrow table.
@@ -354,8 +370,30 @@ class Window:
         return f"Window({self._plan.given!r}{'' if self.window is None else f', {self.window!r}'})"
 
     # ---- steps
+    def _try_directly(self, key: Any) -> None:
+        """Let rows go straight to the structure from now on, if the window is so far. O(1)."""
+        self._direct_after -= 1
+        if self._direct_after > 0 or key is not None:
+            return
+        self._direct_after = self._patience
+        engine = self._engines.get(None)
+        if engine is not None:
+            self._direct = direct.go_directly(self, engine)
+
+    def _leave_direct(self) -> None:
+        """Let rows go to the engine again, which is then as if they had all along. O(1)."""
+        if self._direct is not None:
+            self._direct.leave()
+            self._direct = None
+            self._direct_after = self._patience = min(2 * self._patience, direct.PATIENCE[1])
+
+    def _break(self, error: BaseException) -> None:
+        """Note that a row has failed halfway."""
+        self._broken, self._direct = f"{type(error).__name__}: {error}", None
+
     def _leave_columns(self) -> None:
-        """Let engines hold the rows that came by push_many. O(rows held)."""
+        """Let engines hold all rows: those that came by push_many, and what the direct way holds. O(rows held)."""
+        self._leave_direct()
         state, self._columns = self._columns, None
         if state is not None and state.complete:
             from slidewise.events.column_state import give_to_engines
@@ -392,7 +430,7 @@ class Window:
                 engine.revise(row, order.mark, out)
             self._agenda.set(row.key, engine.deadline())
         except BaseException as error:
-            self._broken = f"{type(error).__name__}: {error}"
+            self._break(error)
             raise
         return self._results(out)
 
@@ -463,7 +501,7 @@ class Window:
                 for engine in self._engines.values():
                     engine.release(END, out)
         except BaseException as error:
-            self._broken = f"{type(error).__name__}: {error}"
+            self._break(error)
             raise
         return self._results(out)
 
@@ -489,6 +527,7 @@ class Window:
         failures = [k for k, (_, result) in enumerate(out) if isinstance(result, Failed)]
         self._plan.failed = len(failures) > 1
         self._owed = [*out[: failures[0]], *out[failures[0] + 1 :]]
+        self._leave_direct()
         self._failure = out[failures[0]][1].error  # type: ignore[union-attr]
         raise self._failure
 
