@@ -136,7 +136,7 @@ def river_median() -> Step:
 def river_time() -> Step:
     from river import stats, utils
 
-    s: Any = utils.TimeRolling(stats.Mean(), period=timedelta(seconds=WINDOW))
+    s: Any = utils.TimeRolling(stats.Mean, period=timedelta(seconds=WINDOW))
     begin = datetime(2026, 1, 1)
 
     def step(k: int, x: float) -> Any:

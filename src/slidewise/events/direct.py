@@ -2,7 +2,7 @@
 
 An engine serves every kind of window, slide and order, and asks for each row which it is. Here that is decided
 once: the last n rows, or the last of time, with rows in order. Structures, numbers and marks are those of the engine,
-so that every other call goes on from them; of the last time, `leave` first gives the engine the row whose result waits.
+so that every other call goes on from them; of the last time, `leave` first gives the engine the rows that wait.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from slidewise.events.measure import Measure
 from slidewise.events.partials import RowHolder
 from slidewise.events.result import Failed, Result, build_result
 from slidewise.events.row_reader import Row
+from slidewise.events.small_queue import enqueue
 from slidewise.events.watermark import before
 from slidewise.events.window_plan import WindowPlan
 from slidewise.windows.durations import CalendarDuration
@@ -84,11 +85,11 @@ class DirectRows:
 
 
 class DirectTime:
-    """The rows of the last time, each of a time of its own: one row waits for the next."""
+    """The rows of the last time: those of the newest time wait for a row of a later one."""
 
     __slots__ = (
         "clock", "engine", "evict", "holder", "insert", "inside", "item", "low_by", "name", "number", "open_start",
-        "order", "pending", "plan", "query", "stamp", "structure", "whole_row", "window", "x",
+        "order", "pending", "plan", "query", "structure", "whole_row", "window", "x",
     )  # fmt: skip
 
     def __init__(self, window: Window, engine: Any) -> None:
@@ -101,14 +102,17 @@ class DirectTime:
         self.holder, self.inside = engine.holder, engine.inside
         self.structure = engine.holder.structures[0]
         self.evict, self.insert, self.query = list_functions(plan.measures[0], self.structure)
-        #: the row whose result waits: what is held of it, its time, its time as given, and its number
-        [(row, _)] = engine.waiting
-        self.pending, self.x, self.stamp, self.number = row.items[0], row.time, row.stamp, row.number
+        #: the rows whose results wait: what is held of each, and its time as given; their time; the last one's number
+        self.pending = [(row.items[0], row.stamp) for row, _ in engine.waiting]
+        self.x, self.number = engine.last.time, engine.last.number
         engine.waiting = engine.ahead = ()
         window._agenda.set(None, None)
 
     def push(self, value: Any, time: Any) -> list[Result] | None:
-        """Take a row, and give the result of the one before; None where it must go the ordinary way. O(1) amortised."""
+        """Take a row, and give the results that waited for it; None where it must go the ordinary way.
+
+        O(1) amortised with daba_lite.
+        """
         if time is None or (self.whole_row and type(value) is not dict):
             return None
         item = self.item(value)
@@ -116,8 +120,13 @@ class DirectTime:
         x, inside, structure = self.x, self.inside, self.structure
         low = x + self.low_by
         newest = inside[-1]
-        if not at > x or newest < low or (self.open_start and newest == low):
-            return None  # of the same time, late, or after a gap in which all rows have left
+        if at == x:
+            self.pending.append((item, time))
+            self.number += 1
+            return []
+        if at < x or newest < low or (self.open_start and newest == low):
+            return None  # late, or after a gap in which all rows have left
+        pending = self.pending
         try:
             if self.open_start:
                 while inside[0] <= low:
@@ -129,29 +138,39 @@ class DirectTime:
                     inside.popleft()
                     self.evict(structure)
                     self.holder.count -= 1
-            self.insert(structure, self.pending)
+            for held, _ in pending:
+                self.insert(structure, held)
+                inside.append(x)
         except BaseException as error:
             self.window._break(error)
             raise
-        self.holder.count += 1
-        inside.append(x)
-        stamp, number = self.stamp, self.number
-        self.pending, self.x, self.stamp, self.number = item, at, time, number + 1
+        self.holder.count += len(pending)
+        number = self.number - len(pending)
+        self.pending, self.x, self.number = [(item, time)], at, self.number + 1
         self.order.newest, self.order.mark = at, before(at)
-        try:
-            found = self.query(structure)
-        except Exception as error:
-            failed = self.plan.result(Failed(error), None, None, stamp, number)
-            return self.window._results([(x, failed)])
-        return [build_result(found if self.name is None else {self.name: found}, None, stamp, number)]
+        results: list[Any] = []
+        failed = False
+        for _, stamp in pending:
+            number += 1
+            try:
+                found = self.query(structure)
+            except Exception as error:
+                failed = True
+                results.append(self.plan.result(Failed(error), None, None, stamp, number))
+            else:
+                results.append(build_result(found if self.name is None else {self.name: found}, None, stamp, number))
+        return self.window._results([(x, result) for result in results]) if failed else results
 
     def leave(self) -> None:
-        """Give the engine the row whose result waits. O(log deadlines)."""
+        """Give the engine the rows whose results wait. O(rows of the newest time)."""
         engine = self.engine
-        row = Row([self.pending], None)
-        row.time, row.stamp, row.number, row.x = self.x, self.stamp, self.number, self.x
-        engine.seen, engine.last = self.number, row
-        engine.waiting, engine.ahead = [(row, None)], [row]
+        number = self.number - len(self.pending)
+        for item, stamp in self.pending:
+            number += 1
+            row = Row([item], None)
+            row.time, row.stamp, row.number, row.x = self.x, stamp, number, self.x
+            engine.waiting, engine.ahead = enqueue(engine.waiting, (row, None)), enqueue(engine.ahead, row)
+        engine.seen, engine.last = number, row
         self.window._agenda.set(None, engine.deadline())
 
 
@@ -173,7 +192,7 @@ def go_directly(window: Window, engine: Any) -> DirectRows | DirectTime | None:
         full = holder.count == plan.definition.trailing_rows and not window._timed
         return DirectRows(window, engine) if full else None
     waiting, ahead, mark = engine.waiting, engine.ahead, window._order.mark
-    alone = len(window._engines) == 1 and len(waiting) == len(ahead) == 1 and waiting[0][0] is ahead[0]
+    alone = len(window._engines) == 1 and len(waiting) == len(ahead) > 0 and waiting[0][0] is ahead[0]
     if alone and type(engine.inside) is deque and engine.inside and mark.time == ahead[0].time and not mark.inclusive:
         return DirectTime(window, engine)
     return None
