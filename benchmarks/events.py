@@ -185,9 +185,7 @@ def check_answers(task: str, contenders: list[Contender], values: list[float]) -
             expected = answers
             continue
         pairs = list(zip(expected, answers, strict=False))
-        # A quantile of river's is a value of the window, not the mean of the middle two.
-        near = 0.02 if "Quantile" in contender.name else 1e-9
-        same = all(math.isclose(a, b, rel_tol=near, abs_tol=near) for a, b in pairs)
+        same = all(math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9) for a, b in pairs)
         said[contender.name] = "same answers" if same else "[red]other answers[/red]"
     return said
 
