@@ -145,6 +145,7 @@ docs: $(DOCS)  ## the documentation as a site with search and the API reference,
 
 bench: $(READY)  ## the benchmarks, with peers in the same run
 	@$(PY) -m benchmarks.swag
+	@$(PY) -m benchmarks.events
 	@$(PY) -m benchmarks.window_keys
 	@$(PY) -m benchmarks.columns
 	@$(PY) -m benchmarks.spark_batch

@@ -303,6 +303,12 @@ NOT_STATE = {
     "Failed",
     "Frame",
     "ClockGuard",
+    "Batch",  # rows of batches are given to engines before they are saved
+    "ColumnState",
+    "_Draft",
+    "DirectRows",  # engines have what they hold before it is saved
+    "DirectTime",
+    "Times",
     "Mark",
     "Measure",
     "NumberedSlots",

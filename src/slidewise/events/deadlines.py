@@ -36,6 +36,13 @@ class Deadlines:
             entry.append(key)
             self.deadlines[key] = entry[0]
 
+    def is_due(self, mark: Mark) -> bool:
+        """Tell whether any key may have something due. O(1)."""
+        if not self.heap:
+            return False
+        (time, complete), (now, inclusive) = self.heap[0], mark
+        return bool(time < now or (time == now and (inclusive or not complete)))
+
     def due(self, mark: Mark) -> list[Any]:
         """List the keys that have something due, each once and then no longer on the agenda. O(log deadlines) each."""
         keys = []

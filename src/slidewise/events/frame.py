@@ -17,7 +17,19 @@ class Frame:
     rows(n) is the frame of the rows -(n - 1) to 0, and time(size) that of the range -size to 0.
     """
 
-    __slots__ = ("clock", "end", "exclude", "open_end", "open_start", "reach", "start", "unit")
+    __slots__ = (
+        "_high_by",
+        "_low_by",
+        "_settled",
+        "clock",
+        "end",
+        "exclude",
+        "open_end",
+        "open_start",
+        "reach",
+        "start",
+        "unit",
+    )
 
     def __init__(self, reach: Reach, clock: Clock) -> None:
         self.reach, self.clock = reach, clock
@@ -25,14 +37,36 @@ class Frame:
         self.start: Any = reach.start
         self.end: Any = reach.end
         self.open_start, self.open_end = reach.open_start, reach.open_end
+        #: the bounds as numbers, where they are, once a row has told what times are
+        self._low_by: Any = None
+        self._high_by: Any = None
+        self._settled = False
+
+    def _settle(self) -> None:
+        """Measure the bounds that are the same for all rows."""
+        if self.unit == "range" and self.clock.kind is None:
+            return
+        self._settled = True
+        self._low_by, self._high_by = self._number(self.start), self._number(self.end)
+
+    def _number(self, bound: Any) -> Any:
+        if isinstance(bound, Unbounded | OffsetColumn | CalendarDuration):
+            return None
+        return self.clock.measure(bound) if self.unit == "range" else bound
 
     def low(self, row: Row) -> Any:
         """Return the coordinate at which the row's frame starts; None: at the first row."""
-        return self._bound(self.start, row.x, row.start)
+        if not self._settled:
+            self._settle()
+        by = self._low_by
+        return self._bound(self.start, row.x, row.start) if by is None else row.x + by
 
     def high(self, row: Row) -> Any:
         """Return the coordinate at which the row's frame ends; None: at the last row."""
-        return self._bound(self.end, row.x, row.end)
+        if not self._settled:
+            self._settle()
+        by = self._high_by
+        return self._bound(self.end, row.x, row.end) if by is None else row.x + by
 
     def _bound(self, bound: Any, x: Any, own: Any) -> Any:
         if isinstance(bound, Unbounded):
@@ -50,15 +84,16 @@ class Frame:
 
     def is_complete(self, row: Row, last: Row, mark: Mark) -> bool:
         """Tell whether all rows of the frame are there; `last` is the last row of the key so far."""
+        time, inclusive = mark
+        high = self.high(row)
+        if self.unit == "range" and high is not None:
+            return bool(high < time or (high == time and (inclusive or self.open_end)))
         if mark.ended:
             return True
-        high = self.high(row)
         if high is None:
             return False
         if self.unit == "rows":
             return bool(last.x >= high)
-        if self.unit == "range":
-            return mark.has_reached(high) if self.open_end else mark.has_passed(high)
         return bool(last.x > high) or (last.x == high and mark.has_passed(last.time))
 
     def deadline(self, row: Row, last: Row) -> Deadline | None:

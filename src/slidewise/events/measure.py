@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -100,6 +100,7 @@ class Measure:
         "columns",
         "combine",
         "entry",
+        "item",
         "lift",
         "lower",
         "of_partials",
@@ -129,32 +130,47 @@ class Measure:
         self.of_partials = of_partials or OfPartials(aggregation)
         if of_partials is not None:
             self.lower = optional_names(of_partials)["lower"]
+        #: lifts one row to what is held of it
+        self.item = self._build_item()
 
-    def item(self, value: Any) -> Any:
-        """Lift one row to what is held of it: its partial, or its value where the structure holds values. O(1).
+    def _build_item(self) -> Callable[[Any], Any]:
+        """Build what lifts one row to what is held of it: its partial, or its value where values are held. O(1).
 
         A row that `where` leaves out is held as nothing: it counts among the rows of a window, and adds nothing.
+        Functions of few names, and not a method: there is one call for every row and aggregation.
         """
-        if self.where is not None and not self._passes_filter(value):
-            return None
-        if self.columns:
+        aggregation, lift, columns, arity = self.aggregation, self.lift, self.columns, self.arity
+
+        def lift_value(value: Any) -> Any:
             try:
-                arguments = [value[column] for column in self.columns]
-            except (KeyError, TypeError, IndexError):
-                raise missing_column(value, self.columns, repr(self.aggregation)) from None
-            value = arguments[0] if len(arguments) == 1 else tuple(arguments)
-        elif self.arity > 1 and not (isinstance(value, tuple | list) and len(value) == self.arity):
-            raise InvalidInput(
-                f"{self.aggregation.name} takes {self.arity} values per row: push a tuple of them, got {value!r}"
-            )
-        if self.raw:
+                return lift(value)
+            except (TypeError, ValueError, AttributeError) as error:
+                if isinstance(error, InvalidInput):
+                    raise
+                raise InvalidInput(f"{aggregation!r} cannot take the value {value!r}: {error}") from error
+
+        def require_values(value: Any) -> Any:
+            if not (isinstance(value, tuple | list) and len(value) == arity):
+                raise InvalidInput(
+                    f"{aggregation.name} takes {arity} values per row: push a tuple of them, got {value!r}"
+                )
             return value
-        try:
-            return self.lift(value)
-        except (TypeError, ValueError, AttributeError) as error:
-            if isinstance(error, InvalidInput):
-                raise
-            raise InvalidInput(f"{self.aggregation!r} cannot take the value {value!r}: {error}") from error
+
+        def read_cells(row: Any) -> Any:
+            try:
+                if len(columns) == 1:
+                    return row[columns[0]]
+                return tuple([row[column] for column in columns])
+            except (KeyError, TypeError, IndexError):
+                raise missing_column(row, columns, repr(aggregation)) from None
+
+        hold = _same if self.raw else lift_value
+        read = read_cells if columns else require_values if arity > 1 else None
+        if self.where is not None:
+            return lambda row: hold(row if read is None else read(row)) if self._passes_filter(row) else None
+        if read is None:
+            return hold
+        return read if self.raw else lambda row: lift_value(read(row))
 
     def read_question(self, row: Any) -> Question:
         """Read what a row asks of its own result."""

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from slidewise.errors import InvalidInput, LateRow
 from slidewise.events.row_reader import Row
-from slidewise.events.watermark import BEGIN, Mark
+from slidewise.events.watermark import BEGIN, Mark, before
 from slidewise.windows.clock import Clock
 from slidewise.windows.durations import CalendarDuration, Length, length, sign
 
@@ -39,7 +39,8 @@ class Ordering:
         self.entries = 0
 
     def is_late(self, row: Row) -> bool:
-        return self.mark.has_passed(row.time)
+        time, inclusive = self.mark
+        return bool(row.time < time or (inclusive and row.time == time))
 
     def accept_late(self, row: Row, by_window: bool) -> bool:
         """Tell whether a late row revises results; False where it is dropped, or an error.
@@ -67,16 +68,22 @@ class Ordering:
             "them back, late='revise' corrects the results they belong to"
         )
 
+    def take_next(self, row: Row) -> Mark:
+        """Take a row that is not late, where rows come in order; gives the watermark. O(1)."""
+        time, mark = row.time, self.mark
+        if self.newest is None or time > self.newest:
+            self.newest = time
+        if time != mark[0] or mark[1]:
+            self.mark = mark = before(time)
+        return mark
+
     def take(self, row: Row) -> Iterator[Row]:
-        """Take a row that is not late; gives the rows that are next in order. O(log rows held)."""
+        """Take a row that is not late, where rows wait; gives the rows that are next in order. O(log rows held)."""
         if self.newest is None or row.time > self.newest:
             self.newest = row.time
-        if self.max_delay is None:
-            self.mark = Mark(row.time, False)
-            yield row
-            return
         self.entries += 1
         heappush(self.held, (row.time, self.entries, row))
+        assert self.max_delay is not None
         yield from self.advance(Mark(self.newest - self.clock.measure(self.max_delay), True))
 
     def advance(self, mark: Mark) -> Iterator[Row]:

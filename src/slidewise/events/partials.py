@@ -55,8 +55,11 @@ class RowHolder:
                 self.count += 1
                 return
             structures = self._build()
-        for structure, item in zip(structures, items, strict=True):
-            structure.insert(item)
+        if len(structures) == 1:
+            structures[0].insert(items[0])
+        else:
+            for structure, item in zip(structures, items, strict=True):
+                structure.insert(item)
         self.count += 1
 
     def _build(self) -> list[Any]:
@@ -95,6 +98,8 @@ class RowHolder:
             return self._query_few(asked)
         try:
             if asked is None:
+                if len(self.structures) == 1:
+                    return [self.structures[0].query()]
                 return [structure.query() for structure in self.structures]
             return [
                 q if q is None else structure.query(*q) for structure, q in zip(self.structures, asked, strict=True)

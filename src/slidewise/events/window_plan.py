@@ -17,7 +17,7 @@ from slidewise.events.engines.sliding import Sliding
 from slidewise.events.engines.trailing import Trailing
 from slidewise.events.frame import Frame
 from slidewise.events.measure import Measure, Output, ReadBySeveral, choose_entry, name_aggregations
-from slidewise.events.result import Failed, Result
+from slidewise.events.result import Failed, Result, build_result
 from slidewise.events.row_reader import Row, RowReader
 from slidewise.events.watermark import Mark
 from slidewise.planner.choose import Situation
@@ -48,6 +48,8 @@ class WindowPlan:
         "keep",
         "least",
         "measures",
+        "names",
+        "names_windows",
         "outputs",
         "plain",
         "reader",
@@ -74,6 +76,8 @@ class WindowPlan:
         self.measures = measures
         self.outputs = outputs
         self.plain = are_plain(outputs, measures)
+        #: the names of the results, where they are plain
+        self.names = tuple(output.name for output in outputs)
         #: one aggregation without a name
         self.single = single
         self.reader = reader
@@ -91,6 +95,8 @@ class WindowPlan:
         self._gap: Any = None
         #: rows that a window must have seen before its first result
         self.least = definition.min_rows
+        #: whether windows of a row may begin or end where there are no times: see require_within
+        self.names_windows = self.slides_by_time or definition.session_gap is not None
 
     @property
     def grid(self) -> Grid:
@@ -218,17 +224,28 @@ class WindowPlan:
         """Tell which results follow one another, where only changes are emitted."""
         return result.key
 
-    def result(self, values: list[Any] | Failed, rows: int | None, key: Any, **where: Any) -> Result | Failed:
+    def result(
+        self,
+        values: list[Any] | Failed,
+        rows: int | None,
+        key: Any,
+        time: Any = None,
+        row: int | None = None,
+        start: Any = None,
+        end: Any = None,
+        revision: int = 0,
+    ) -> Result | Failed:
         """Build a result over the values of all measures, and the number of rows; None where slices are held."""
-        if isinstance(values, Failed):
+        if type(values) is Failed:
             self.failed = True
-            values.error.add_note(f"in {Result(None, key, **where)!r}; other results now due come with the next call")
+            at = build_result(None, key, time, row, start, end, revision)
+            values.error.add_note(f"in {at!r}; other results now due come with the next call")
             return values
         if self.single:
-            return Result(values[0], key, **where)
+            return build_result(values[0], key, time, row, start, end, revision)  # type: ignore[index]
         if self.plain:
-            return Result({o.name: v for o, v in zip(self.outputs, values, strict=True)}, key, **where)
-        return Result(self.read_outputs(values, rows), key, **where)
+            return build_result(dict(zip(self.names, values, strict=True)), key, time, row, start, end, revision)  # type: ignore[arg-type]
+        return build_result(self.read_outputs(values, rows), key, time, row, start, end, revision)  # type: ignore[arg-type]
 
     def mark_late(self, row: Row) -> Result:
         """Build what comes for a late row that no result is over."""

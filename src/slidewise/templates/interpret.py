@@ -314,6 +314,7 @@ def build_swag_class(entry: AlgorithmEntry, aggregation: Aggregation, now: tuple
     functions = {**names, **bind(functions_of(module), names)}
     lift, lower = names["lift"], names["lower"]
     insert_partial, evict_oldest, query_partial = functions["insert"], functions["evict"], functions["query"]
+    size = functions["size"]
 
     def insert(self: Swag, value: Any, time: Any = None) -> None:
         partial = lift(value)
@@ -333,7 +334,7 @@ def build_swag_class(entry: AlgorithmEntry, aggregation: Aggregation, now: tuple
         if time is not None:
             _evict_up_to(self, time)
             return
-        if not functions["size"](self):
+        if not size(self):
             raise InvalidInput(f"evict: the window of {self.entry.name} is empty")
         try:
             evict_oldest(self)

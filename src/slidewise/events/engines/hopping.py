@@ -87,11 +87,13 @@ class Hopping(Engine):
     def insert(self, row: Row, mark: Mark, out: list[Due]) -> None:
         """Take the next row. 1 combine; in a new slice also an insert."""
         grid = self.plan.grid
-        step, first = grid.step(row.time), grid.first_window(row.time)
-        if step < first:  # between two windows
-            return
-        if self.next is None:
-            self.next = first
+        step = grid.step(row.time)
+        if self.next is None or grid.size < grid.every:
+            first = grid.first_window(row.time)
+            if step < first:  # between two windows
+                return
+            if self.next is None:
+                self.next = first
         self.holder.insert_at(row.items, step, row.time)
 
     def insert_late(self, row: Row, mark: Mark) -> None:

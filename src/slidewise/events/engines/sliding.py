@@ -56,10 +56,11 @@ class Sliding(Engine):
 
     def insert(self, row: Row, mark: Mark, out: list[Due]) -> None:
         """Take the next row, and give the results that it completes. O(1) amortised with daba_lite."""
-        self.release(mark, out)  # a boundary before this row belongs to the row before it
+        if self.waiting or self.step is not None:
+            self.release(mark, out)  # a boundary before this row belongs to the row before it
         self.seen += 1
         row.number = self.seen
-        row.x = self._coordinate(row)
+        row.x = row.time if self.plan.frame.unit == "range" else self._coordinate(row)  # type: ignore[union-attr]
         self.last = row
         self.ahead = enqueue(self.ahead, row)
         if self.plan.slides_by_time:
@@ -69,10 +70,11 @@ class Sliding(Engine):
         self.release(mark, out)
 
     def _coordinate(self, row: Row) -> Any:
-        unit = self.plan.frame.unit  # type: ignore[union-attr]
-        if unit == "groups" and (self.last is None or row.time != self.last.time):
+        if self.plan.frame.unit == "rows":  # type: ignore[union-attr]
+            return row.number
+        if self.last is None or row.time != self.last.time:
             self.group += 1
-        return row.time if unit == "range" else self.group if unit == "groups" else row.number
+        return self.group
 
     def release(self, mark: Mark, out: list[Due]) -> None:
         """Give the results whose frames are complete, in the order of their rows. O(1) amortised each."""
@@ -88,7 +90,7 @@ class Sliding(Engine):
             self._move(row)
             values, count = self.holder.query(row.asked), self.holder.count
             if boundary is None:
-                out.append((row.time, plan.result(values, count, self.key, time=row.stamp, row=row.number)))
+                out.append((row.time, plan.result(values, count, self.key, row.stamp, row.number)))
             else:
                 out.append((boundary, plan.result(values, count, self.key, time=plan.clock.write(boundary))))
         if not self.waiting:
@@ -101,20 +103,23 @@ class Sliding(Engine):
         frame, holder = self.plan.frame, self.holder
         assert frame is not None
         low, high = frame.low(row), frame.high(row)
+        inside, ahead = self.inside, self.ahead
         if low is not None:
-            while self.inside and frame.starts_after(low, self.inside[0]):
-                del self.inside[0]
+            open_start = frame.open_start
+            while inside and (inside[0] < low or (open_start and inside[0] == low)):
+                del inside[0]
                 holder.evict()
-            while self.ahead and frame.starts_after(low, self.ahead[0].x):
-                holder.skip(self.ahead[0].items)
-                del self.ahead[0]
-        while self.ahead and frame.reaches(high, self.ahead[0].x):
-            entering = self.ahead[0]
-            del self.ahead[0]
+            while ahead and frame.starts_after(low, ahead[0].x):
+                holder.skip(ahead[0].items)
+                del ahead[0]
+        open_end = frame.open_end
+        while ahead and (high is None or ahead[0].x < high or (not open_end and ahead[0].x == high)):
+            entering = ahead[0]
+            del ahead[0]
             holder.insert(entering.items)
             if low is not None:
                 self.inside = enqueue(self.inside, entering.x)
-        if not self.ahead:
+        if not ahead:
             self.ahead = ()
 
     def newest(self) -> Any:

@@ -119,7 +119,10 @@ class Trailing(Engine):
             self.step = self.plan.grid.step(row.time)
         elif self.slide.fires(row) and self.seen >= self.plan.least:
             values, count = self.holder.query(row.asked), self.holder.count
-            out.append((row.time, self.plan.result(values, count, self.key, time=row.stamp, row=row.number)))
+            out.append((row.time, self.plan.result(values, count, self.key, row.stamp, row.number)))
+
+    def resume(self, seen: int) -> None:
+        self.seen = seen
 
     def release(self, mark: Mark, out: list[Due]) -> None:
         """Give the result of a boundary that time has reached. O(1)."""

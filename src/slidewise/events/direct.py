@@ -1,0 +1,198 @@
+"""Rows straight to their structure: what `push` does for one aggregation without keys, once its window is under way.
+
+An engine serves every kind of window, slide and order, and asks for each row which it is. Here that is decided
+once: the last n rows, or the last of time, with rows in order. Structures, numbers and marks are those of the engine,
+so that every other call goes on from them; of the last time, `leave` first gives the engine the rows that wait.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any, Literal
+
+from slidewise.events.engines.sliding import Sliding
+from slidewise.events.engines.trailing import Trailing
+from slidewise.events.measure import Measure
+from slidewise.events.partials import RowHolder
+from slidewise.events.result import Failed, Result, build_result
+from slidewise.events.row_reader import Row
+from slidewise.events.small_queue import enqueue
+from slidewise.events.watermark import before
+from slidewise.events.window_plan import WindowPlan
+from slidewise.windows.durations import CalendarDuration
+
+if TYPE_CHECKING:
+    from slidewise.events.window import Window
+
+#: so many rows go the ordinary way before the direct one is tried again: twice as many each time that it was left
+PATIENCE = (16, 4096)
+
+
+def kind_of_direct(window: Window) -> Literal["rows", "time"] | None:
+    """Tell whether rows may go straight to the structure of this window, and of which kind it is."""
+    plan, order = window._plan, window._order
+    if not isinstance(plan, WindowPlan) or plan.frame is None or plan.definition.every is not None:
+        return None
+    reader, reach = plan.reader, plan.frame.reach
+    if reader.only is None or reader.asks or reader.looks or reader.partition_by is not None:
+        return None
+    if window.emit != "every" or window._guard is not None or order.max_delay is not None or not plan.plain:
+        return None
+    if plan.engine is Trailing and plan.definition.trailing_rows is not None:
+        return "rows"
+    bounded = plan.engine is Sliding and reach.unit == "range" and reach.fixed and not reach.from_first_row
+    if bounded and not reach.end and not reach.open_end and not isinstance(reach.start, CalendarDuration):
+        return "time"
+    return None
+
+
+class DirectRows:
+    """The last n rows, when there are n."""
+
+    __slots__ = ("engine", "evict", "insert", "item", "name", "plan", "query", "structure", "whole_row", "window")
+
+    def __init__(self, window: Window, engine: Any) -> None:
+        self.window, self.engine = window, engine
+        plan: Any = window._plan
+        self.plan: WindowPlan = plan
+        self.item, self.whole_row = plan.reader.only, plan.reader.whole_row
+        #: of the one result, where it has one
+        self.name = None if plan.single else plan.outputs[0].name
+        self.structure = engine.holder.structures[0]
+        self.evict, self.insert, self.query = list_functions(plan.measures[0], self.structure)
+
+    def push(self, value: Any, time: Any) -> list[Result] | None:
+        """Take a row, and give its result; None, and nothing has changed, where it must go the ordinary way. O(1)."""
+        if time is not None or (self.whole_row and type(value) is not dict):
+            return None
+        item = self.item(value)
+        engine, structure = self.engine, self.structure
+        try:
+            engine.seen = number = engine.seen + 1
+            self.evict(structure)
+            self.insert(structure, item)
+        except BaseException as error:
+            self.window._break(error)
+            raise
+        try:
+            found = self.query(structure)
+        except Exception as error:
+            return self.window._results([(None, self.plan.result(Failed(error), None, None, None, number))])
+        return [build_result(found if self.name is None else {self.name: found}, None, None, number)]
+
+    def leave(self) -> None:
+        """Do nothing: the engine is as the last row left it."""
+
+
+class DirectTime:
+    """The rows of the last time: those of the newest time wait for a row of a later one."""
+
+    __slots__ = (
+        "clock", "engine", "evict", "holder", "insert", "inside", "item", "low_by", "name", "number", "open_start",
+        "order", "pending", "plan", "query", "structure", "whole_row", "window", "x",
+    )  # fmt: skip
+
+    def __init__(self, window: Window, engine: Any) -> None:
+        self.window, self.engine, self.order = window, engine, window._order
+        plan: Any = window._plan
+        self.plan: WindowPlan = plan
+        self.item, self.whole_row, self.clock = plan.reader.only, plan.reader.whole_row, plan.clock
+        self.name = None if plan.single else plan.outputs[0].name
+        self.low_by, self.open_start = plan.clock.measure(plan.frame.start), plan.frame.open_start
+        self.holder, self.inside = engine.holder, engine.inside
+        self.structure = engine.holder.structures[0]
+        self.evict, self.insert, self.query = list_functions(plan.measures[0], self.structure)
+        #: the rows whose results wait: what is held of each, and its time as given; their time; the last one's number
+        self.pending = [(row.items[0], row.stamp) for row, _ in engine.waiting]
+        self.x, self.number = engine.last.time, engine.last.number
+        engine.waiting = engine.ahead = ()
+        window._agenda.set(None, None)
+
+    def push(self, value: Any, time: Any) -> list[Result] | None:
+        """Take a row, and give the results that waited for it; None where it must go the ordinary way.
+
+        O(1) amortised with daba_lite.
+        """
+        if time is None or (self.whole_row and type(value) is not dict):
+            return None
+        item = self.item(value)
+        at = self.clock.read(time)
+        x, inside, structure = self.x, self.inside, self.structure
+        low = x + self.low_by
+        newest = inside[-1]
+        if at == x:
+            self.pending.append((item, time))
+            self.number += 1
+            return []
+        if at < x or newest < low or (self.open_start and newest == low):
+            return None  # late, or after a gap in which all rows have left
+        pending = self.pending
+        try:
+            if self.open_start:
+                while inside[0] <= low:
+                    inside.popleft()
+                    self.evict(structure)
+                    self.holder.count -= 1
+            else:
+                while inside[0] < low:
+                    inside.popleft()
+                    self.evict(structure)
+                    self.holder.count -= 1
+            for held, _ in pending:
+                self.insert(structure, held)
+                inside.append(x)
+        except BaseException as error:
+            self.window._break(error)
+            raise
+        self.holder.count += len(pending)
+        number = self.number - len(pending)
+        self.pending, self.x, self.number = [(item, time)], at, self.number + 1
+        self.order.newest, self.order.mark = at, before(at)
+        results: list[Any] = []
+        failed = False
+        for _, stamp in pending:
+            number += 1
+            try:
+                found = self.query(structure)
+            except Exception as error:
+                failed = True
+                results.append(self.plan.result(Failed(error), None, None, stamp, number))
+            else:
+                results.append(build_result(found if self.name is None else {self.name: found}, None, stamp, number))
+        return self.window._results([(x, result) for result in results]) if failed else results
+
+    def leave(self) -> None:
+        """Give the engine the rows whose results wait. O(rows of the newest time)."""
+        engine = self.engine
+        number = self.number - len(self.pending)
+        for item, stamp in self.pending:
+            number += 1
+            row = Row([item], None)
+            row.time, row.stamp, row.number, row.x = self.x, stamp, number, self.x
+            engine.waiting, engine.ahead = enqueue(engine.waiting, (row, None)), enqueue(engine.ahead, row)
+        engine.seen, engine.last = number, row
+        self.window._agenda.set(None, engine.deadline())
+
+
+def list_functions(measure: Measure, structure: Any) -> tuple[Any, Any, Any]:
+    """Return evict, insert and query of a structure; of partials, without the checks that these rows pass."""
+    kind = type(structure)
+    if measure.raw or kind.insert.__qualname__ != "Swag.insert" or structure._times is not None:
+        return kind.evict, kind.insert, kind.query
+    return kind.functions["evict"], kind.functions["insert"], kind.query
+
+
+def go_directly(window: Window, engine: Any) -> DirectRows | DirectTime | None:
+    """Let rows go straight to the structure of the engine without a key, if it is so far; None where it is not."""
+    holder = engine.holder
+    if type(holder) is not RowHolder or holder.structures is None or window._owed or window._plan.failed:
+        return None
+    plan: Any = window._plan
+    if window._direct_kind == "rows":
+        full = holder.count == plan.definition.trailing_rows and not window._timed
+        return DirectRows(window, engine) if full else None
+    waiting, ahead, mark = engine.waiting, engine.ahead, window._order.mark
+    alone = len(window._engines) == 1 and len(waiting) == len(ahead) > 0 and waiting[0][0] is ahead[0]
+    if alone and type(engine.inside) is deque and engine.inside and mark.time == ahead[0].time and not mark.inclusive:
+        return DirectTime(window, engine)
+    return None
