@@ -295,7 +295,10 @@ def _split_options(
 
 
 def _is_expression(given: Any) -> bool:
-    return isinstance(given, Over | Aggregation | Alias) or hasattr(given, "over")
+    if isinstance(given, Over | Aggregation | Alias):
+        return True
+    # A DataFrame of Connect has any attribute: it takes each for a column.
+    return hasattr(given, "over") and not is_spark(given)
 
 
 def _refuse_threads(what: str, threads: int | None) -> None:
