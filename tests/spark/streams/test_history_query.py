@@ -34,6 +34,7 @@ def read_history(session, path, tables):
     return session.read.schema(COLUMNS).parquet(str(path))
 
 
+@pytest.mark.full
 def test_rows_are_those_of_a_batch_over_both_and_a_restart_reads_no_history(session, tmp_path):
     folder, parts = Folder(tmp_path, session), events(4, 100)
     history = read_history(session, tmp_path / "before", parts[:2])

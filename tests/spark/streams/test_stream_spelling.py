@@ -82,7 +82,7 @@ def test_what_a_stream_cannot_do_is_said(folder):
         late.filter(F.median("sequence").over(w) > 1)
 
 
-@pytest.mark.parametrize("program", [of_the_stream_itself, *in_full(by_whole_seconds, by_time)])
+@pytest.mark.parametrize("program", in_full(of_the_stream_itself, by_whole_seconds, by_time))
 def test_a_stream_goes_on_whatever_else_was_made_before(program, folder):
     """The same program once more, of a new DataFrame: its state is found by what windows say."""
     *first, last = events()
