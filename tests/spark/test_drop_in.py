@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import Window as TheirWindow
 from pyspark.sql import functions as theirs
 from pyspark.sql.column import Column
-from support.tiers import in_full, on_both, quick
+from support.tiers import connect_in_soak, in_full, on_both, quick
 
 import slidewise as sw
 from slidewise import spark as sws
@@ -536,6 +536,7 @@ def test_steps_of_one_order_share_a_shuffle_and_a_sort(spark, capsys):
 
 
 @pytest.mark.full
+@connect_in_soak
 def test_steps_of_one_order_compute_what_one_would(session):
     df = session.range(300, numPartitions=3).selectExpr("id * 7919 % 307 AS id", "id % 5 AS k", "id * 7 % 20 AS v")
     w = Window.partitionBy("k").orderBy("id")

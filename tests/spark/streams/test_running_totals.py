@@ -203,7 +203,7 @@ def follow(expressions):
     same(run(task, parts, 3).result(), batch(task, pa.concat_tables(parts)))
 
 
-@pytest.mark.full
+@pytest.mark.once  # compiled, it takes minutes
 def test_every_aggregation_has_a_total_or_is_refused():
     for entry in AGGREGATIONS:
         aggregation = build(entry.name)

@@ -5,6 +5,7 @@ import pyarrow.compute as pc
 import pytest
 from folders import DELAY, START, Folder, events
 from microbatches import on_time
+from support.tiers import connect_in_soak
 
 import slidewise as sw
 from slidewise.errors import InvalidInput
@@ -26,6 +27,7 @@ def listed(table):
 
 
 @pytest.mark.full
+@connect_in_soak
 @pytest.mark.parametrize("slides", [False, True], ids=["rows", "windows"])
 def test_a_stream_equals_its_batch_in_any_zone(session, tmp_path, slides):
     session.conf.set(PROVIDER, ROCKSDB)
