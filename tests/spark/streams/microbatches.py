@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import strategies as st
 
@@ -152,8 +153,30 @@ def in_open_windows(function, parts, delay):
     return pa.concat_tables(made)
 
 
+def in_open_sessions(function, parts, delay, gap):
+    """What `function` gives of sessions, each over the rows that came before it was closed.
+
+    A row of micro-batch N is late where its own session, of this row alone, ends by the watermark of N - 1. A session
+    that is closed is gone: a row that would have touched it begins a new one.
+    """
+    made, open_rows, before = [], parts[0][:0], 0
+    for rows, watermark in zip([*parts, parts[0][:0]], [*find_watermarks(parts, delay), 2**62], strict=True):
+        ends = pc.add(rows["ts"].cast(pa.int64()), gap)
+        open_rows = pa.concat_tables([open_rows, rows.filter(pc.greater(ends, before).fill_null(False))])
+        out = function(open_rows)
+        closed = out.filter(pc.less_equal(out["window_end"].cast(pa.int64()), watermark))
+        made.append(closed)
+        spans = [(s["k"], s["window_start"], s["window_end"]) for s in closed.to_pylist()]
+        gone = [any(k == r["k"] and a <= r["ts"] < b for k, a, b in spans) for r in open_rows.to_pylist()]
+        open_rows, before = open_rows.filter(pc.invert(pa.array(gone, pa.bool_()))), watermark
+    return pa.concat_tables(made)
+
+
 def expect(task, parts, delay):
     """What a stream gives once all has come out: that of a batch over the rows that were not late."""
+    if task.slides and task.windows[0].session_gap is not None:
+        assert repr(task.windows) == '[session("3s")]'
+        return in_open_sessions(lambda rows: batch(task, rows), parts, delay, gap=3 * SECOND)
     if task.takes_late_rows:
         return in_open_windows(lambda rows: batch(task, rows), parts, delay)
     return batch(task, on_time(parts, delay, task.keep or 0))
