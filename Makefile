@@ -72,7 +72,7 @@ PARTS  := @$(MAKE) --no-print-directory --jobs=3 test-core test-spark test-proce
 PYTEST := $(PY) -m pytest --durations=10
 FULL   := --hypothesis-profile=full -m
 
-# Most of it runs kernels as plain Python: compiling them is most of what the full tier takes.
+# Most of it runs kernels as plain Python: to compile them would take longer than to run the tests.
 test: $(READY) java $(CLASSES)  ## the quick tier: every capability, in five minutes
 	$(PARTS) KERNELS=plain
 
@@ -101,11 +101,21 @@ endif
 PIPELINES := tests/pipeline tests/cli
 PROCESSES := tests/spark/test_cluster.py tests/spark/streams/test_crash.py
 
+# Every aggregation, the sharing of work, and streams with the kernels that users run: in the full tier, all of these files.
+EXECUTORS := tests/spark/test_against_spark.py tests/spark/test_executor_task.py tests/spark/test_own_parameters_spark.py \
+             tests/spark/test_shipping.py tests/spark/streams/test_pipeline.py tests/spark/streams/test_query.py
+ON_SPARK = $(PYTEST) -n $(SPARKS) --dist loadfile
+
 test-spark: $(READY) java
-	@$(if $(KERNELS),$(PLAIN)) $(PYTEST) $(TIER) -n $(SPARKS) --dist loadfile tests/spark $(addprefix --ignore=,$(PROCESSES))
+ifeq ($(KERNELS),plain)
+	@$(PLAIN) $(ON_SPARK) tests/spark $(addprefix --ignore=,$(PROCESSES))
+else
+	@$(PLAIN) $(ON_SPARK) $(TIER) tests/spark $(addprefix --ignore=,$(PROCESSES) $(EXECUTORS))
+	@$(ON_SPARK) $(FULL) 'not soak' $(EXECUTORS)
+endif
 
 test-processes: $(READY) java
-	@$(if $(KERNELS),$(PLAIN)) $(PYTEST) $(TIER) $(PROCESSES) $(PIPELINES)
+	@$(PLAIN) $(PYTEST) $(TIER) $(PROCESSES) $(PIPELINES)
 
 # The oldest versions that pyproject.toml allows, together, in an environment of their own.
 OLDEST := .venv-oldest

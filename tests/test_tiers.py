@@ -40,6 +40,12 @@ pytestmark = pytest.mark.compiled
 def test_product(a, b):
     print("ran", a, b)
 
+@pytest.mark.covering(0)
+@pytest.mark.parametrize("c", "pq")
+@pytest.mark.parametrize("d", "pq")
+def test_square(c, d):
+    print("ran", c + d)
+
 @pytest.mark.full
 def test_long():
     print("ran long")
@@ -59,11 +65,11 @@ def test_drawn(x):
 @pytest.mark.parametrize(
     ("tier", "ran"),
     [
-        ((), ["[1] x", "[1] z", "[2] y", "drawn"]),
+        ((), ["[1] x", "[1] z", "[2] y", "drawn", "pp"]),
         (("plain",), ["drawn"]),
-        (("-m", "not soak"), ["[1] x", "[1] y", "[1] z", "[2] x", "[2] y", "[2] z", "drawn", "long"]),
-        (("-m", "not soak and not once"), ["[1] y", "[2] x", "[2] z", "drawn", "long"]),
-        (("-m", "soak"), ["[3] x", "[3] y", "[3] z"]),
+        (("-m", "not soak"), ["[1] x", "[1] y", "[1] z", "[2] x", "[2] y", "[2] z", "drawn", "long", "pp", "qq"]),
+        (("-m", "not soak and not once"), ["[1] y", "[2] x", "[2] z", "drawn", "long", "qq"]),
+        (("-m", "soak"), ["[3] x", "[3] y", "[3] z", "pq", "qp"]),
     ],
     ids=["quick", "quick, not compiled", "full", "full after quick", "soak"],
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,12 +12,16 @@ from typing import Any
 import projects
 import pytest
 from support.cluster import BIN, run_cluster, without_the_package
+from support.processes import JAVA_OPTIONS, build_environment
 
 import slidewise.__main__
 
 pytestmark = pytest.mark.full
 #: for workers of 600 MB, and a driver on loopback
-SIZE = {"spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+SIZE = {
+    "spark.executor.memory": "512m", "spark.executor.extraJavaOptions": JAVA_OPTIONS,
+    "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -45,10 +48,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> projects.Project:
 
 def run(command: list[str], python: Path | None = None) -> str:
     """Run a command to its end, from elsewhere than its files, and give what it says."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK", "SPARK"))}
-    env |= {"SPARK_LOCAL_IP": "127.0.0.1"}
-    if python is not None:
-        env |= {"PYSPARK_PYTHON": str(python), "PYSPARK_DRIVER_PYTHON": sys.executable}
+    pythons = {} if python is None else {"PYSPARK_PYTHON": str(python), "PYSPARK_DRIVER_PYTHON": sys.executable}
+    env = build_environment(**pythons)
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=400)
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
     return done.stdout

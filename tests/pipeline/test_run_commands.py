@@ -14,23 +14,20 @@ from typing import Any
 
 import projects
 import pytest
+from support.processes import build_environment
 
 pytestmark = pytest.mark.full
 SECRET = "hunter-2-of-the-lake"
+ENVIRONMENT = build_environment(LAKE_SECRET=SECRET)
 
 
 def give_command(*words: str | Path) -> list[str]:
     return [sys.executable, "-m", "slidewise", *map(str, words), "--master", "local[2]"]
 
 
-def build_env() -> dict[str, str]:
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK", "SPARK"))}
-    return env | {"SPARK_LOCAL_IP": "127.0.0.1", "LAKE_SECRET": SECRET}
-
-
 def run(*words: str | Path, code: int = 0) -> subprocess.CompletedProcess[str]:
     """Run a command to its end, which says nothing that is secret."""
-    done = subprocess.run(give_command(*words), capture_output=True, text=True, check=False, env=build_env())
+    done = subprocess.run(give_command(*words), capture_output=True, text=True, check=False, env=ENVIRONMENT)
     assert done.returncode == code, (done.stdout + done.stderr)[-4000:]
     assert SECRET not in done.stdout + done.stderr
     return done
@@ -39,7 +36,13 @@ def run(*words: str | Path, code: int = 0) -> subprocess.CompletedProcess[str]:
 def start(*words: str | Path, log: Path) -> subprocess.Popen[bytes]:
     """Start a command in a group of its own, as a shell does."""
     with log.open("ab") as out:
-        return subprocess.Popen(give_command(*words), stdout=out, stderr=out, env=build_env(), start_new_session=True)
+        return subprocess.Popen(
+            give_command(*words),
+            stdout=out,
+            stderr=out,
+            env=ENVIRONMENT,
+            start_new_session=True,
+        )
 
 
 def read_log(project: projects.Project) -> list[dict[str, Any]]:

@@ -70,6 +70,7 @@ def main(master: str, python: str, folder: str) -> None:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.executor.memory": "512m",
+        "spark.executor.extraJavaOptions": os.environ.get("SPARK_SUBMIT_OPTS", ""),
         "spark.sql.shuffle.partitions": "4",
         "spark.python.authenticate.socketTimeout": "120s",  # of a worker on a busy machine
         PROVIDER: ROCKSDB,

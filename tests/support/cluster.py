@@ -16,6 +16,8 @@ from pathlib import Path
 import pyspark
 import pytest
 
+from support.processes import JAVA_OPTIONS, build_environment
+
 BIN = Path(pyspark.__file__).parent / "bin"
 
 
@@ -54,8 +56,7 @@ def without_the_package(folder: Path) -> Path:
 def run_cluster(folder: Path) -> Iterator[str]:
     """The address of a master with two workers on loopback; all end with the block."""
     port = free_port()
-    env = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOG_DIR": str(folder), "SPARK_NO_DAEMONIZE": "1"}
-    env.pop("PYTHONPATH", None)
+    env = build_environment(SPARK_LOG_DIR=str(folder), SPARK_NO_DAEMONIZE="1", SPARK_DAEMON_JAVA_OPTS=JAVA_OPTIONS)
     master = f"spark://127.0.0.1:{port}"
     scala = "org.apache.spark.deploy."
     on_loopback = ["--host", "127.0.0.1", "--webui-port", "0"]

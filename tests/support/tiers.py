@@ -1,10 +1,11 @@
-"""Which cases are quick: `make test` runs those, and `make test-all` every case.
+"""Which cases are quick: `make test` runs those, `make test-all` most of the others, and `make soak` the rest.
 
 A test of the full tier is marked `full`. Of a product of parameters, the marker `covering` leaves few cases in the
-quick tier. The number of random examples is that of hypothesis' profile, `quick` or `full`.
+quick tier, some more in the full one, and all others to make soak. The number of random examples is that of hypothesis'
+profile, `quick` or `full`.
 
 The quick tier runs kernels as plain Python, which spares it most of the time of compiling them, except for the tests
-marked `compiled`; the full tier compiles all.
+marked `compiled`; the full tier compiles all but most of Spark's.
 """
 
 from collections import Counter
@@ -72,17 +73,21 @@ def covering(cases: Sequence[Sequence[Hashable]], strength: int) -> set[int]:
 
 
 def mark_what_a_covering_leaves_out(items: Iterable[pytest.Item]) -> None:
-    """Give the marker `full` to the cases of each test marked `covering` that its covering array does not need."""
+    """Leave the cases of each test marked `covering` that a covering array does not need to the tiers above.
+
+    The quick tier has one of the strength that is asked for, the full tier one of the next, and make soak the rest.
+    """
     tests: dict[Any, list[pytest.Item]] = {}
     for item in items:
         if item.get_closest_marker("covering") and not _is_in_another_tier(item):
             tests.setdefault((item.parent, item.originalname), []).append(item)  # type: ignore[attr-defined]
     for cases in tests.values():
         (strength,) = cases[0].get_closest_marker("covering").args
-        quick = covering([_values(case) for case in cases], strength)
+        values = [_values(case) for case in cases]
+        quick, full = covering(values, strength), covering(values, strength + 1)
         for i, case in enumerate(cases):
             if i not in quick:
-                case.add_marker(pytest.mark.full)
+                case.add_marker(pytest.mark.full if i in full else pytest.mark.soak)
 
 
 def mark_what_is_compiled(items: Iterable[pytest.Item]) -> None:
