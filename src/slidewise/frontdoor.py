@@ -117,6 +117,7 @@ def aggregate(
     order_by: Any = None,
     algorithm: str | Aggregation = "auto",
     threads: int | Aggregation | None = None,
+    engine: Literal["auto", "slidewise", "spark"] | Aggregation | None = None,
     max_delay: Any = None,
     max_ahead: Any = None,
     emit: Literal["watermark", "arrival", "changes"] | Aggregation | None = None,
@@ -153,12 +154,13 @@ def aggregate(
     - Results come by keyword, as dicts, or with an alias: `sw.max("x").alias("peak")`.
     - `data`, `partition_by`, `order_by`, `algorithm` and `threads` are those of `with_columns`, and so are `max_delay`
       to `checkpoint`, `schema` and `streaming`.
+    - `engine="spark"` is for Spark DataFrames and streams: Spark's own `window()`, where its answer is ours.
     """
     options = {
         "max_delay": max_delay, "max_ahead": max_ahead, "emit": emit, "late": late, "keep": keep,
         "forget_after": forget_after, "buckets": buckets, "slices": slices, "metrics": metrics,
         "checkpoint": checkpoint, "history": history, "history_until": history_until, "schema": schema,
-        "streaming": streaming,
+        "streaming": streaming, "engine": engine,
     }  # fmt: skip
     common: dict[str, Any] = {
         "partition_by": partition_by, "order_by": order_by, "algorithm": algorithm, "threads": threads,

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+import random
+
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyspark.sql import functions as F  # noqa: N812
 from support.tiers import in_full
 
 import slidewise as sw
@@ -145,6 +150,35 @@ def test_every_aggregate_as_spark_computes_it(session, spec):
     ours, theirs = by_id(ours.select("id", *made)), by_id(theirs)
     for name, text in zip(made, texts, strict=True):
         assert_equal(ours[name], theirs[name], text, exact=text[0] not in ROUNDED)
+
+
+ONE = ["count", "sum", "avg", "min", "max", "var_pop", "var_samp", "stddev_pop", "stddev", "skewness", "kurtosis"]
+TWO = [
+    "covar_samp", "covar_pop", "corr", "regr_count", "regr_slope", "regr_intercept", "regr_r2", "regr_sxx", "regr_syy",
+    "regr_sxy", "regr_avgx", "regr_avgy",
+]  # fmt: skip
+#: without infinities, of which Spark's deviations depend on the order of rows
+SPECIAL = [None, 1.0, 2.0, math.nan, -0.0]
+
+
+def test_every_short_frame_of_special_values(spark):
+    """Nulls, NaN and values that do not vary: every combination in one row and in two, and some in more."""
+    pairs, chance = list(itertools.product(SPECIAL, SPECIAL)), random.Random(1)
+    frames = [[pair] for pair in pairs] + [list(two) for two in itertools.combinations_with_replacement(pairs, 2)]
+    frames += [chance.choices(pairs, k=k) for k in (3, 4) for _ in range(200)]
+    drawn = [(g, x, y) for g, frame in enumerate(frames) for x, y in frame]
+    calls = {f"{name}(x)": getattr(sw, name)("x") for name in ONE}
+    calls |= {f"{name}(x, y)": getattr(sw, name)("x", "y") for name in TWO}
+    df = spark.createDataFrame(drawn, "g long, x double, y double")
+    theirs = df.groupBy("g").agg(*(F.expr(text).alias(text) for text in calls)).toArrow().sort_by("g")
+    table = pa.table(dict(zip("gxy", map(list, zip(*drawn, strict=True)), strict=True)))
+    whole = sw.rows_between(-sw.UNBOUNDED, sw.UNBOUNDED)
+    ours = sw.with_columns(table, {text: a.over(whole) for text, a in calls.items()}, partition_by="g")
+    ours = ours.filter(pa.array([g != after for g, after in itertools.pairwise([*ours["g"].to_pylist(), None])]))
+    for text in calls:
+        for frame, a, b in zip(frames, ours[text].to_pylist(), theirs[text].to_pylist(), strict=True):
+            near = None not in (a, b) and ((a != a and b != b) or math.isclose(a, b, abs_tol=1e-9))
+            assert a == b or near, (text, frame, a, b)
 
 
 # ---- what Spark does not have

@@ -19,8 +19,9 @@ def _lift_pair(x: Any, y: Any) -> Any:
 
 
 def _lift_pair_with_squares(x: Any, y: Any) -> Any:
-    none = (x * 1.0 - x) + (y * 1.0 - y)
-    return (1, x + none, y + none, none, none, none)
+    # Each column on its own: one that does not vary gives null, whatever the other has.
+    of_x, of_y = x * 1.0 - x, y * 1.0 - y
+    return (1, x + of_x, y + of_y, of_x, of_y, of_x + of_y)
 
 
 class CovarSamp(TwoColumns):
@@ -134,7 +135,7 @@ class Corr(TwoColumns):
 
     @staticmethod
     def defined(s: Any) -> bool:
-        return s[3] != 0.0 and s[4] != 0.0
+        return s[0] > 1 and s[3] != 0.0 and s[4] != 0.0
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
         return self.variant(lift=_lift_pair_with_squares) if numeric(columns) else None

@@ -26,6 +26,7 @@ from slidewise.spark.plan import (
 )
 from slidewise.spark.requirements import require_packages
 from slidewise.spark.schema import Schema, compute_on_no_rows
+from slidewise.spark.spark_windows import check_engine, plan_spark_windows, require_spark_windows
 from slidewise.spark.with_columns import DataFrameT
 from slidewise.windows.definitions import WindowDefinition
 
@@ -43,6 +44,7 @@ def aggregate(
     order_by: Any = None,
     window: WindowDefinition | int,
     algorithm: str = "auto",
+    engine: str | Aggregation | None = None,
     max_delay: Any = None,
     max_ahead: Any = None,
     emit: str | None = None,
@@ -70,6 +72,8 @@ def aggregate(
     - Rows of equal order come in any order, as in Spark's own windows.
     - `max_delay`, `max_ahead`, `emit`, `late`, `keep`, `forget_after`, `buckets`, `slices`, `metrics`, `checkpoint`,
       `history` and `history_until` are for streams: see docs/spark-streams.md, also for what they do on a batch.
+    - `engine="spark"` takes Spark's own `window()` for hopping windows of what Spark has, on a batch and on a stream:
+      where windows do not overlap it takes less time. It is refused where its answer would not be ours.
     - `schema` and `streaming` are those of `with_columns`: nothing is then asked of the DataFrame.
     - An executor holds the rows of one window. Frames that end with their key, whose bounds are columns, or that grow
       with it and are of aggregates such as median, of which no part of fixed size can stand for the rows gone, hold the
@@ -83,22 +87,26 @@ def aggregate(
         "max_delay": max_delay, "max_ahead": max_ahead, "emit": emit, "late": late, "keep": keep,
         "forget_after": forget_after, "buckets": buckets, "slices": slices, "metrics": metrics,
         "checkpoint": checkpoint, "history": history, "history_until": history_until, "schema": schema,
-        "streaming": streaming,
+        "streaming": streaming, "engine": engine,
     }  # fmt: skip
     named = {name: value for name, value in options.items() if isinstance(value, Aggregation)}
     given = {**dict(aggregations or {}), **columns, **named}  # a result may have the name of an option
     streams = {name: value for name, value in options.items() if value is not None and name not in named}
     expressions = slide_expressions(window, given, algorithm)
+    chosen = check_engine(streams.pop("engine", "auto"))
     source = read_input(df, "aggregate", streams.pop("schema", None), streams.pop("streaming", None))
     source = hoist_conditions(source, "aggregate", given.values())
     if source.streaming:
-        return stream_aggregate(source, expressions, partition_by, order_by, **streams)
+        return stream_aggregate(source, expressions, partition_by, order_by, chosen, **streams)
     group = Group(tuple(list_names(partition_by, "partition_by")), tuple(list_order(order_by)), expressions)
     labels = [*group.partition_by, *(by.name for by in group.order_by)]
     effects = read_batch_effects(source, "aggregate", streams, group, labels)
     known = source.schema
     reads = known.to_arrow(known.find_read_columns(group))
     output = build_slides_schema(known, reads, group, effects.revises)
+    if chosen == "spark":
+        require_spark_windows(known, group, streams)
+        return plan_spark_windows(source.df, group, output)
     kinds = tuple(to_arrow_type(field.dataType, known.zone, field.name) for field in output)
     overs = tuple(expressions.values())
     task = SlideTask(

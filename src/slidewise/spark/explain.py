@@ -28,6 +28,7 @@ from slidewise.spark.plan import (
 from slidewise.spark.pyspark_internals import is_column
 from slidewise.spark.schema import Schema
 from slidewise.spark.spark_operator import Verdict, choose_engine
+from slidewise.spark.spark_windows import check_engine, recommend, require_spark_windows
 from slidewise.spark.streams.explain import explain_task
 from slidewise.spark.streams.query import build_rows_query, build_slides_query
 from slidewise.spark.window import SpecifiedOver
@@ -49,7 +50,7 @@ def explain(df: Any, call: dict[str, Any]) -> Table:
     source = read_input(df, "explain", arguments.pop("schema", None), arguments.pop("streaming", None))
     source = hoist_conditions(source, "explain", columns.values())
     if source.streaming:
-        of_streams = {name: value for name, value in arguments.items() if name not in ("engine", "hot_keys")}
+        of_streams = {name: value for name, value in arguments.items() if name != "hot_keys"}
         return _explain_stream(source, columns, **of_streams)
     options = {name: arguments.pop(name) for name in OPTIONS if arguments.get(name) is not None}
     return _explain_batch(source, columns, options, **arguments)
@@ -78,13 +79,34 @@ def _explain_stream(
     partition_by: Any = None,
     order_by: Any = None,
     algorithm: str = "auto",
+    engine: str = "auto",
     window: Any = None,
     **options: Any,
 ) -> Table:
     if window is None:
         return explain_task(build_rows_query(source, columns, partition_by, order_by, algorithm, **options).task)
     expressions = slide_expressions(window, columns, algorithm)
-    return explain_task(build_slides_query(source, expressions, partition_by, order_by, **options).task)
+    group = Group(tuple(list_names(partition_by, "partition_by")), tuple(list_order(order_by)), expressions)
+    check_engine(engine)
+    if engine == "spark":
+        require_spark_windows(source.schema, group, options)
+        return _explain_spark_windows(group, options)
+    query = build_slides_query(source, expressions, partition_by, order_by, **options)
+    advice = recommend(source.schema, group, options) if engine == "auto" else None
+    return explain_task(query.task, advice)
+
+
+def _explain_spark_windows(group: Group, options: dict[str, Any]) -> Table:
+    """Explain slides that Spark's own `window()` computes, of a batch or of a stream."""
+    lines = [
+        {
+            "column": name, "computes": repr(over), "by": ", ".join(group.partition_by) or "no key",
+            "engine": "spark", "decided by": "asked for", "held": "one partial per key and open window",
+        }
+        for name, over in group.expressions.items()
+    ]  # fmt: skip
+    said = [describe_options(options)] if options else []
+    return Table.of("aggregate by Spark's window()", lines, "; ".join([*said, "nothing has run"]))
 
 
 def _explain_batch(
@@ -109,6 +131,10 @@ def _explain_batch(
         group = Group(tuple(list_names(partition_by, "partition_by")), tuple(list_order(order_by)), expressions)
         groups, came_in = [group], [*group.partition_by, *(by.name for by in group.order_by)]
         hot_keys = False
+        check_engine(engine)
+        if engine == "spark":
+            require_spark_windows(schema, group, options)
+            return _explain_spark_windows(group, options)
     effects = read_batch_effects(source, "explain", options, join_groups(groups), came_in)
     if effects.on_rows:
         require_one_pass(groups, engine, hot_keys)

@@ -14,6 +14,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
 from slidewise.columns.sorting import OrderColumn
 from slidewise.windows.definitions import WindowDefinition
@@ -31,15 +32,24 @@ class Verdict:
     because: str
 
 
-def find_refusal(over: Over) -> str | None:
-    """Find why Spark's operator cannot compute this as we define it; None where it can."""
-    aggregation, window = over.aggregation, over.window
+def find_call_refusal(over: Over) -> str | None:
+    """Find why Spark's own function does not compute this aggregation as we define it; None where it does."""
+    aggregation = over.aggregation
     if aggregation.spark_call is None:
         return f"{aggregation.name} over a frame is not Spark's, or not with our rules"
     if aggregation.where is not None and "carried" in aggregation.accepts:
         return f"Spark takes no FILTER with {aggregation.name}"
     if over.algorithm != "auto":
         return f"{over.algorithm} is asked for by name"
+    return None
+
+
+def find_refusal(over: Over) -> str | None:
+    """Find why Spark's operator cannot compute this as we define it; None where it can."""
+    window = over.window
+    refused = find_call_refusal(over)
+    if refused is not None:
+        return refused
     if window.every is not None:
         return "Spark's frames have no slide"
     if window.min_rows != 1:
@@ -111,10 +121,8 @@ def quote(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def to_sql(over: Over, partition_by: Sequence[str], order_by: Sequence[OrderColumn]) -> str:
-    """Translate an expression that `find_refusal` lets through to Spark SQL."""
-    aggregation, reach = over.aggregation, over.window.reach
-    assert reach is not None
+def write_call(aggregation: Aggregation) -> str:
+    """Write the call of Spark's own function, with its condition."""
     columns = [quote(name) for name in aggregation.columns] or ["*"]
     assert aggregation.spark_call is not None
     call = aggregation.spark_call.format(*columns, **aggregation.parameters)
@@ -122,6 +130,14 @@ def to_sql(over: Over, partition_by: Sequence[str], order_by: Sequence[OrderColu
         call += " IGNORE NULLS"
     if aggregation.where is not None:
         call += f" FILTER (WHERE {quote(aggregation.where)})"
+    return call
+
+
+def to_sql(over: Over, partition_by: Sequence[str], order_by: Sequence[OrderColumn]) -> str:
+    """Translate an expression that `find_refusal` lets through to Spark SQL."""
+    reach = over.window.reach
+    assert reach is not None
+    call = write_call(over.aggregation)
     parts = []
     if partition_by:
         parts.append("PARTITION BY " + ", ".join(map(quote, partition_by)))

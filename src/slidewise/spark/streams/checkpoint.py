@@ -7,6 +7,8 @@ came or went still have the one of before: all of them are read.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -97,6 +99,19 @@ def require_compatible(spark: Any, task: StreamTask, path: str) -> None:
         raise StateError(f"the query cannot go on from the checkpoint {path}: {found.refused}")
 
 
+def require_no_state(spark: Any, path: str) -> None:
+    """Refuse a checkpoint with state of ours for a query that Spark computes."""
+    check_path(path)
+    ours: list[int] = []
+    with _tell_what_cannot_be_read(path):
+        ours = _find_ours(_read_operators(spark, path))
+    if ours:
+        raise StateError(
+            f"the query cannot go on from the checkpoint {path}: it was begun by slidewise, and not by Spark's own "
+            'window(). Leave out engine="spark", or give this query a checkpoint of its own'
+        )
+
+
 def check_task(spark: Any, task: StreamTask, path: str) -> Check:
     """Check what a checkpoint has for a task."""
     check_path(path)
@@ -162,25 +177,38 @@ class _MetaOnly:
 # ---- reading
 def _read_metas(spark: Any, path: str) -> dict[int, list[bytes]]:
     """Read the meta values of all buckets, for each operator of ours by number; none: there is no state yet."""
+    with _tell_what_cannot_be_read(path):
+        operators = _read_operators(spark, path)
+        ours = _find_ours(operators)
+        if not ours and (operators or _has_commits(spark, path)):
+            raise StateError(
+                f"the checkpoint {path} is of another query: it has no state of slidewise. Give this one its own"
+            )
+        return {operator: _read_operator(spark, path, operator) for operator in ours}
+    return {}
+
+
+@contextmanager
+def _tell_what_cannot_be_read(path: str) -> Iterator[None]:
+    """Raise what Spark cannot read of a checkpoint in words, but for one whose first micro-batch has not ended."""
     try:
-        operators = spark.read.format("state-metadata").load(path).collect()
-        ours = sorted({each["operatorId"] for each in operators if _is_ours(each)})
-        if ours:
-            return {operator: _read_operator(spark, path, operator) for operator in ours}
-        foreign = bool(operators) or _has_commits(spark, path)
+        yield
     except StateError:
         raise
     except Exception as error:  # classic sessions give Java's errors for some, and Connect errors of its own
-        if _read_condition(error) == "STDS_COMMITTED_BATCH_UNAVAILABLE":  # its first micro-batch has not ended
-            return {}
+        if _read_condition(error) == "STDS_COMMITTED_BATCH_UNAVAILABLE":
+            return
         lines = str(error).strip().splitlines()
         said = next((line for line in lines if "[" in line), lines[0] if lines else type(error).__name__)
         raise StateError(f"the state in the checkpoint {path} cannot be read: {said.lstrip(': ')}") from error
-    if foreign:
-        raise StateError(
-            f"the checkpoint {path} is of another query: it has no state of slidewise. Give this one its own"
-        )
-    return {}
+
+
+def _read_operators(spark: Any, path: str) -> list[Any]:
+    return list(spark.read.format("state-metadata").load(path).collect())
+
+
+def _find_ours(operators: list[Any]) -> list[int]:
+    return sorted({each["operatorId"] for each in operators if _is_ours(each)})
 
 
 def _is_ours(operator: Any) -> bool:

@@ -57,8 +57,8 @@ def _count_bits(kind: pa.DataType) -> int | None:
         return None
 
 
-def explain_task(task: StreamTask) -> Table:
-    """Explain a task: one line per result, and one for all of them."""
+def explain_task(task: StreamTask, advice: str | None = None) -> Table:
+    """Explain a task: one line per result, and one for all of them; with some advice."""
     needs = {name: _Need.of(name, over.window, task) for name, over in task.expressions.items()}
     longest = {need.kind: name for name, need in sorted(needs.items(), key=lambda item: item[1].back)}
     lines = []
@@ -89,7 +89,8 @@ def explain_task(task: StreamTask) -> Table:
             + "; a total per key" * bool(task.totals),
         }
     )
-    return Table.of(f"{'aggregate' if task.slides else 'with_columns'} on a stream", lines, _write_note(task))
+    note = "; ".join([*([] if advice is None else [advice]), _write_note(task)])
+    return Table.of(f"{'aggregate' if task.slides else 'with_columns'} on a stream", lines, note)
 
 
 def _measure_total(task: StreamTask, needs: list[_Need]) -> str:

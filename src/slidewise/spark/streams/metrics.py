@@ -16,17 +16,26 @@ def dropped_rows(progress: Iterable[Any], metrics: str = "slidewise") -> dict[st
 
         slidewise.spark.dropped_rows(query.recentProgress)     # {"late": 3, "ahead": 0, "untimed": 0}
 
-    A stream with `history=` also has "in_history": rows that are in it already.
+    A stream with `history=` also has "in_history": rows that are in it already. With `engine="spark"`, "late" is what
+    Spark counts: the windows that late rows are in, those of one key and micro-batch once.
 
     `progress` is `query.recentProgress`, or what a listener has seen; `metrics` is that of the call.
     """
     total = {"late": 0, "ahead": 0, "untimed": 0}
     for batch in progress:
-        for observed in (batch["observedMetrics"].get(name) for name in (metrics, metrics + AHEAD)):
-            if observed is not None:
-                for name, value in _read_values(observed.asDict(recursive=True)).items():
-                    total[name] = total.get(name, 0) + value
+        found = (batch["observedMetrics"].get(name) for name in (metrics, metrics + AHEAD))
+        counts = [_read_values(observed.asDict(recursive=True)) for observed in found if observed is not None]
+        if counts and "late" not in counts[0] and "ahead" not in counts[0]:
+            counts.append({"late": _count_dropped(batch)})
+        for name, value in (item for each in counts for item in each.items()):
+            total[name] = total.get(name, 0) + value
     return total
+
+
+def _count_dropped(batch: Any) -> int:
+    """Count the rows that Spark's own operators have dropped as late, where a call has left that to them."""
+    operators = batch["stateOperators"]
+    return sum(each["numRowsDroppedByWatermark"] for each in operators if each["operatorName"] == "stateStoreSave")
 
 
 def _read_values(row: dict[str, Any]) -> dict[str, int]:

@@ -35,7 +35,8 @@ from slidewise.spark.requirements import require_packages
 from slidewise.spark.schema import Schema, infer_result_types
 from slidewise.spark.session import PARTITIONS, PROVIDER, ROCKSDB
 from slidewise.spark.spark_operator import quote
-from slidewise.spark.streams.checkpoint import remember, require_compatible
+from slidewise.spark.spark_windows import plan_spark_windows, require_spark_windows
+from slidewise.spark.streams.checkpoint import remember, require_compatible, require_no_state
 from slidewise.spark.streams.history import PACKED_HISTORY, UNTIL, HistoryPacking
 from slidewise.spark.streams.history_input import NEWEST, read_begins, read_history
 from slidewise.spark.streams.metrics import AHEAD, IN_HISTORY
@@ -98,11 +99,35 @@ def stream_with_columns(
 
 
 def stream_aggregate(
-    source: Input, expressions: dict[str, Over], partition_by: Any, order_by: Any, **options: Any
+    source: Input, expressions: dict[str, Over], partition_by: Any, order_by: Any, engine: str = "auto", **options: Any
 ) -> Any:
     """Plan aggregate on a stream."""
+    if engine == "spark":
+        return _plan_by_spark(source, expressions, partition_by, order_by, options)
     require_settings(source.schema.spark)
     return _check_and_plan(build_slides_query(source, expressions, partition_by, order_by, **options))
+
+
+def _plan_by_spark(
+    source: Input, expressions: dict[str, Over], partition_by: Any, order_by: Any, options: dict[str, Any]
+) -> Any:
+    """Plan aggregate on a stream by Spark's own `window()`, which counts late rows itself."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    from slidewise.spark.aggregate import build_slides_schema
+
+    chosen, schema = StreamOptions(**options), source.schema
+    group = Group(tuple(list_names(partition_by, "partition_by")), tuple(list_order(order_by)), expressions)
+    require_spark_windows(schema, group, options)
+    df, group, _ = prepare(source, group, "aggregate", chosen)
+    if chosen.checkpoint is not None:
+        require_no_state(df.sparkSession, chosen.checkpoint)
+    untimed = F.count_if(column(group.order_by[0].name).isNull()).alias("untimed")
+    output = _drop_marks(build_slides_schema(schema, schema.to_arrow(schema.find_read_columns(group)), group))
+    for field in output.fields:
+        if field.name in ("window_start", "window_end"):
+            field.metadata = {**field.metadata, BEHIND: True}
+    return plan_spark_windows(df.observe(chosen.metrics, untimed), group, output)
 
 
 def _check_and_plan(query: Query, hidden: tuple[str, ...] = ()) -> Any:
