@@ -44,10 +44,10 @@ def require_spark_windows(schema: Schema, group: Group, options: Mapping[str, An
 
 def find_refusal(schema: Schema, group: Group, options: Mapping[str, Any]) -> str | None:
     """Find why Spark's `window()` cannot compute this call as we define it; None where it can."""
-    for name, (neutral, why) in _NOT_SPARKS.items():
+    for name, (neutral, does) in _NOT_SPARKS.items():
         given = options.get(name)
         if given is not None and given != neutral:
-            return f"Spark's window() {why.format(given)}"
+            return f"Spark's window() {does.format(given)}"
     overs = group.expressions.values()
     window = next(iter(overs)).window
     if (refused := _find_window_refusal(window)) is not None:
