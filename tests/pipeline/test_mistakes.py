@@ -259,14 +259,43 @@ MISTAKES = {
         having("path: data", "path: data, options: {a: [1]}"),
         ["p.yaml:2:49: source.options.a: expects a text or true or false or a number, got a list"],
     ),
-    "history": (
-        having("path: data", "path: data, history: {format: parquet}"),
-        [
-            (
-                "p.yaml:2:39: source.history: a stream cannot be filled from a batch source yet. Run `slidewise "
-                "backfill` for the rows before its start, and leave out history:"
-            )
-        ],
+    "history without format": (
+        having("path: data", "path: data, history: {path: past}"),
+        ["x"],
+    ),
+    "history a text": (
+        having("path: data", "path: data, history: past"),
+        ["x"],
+    ),
+    "history with an unknown key": (
+        having("path: data", "path: data, history: {format: parquet, til: 2026-01-01}"),
+        ["x"],
+    ),
+    "history of a history": (
+        having("path: data", "path: data, history: {format: parquet, history: {format: csv}}"),
+        ["x"],
+    ),
+    "history until a word": (
+        having("path: data", "path: data, history: {format: parquet, until: yesterday}"),
+        ["x"],
+    ),
+    "history until a number": (
+        having("path: data", "path: data, history: {format: parquet, until: 2026}"),
+        ["x"],
+    ),
+    "history prepare step": (
+        having("path: data", "path: data, history: {format: parquet, prepare: {source: SELECT 1}}"),
+        ["x"],
+    ),
+    "history without time": (
+        having("path: data", "path: data, history: {format: parquet, path: past}").replace(
+            "time: {column: at, max_delay: 10m}\n", ""
+        ),
+        ["x"],
+    ),
+    "history and a feature in place of the time": (
+        having("path: data", "path: data, history: {format: parquet, path: past}").replace("  spent:", "  at:"),
+        ["x"],
     ),
     "time without column": (
         having("column: at, ", ""),
