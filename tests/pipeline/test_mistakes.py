@@ -261,41 +261,61 @@ MISTAKES = {
     ),
     "history without format": (
         having("path: data", "path: data, history: {path: past}"),
-        ["x"],
+        [
+            (
+                "p.yaml:2:39: source.history: 'format' is missing: any format of Spark's: parquet, csv, json, orc, "
+                "kafka, delta, jdbc, rate, ..."
+            )
+        ],
     ),
     "history a text": (
         having("path: data", "path: data, history: past"),
-        ["x"],
+        ["p.yaml:2:48: source.history: expects a mapping, got 'past'"],
     ),
     "history with an unknown key": (
         having("path: data", "path: data, history: {format: parquet, til: 2026-01-01}"),
-        ["x"],
+        ["p.yaml:2:66: source.history.til: there is no key 'til'. Did you mean 'until'?"],
     ),
     "history of a history": (
         having("path: data", "path: data, history: {format: parquet, history: {format: csv}}"),
-        ["x"],
+        [
+            (
+                "p.yaml:2:66: source.history.history: there is no key 'history'. There are: format, path, table, "
+                "schema, options, prepare, until"
+            )
+        ],
     ),
     "history until a word": (
         having("path: data", "path: data, history: {format: parquet, until: yesterday}"),
-        ["x"],
+        ["p.yaml:2:73: source.history.until: expects a time such as 2026-01-01T00:00:00, got 'yesterday'"],
     ),
     "history until a number": (
         having("path: data", "path: data, history: {format: parquet, until: 2026}"),
-        ["x"],
+        ["p.yaml:2:73: source.history.until: expects a time such as 2026-01-01T00:00:00, got 2026"],
     ),
     "history prepare step": (
         having("path: data", "path: data, history: {format: parquet, prepare: {source: SELECT 1}}"),
-        ["x"],
+        ["p.yaml:2:66: source.history.prepare: a step is named by a word other than source, got 'source'"],
     ),
     "history without time": (
         having("path: data", "path: data, history: {format: parquet, path: past}").replace(
             "time: {column: at, max_delay: 10m}\n", ""
         ),
-        ["x"],
+        [
+            (
+                "p.yaml:2:39: source.history: a history ends at a time: add time:, as in time: {column: at, "
+                "max_delay: 10m}"
+            )
+        ],
     ),
     "history and a feature in place of the time": (
         having("path: data", "path: data, history: {format: parquet, path: past}").replace("  spent:", "  at:"),
-        ["x"],
+        [
+            (
+                "p.yaml:6:3: features.at: this feature takes the place of the time, which tells rows of the history "
+                "from others. Rename it"
+            )
+        ],
     ),
     "time without column": (
         having("column: at, ", ""),
@@ -919,6 +939,29 @@ ON_SPARK = {
                 "or into numbers"
             )
         ],
+    ),
+    "history without rows": (
+        having("path: data", "path: data, history: {format: parquet, path: past}")
+        .replace(', schema: "card string, at timestamp, amount double, merchant string"', "")
+        .replace("format: parquet, path: data", "format: rate"),
+        ["x"],
+    ),
+    "history with a wrong schema": (
+        having("path: data", "path: data, history: {format: parquet, path: past, schema: card strin}"),
+        ["x"],
+    ),
+    "history with other columns": (
+        having("path: data", "path: data, history: {format: parquet, path: past, schema: 'card string, amount int'}"),
+        ["x"],
+    ),
+    "history with a wrong prepare": (
+        having("path: data", "path: data, history: {format: parquet, path: past, prepare: SELECT crd FROM source}"),
+        ["x"],
+    ),
+    "history that cannot be prepared": (
+        having("path: data", "path: data, history: {format: parquet, path: past, schema: card string}")
+        + "prepare: SELECT card, at, amount FROM source WHERE amount > 0\n",
+        ["x"],
     ),
     "punctuation of a number": (
         feature("{sum: amount, over: {punctuation: amount}}"),

@@ -73,8 +73,8 @@ def count_unparsed(rows: Input, observation: Any) -> Any:
 
     if rows.corrupt is None:
         return rows.df
-    # Spark parses only the columns that a query needs, and a bad value in another goes unseen: the second part, which is
-    # never true, needs them all, so that a row counts as bad in every run or in none.
+    # Spark parses only the columns that a query needs, and a bad value in another goes unseen: the second part, which
+    # is never true, needs them all, so that a row is bad in every run or in none.
     others = [column(name) for name in rows.df.columns if name != rows.corrupt]
     missing = reduce(add, (each.isNull().cast("int") for each in others), F.lit(0))
     bad = column(rows.corrupt).isNotNull() | (missing > len(others))
