@@ -57,7 +57,7 @@ def test_right_files_are_taken(validator, tmp_path):
         "features: {a: {sum: price, over: {session: 30m}}}",
         "run: {partitions: '${n}', slices: '${s}', emit: '${e}', conf: {spark.sql.ansi.enabled: true}}\nvars: {n: 3}",
         "prepare: {good: SELECT 1, better: SELECT 2}",
-        "source: {format: kafka, history: {format: parquet, path: [a, b], until: 2026-01-01T00:00:00, prepare: {a: b}}}",
+        "source: {format: kafka, history: {format: parquet, path: [a, b], until: 2026-01-01, prepare: {a: b}}}",
     ],
 )
 def test_other_spellings_are_taken(changed, validator, tmp_path):

@@ -944,24 +944,40 @@ ON_SPARK = {
         having("path: data", "path: data, history: {format: parquet, path: past}")
         .replace(', schema: "card string, at timestamp, amount double, merchant string"', "")
         .replace("format: parquet, path: data", "format: rate"),
-        ["x"],
+        ["p.yaml:2:24: source.history: Path does not exist: file:FOLDER/past."],
     ),
     "history with a wrong schema": (
         having("path: data", "path: data, history: {format: parquet, path: past, schema: card strin}"),
-        ["x"],
+        ['p.yaml:2:86: source.history.schema: Unsupported data type "STRIN".'],
     ),
     "history with other columns": (
         having("path: data", "path: data, history: {format: parquet, path: past, schema: 'card string, amount int'}"),
-        ["x"],
+        [
+            (
+                "p.yaml:2:39: source.history: a history has the columns of the source, once both are prepared, and "
+                "in it 'at' is missing and not timestamp, 'amount' is int and not double, 'merchant' is missing "
+                "and not string. Give it a prepare: of its own, which selects and casts them"
+            )
+        ],
     ),
     "history with a wrong prepare": (
         having("path: data", "path: data, history: {format: parquet, path: past, prepare: SELECT crd FROM source}"),
-        ["x"],
+        [
+            (
+                "p.yaml:2:87: source.history.prepare: A column, variable, or function parameter with name `crd` "
+                "cannot be resolved. Did you mean one of the following? [`card`, `at`, `amount`, `merchant`]."
+            )
+        ],
     ),
     "history that cannot be prepared": (
         having("path: data", "path: data, history: {format: parquet, path: past, schema: card string}")
         + "prepare: SELECT card, at, amount FROM source WHERE amount > 0\n",
-        ["x"],
+        [
+            (
+                "p.yaml:2:39: source.history: prepare: A column, variable, or function parameter with name "
+                "`amount` cannot be resolved. Did you mean one of the following? [`card`]."
+            )
+        ],
     ),
     "punctuation of a number": (
         feature("{sum: amount, over: {punctuation: amount}}"),
