@@ -97,6 +97,12 @@ def test_what_can_be_seen_is_refused(validator):
     assert taken == UNSEEN
 
 
+def test_times_may_be_without_a_zone(validator):
+    until = validator.schema["$defs"]["History"]["properties"]["until"]
+    assert until["anyOf"] == [{"type": "string"}, {"type": "null"}]
+    assert until["description"].startswith("Its last time")
+
+
 def test_names_are_described(validator):
     parts = validator.schema["$defs"]
     features = parts["Feature"]["else"]["properties"]

@@ -127,8 +127,8 @@ class _Check:
         return rows
 
     def _prepare_history(self, rows: Any) -> Any:
-        if self._history is None or self._mistakes:
-            return None
+        if self._history is None or not {*self._pipeline.conditions} <= {*rows.columns}:
+            return None  # what is wrong with a condition is told already
         own = self._pipeline.history is not None and self._pipeline.history.steps is not None
         path: Path = ("source", "history", "prepare") if own else ("source", "history")
         try:

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import ErrorDetails
 
 from slidewise.errors import InvalidInput
@@ -16,6 +25,8 @@ from slidewise.windows.durations import Duration, length
 
 #: what Spark's options are
 Option = str | bool | int | float
+#: To editors any text: they would want a zone, which a time of ours may do without.
+Time = Annotated[datetime, WithJsonSchema({"type": "string"})]
 #: Spark SQL, or several named steps of it
 Steps = str | dict[str, str]
 
@@ -51,7 +62,7 @@ class History(Rows):
     prepare: Steps | None = Field(
         default=None, description="Spark SQL over `source`, in place of the pipeline's, where its columns are others."
     )
-    until: datetime | None = Field(
+    until: Time | None = Field(
         default=None, description="Its last time, in UTC unless it has a zone: 2026-01-01. By default its newest."
     )
 
