@@ -57,6 +57,7 @@ def test_right_files_are_taken(validator, tmp_path):
         "features: {a: {sum: price, over: {session: 30m}}}",
         "run: {partitions: '${n}', slices: '${s}', emit: '${e}', conf: {spark.sql.ansi.enabled: true}}\nvars: {n: 3}",
         "prepare: {good: SELECT 1, better: SELECT 2}",
+        "source: {format: kafka, history: {format: parquet, path: [a, b], until: 2026-01-01, prepare: {a: b}}}",
     ],
 )
 def test_other_spellings_are_taken(changed, validator, tmp_path):
@@ -68,7 +69,8 @@ def test_other_spellings_are_taken(changed, validator, tmp_path):
 
 #: what a schema cannot see: the meaning of texts, of files beside, of one value beside another
 UNSEEN = {
-    "name with slash", "name empty", "history", "max_delay words", "max_delay negative", "max_delay months",
+    "name with slash", "name empty", "history until a word", "history prepare step", "history without time",
+    "history and a feature in place of the time", "max_delay words", "max_delay negative", "max_delay months",
     "max_delay capital", "late without keep", "keep without late", "late_to without late",
     "too many columns", "parameter out of range",
     "missing parameter", "bad duration", "zero rows", "zero time", "negative window", "bad one of several",
@@ -93,6 +95,12 @@ def test_what_can_be_seen_is_refused(validator):
         if not find_errors(validator, values):
             taken.add(name)
     assert taken == UNSEEN
+
+
+def test_times_may_be_without_a_zone(validator):
+    until = validator.schema["$defs"]["History"]["properties"]["until"]
+    assert until["anyOf"] == [{"type": "string"}, {"type": "null"}]
+    assert until["description"].startswith("Its last time")
 
 
 def test_names_are_described(validator):

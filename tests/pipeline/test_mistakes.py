@@ -259,12 +259,61 @@ MISTAKES = {
         having("path: data", "path: data, options: {a: [1]}"),
         ["p.yaml:2:49: source.options.a: expects a text or true or false or a number, got a list"],
     ),
-    "history": (
-        having("path: data", "path: data, history: {format: parquet}"),
+    "history without format": (
+        having("path: data", "path: data, history: {path: past}"),
         [
             (
-                "p.yaml:2:39: source.history: a stream cannot be filled from a batch source yet. Run `slidewise "
-                "backfill` for the rows before its start, and leave out history:"
+                "p.yaml:2:39: source.history: 'format' is missing: any format of Spark's: parquet, csv, json, orc, "
+                "kafka, delta, jdbc, rate, ..."
+            )
+        ],
+    ),
+    "history a text": (
+        having("path: data", "path: data, history: past"),
+        ["p.yaml:2:48: source.history: expects a mapping, got 'past'"],
+    ),
+    "history with an unknown key": (
+        having("path: data", "path: data, history: {format: parquet, til: 2026-01-01}"),
+        ["p.yaml:2:66: source.history.til: there is no key 'til'. Did you mean 'until'?"],
+    ),
+    "history of a history": (
+        having("path: data", "path: data, history: {format: parquet, history: {format: csv}}"),
+        [
+            (
+                "p.yaml:2:66: source.history.history: there is no key 'history'. There are: format, path, table, "
+                "schema, options, prepare, until"
+            )
+        ],
+    ),
+    "history until a word": (
+        having("path: data", "path: data, history: {format: parquet, until: yesterday}"),
+        ["p.yaml:2:73: source.history.until: expects a time such as 2026-01-01T00:00:00, got 'yesterday'"],
+    ),
+    "history until a number": (
+        having("path: data", "path: data, history: {format: parquet, until: 2026}"),
+        ["p.yaml:2:73: source.history.until: expects a time such as 2026-01-01T00:00:00, got 2026"],
+    ),
+    "history prepare step": (
+        having("path: data", "path: data, history: {format: parquet, prepare: {source: SELECT 1}}"),
+        ["p.yaml:2:66: source.history.prepare: a step is named by a word other than source, got 'source'"],
+    ),
+    "history without time": (
+        having("path: data", "path: data, history: {format: parquet, path: past}").replace(
+            "time: {column: at, max_delay: 10m}\n", ""
+        ),
+        [
+            (
+                "p.yaml:2:39: source.history: a history ends at a time: add time:, as in time: {column: at, "
+                "max_delay: 10m}"
+            )
+        ],
+    ),
+    "history and a feature in place of the time": (
+        having("path: data", "path: data, history: {format: parquet, path: past}").replace("  spent:", "  at:"),
+        [
+            (
+                "p.yaml:6:3: features.at: this feature takes the place of the time, which tells rows of the history "
+                "from others. Rename it"
             )
         ],
     ),
@@ -888,6 +937,45 @@ ON_SPARK = {
                 'times. It is text, which has no distances: parse it first, as in pd.to_datetime(df["merchant"]) '
                 'in pandas, pl.col("merchant").str.to_datetime() in polars, to_timestamp("merchant") in Spark, '
                 "or into numbers"
+            )
+        ],
+    ),
+    "history without rows": (
+        having("path: data", "path: data, history: {format: parquet, path: past}")
+        .replace(', schema: "card string, at timestamp, amount double, merchant string"', "")
+        .replace("format: parquet, path: data", "format: rate"),
+        ["p.yaml:2:24: source.history: Path does not exist: file:FOLDER/past."],
+    ),
+    "history with a wrong schema": (
+        having("path: data", "path: data, history: {format: parquet, path: past, schema: card strin}"),
+        ['p.yaml:2:86: source.history.schema: Unsupported data type "STRIN".'],
+    ),
+    "history with other columns": (
+        having("path: data", "path: data, history: {format: parquet, path: past, schema: 'card string, amount int'}"),
+        [
+            (
+                "p.yaml:2:39: source.history: a history has the columns of the source, once both are prepared, and "
+                "in it 'at' is missing and not timestamp, 'amount' is int and not double, 'merchant' is missing "
+                "and not string. Give it a prepare: of its own, which selects and casts them"
+            )
+        ],
+    ),
+    "history with a wrong prepare": (
+        having("path: data", "path: data, history: {format: parquet, path: past, prepare: SELECT crd FROM source}"),
+        [
+            (
+                "p.yaml:2:87: source.history.prepare: A column, variable, or function parameter with name `crd` "
+                "cannot be resolved. Did you mean one of the following? [`card`, `at`, `amount`, `merchant`]."
+            )
+        ],
+    ),
+    "history that cannot be prepared": (
+        having("path: data", "path: data, history: {format: parquet, path: past, schema: card string}")
+        + "prepare: SELECT card, at, amount FROM source WHERE amount > 0\n",
+        [
+            (
+                "p.yaml:2:39: source.history: prepare: A column, variable, or function parameter with name "
+                "`amount` cannot be resolved. Did you mean one of the following? [`card`]."
             )
         ],
     ),

@@ -11,6 +11,7 @@ import sys
 
 import pandas as pd
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import Window as TheirWindow
 from pyspark.sql import functions as theirs
 from pyspark.sql.column import Column
@@ -19,7 +20,7 @@ from support.tiers import connect_in_soak, in_full, on_both, quick
 import slidewise as sw
 from slidewise import spark as sws
 from slidewise.errors import InvalidInput
-from slidewise.spark import Window, named_expressions, window_columns
+from slidewise.spark import Window, named_expressions, own_windows, window_columns
 from slidewise.spark import functions as F  # noqa: N812
 from slidewise.spark.executor.halo import BUCKETS
 from slidewise.spark.pyspark_internals import has_subquery
@@ -237,6 +238,48 @@ def test_filters_see_all_rows_in_their_windows(df):
     assert df.where(F.col("v") > F.avg("v").over(w)).count() == expected.count()
     assert sws.filter(df, F.row_number().over(by_key(Window)) == 1).count() == 3
     assert sws.filter(df, "k = 1").count() == 20
+
+
+def test_filters_take_windows_of_sparks_own_in_our_spelling(df):
+    def first(column):
+        return df.withColumn("y", column).where("y = 1").drop("y").orderBy("id").collect()
+
+    w, their_w = by_key(Window), by_key(TheirWindow)
+    expected = first(theirs.row_number().over(their_w))
+    assert len(expected) == 3
+    conditions = [
+        F.row_number().over(w) == 1,
+        F.row_number().over(their_w) == 1,
+        theirs.row_number().over(w) == 1,
+        (F.lit(1) == F.row_number().over(w).alias("n").cast("long")) & ~F.lag("v").over(w).isNotNull(),
+        (F.row_number().over(w) == 1) & (F.count("*").over(w) == 1),  # beside a window of slidewise's
+    ]
+    for kept in (*(df.filter(condition) for condition in conditions), df.where(conditions[0])):
+        assert kept.columns == df.columns
+        assert kept.orderBy("id").collect() == expected
+    # windows see all rows, and later filters are as before
+    assert df.filter(F.lag("id").over(w).isNotNull()).filter("k = 1").count() == df.where("k = 1").count() - 1
+
+
+def test_filters_by_windows_with_pysparks_imports_alone_are_refused_as_before(df):
+    condition = theirs.rank().over(by_key(TheirWindow).rowsBetween(TheirWindow.unboundedPreceding, 0)) == 1
+    with pytest.raises(AnalysisException) as told:
+        _ = df.filter(condition).schema
+    sws.disable()
+    try:
+        with pytest.raises(AnalysisException) as before:
+            _ = df.filter(condition).schema
+    finally:
+        sws.enable()
+    assert str(told.value).splitlines()[0] == str(before.value).splitlines()[0]
+    assert told.value.getCondition() == before.value.getCondition()
+
+
+def test_of_windows_of_sparks_own_the_last_are_remembered():
+    table = own_windows.TextTable(2)
+    for text in ("a() OVER (x)", "b() OVER (x)", "a() OVER (x)", "c() OVER (x)"):
+        table.add(text)
+    assert [table.find(f"({name}() OVER (x) = 1)") is None for name in "abc"] == [False, True, False]
 
 
 @pytest.mark.full
@@ -499,11 +542,19 @@ def test_of_many_windowed_columns_the_last_are_held(spark, monkeypatch):
         kinds = (window_columns.Window, SpecifiedOver, named_expressions.ExpressionName)
         return [sum(type(each) is kind for each in gc.get_objects()) for kind in kinds]
 
+    def make(numbers):
+        for k in numbers:
+            F.sum(F.col("id") * k - 1).over(w.rowsBetween(-k - 1, 0))
+
     before = count_held()
-    for k in range(200):
-        F.sum(F.col("id") * k - 1).over(w.rowsBetween(-k - 1, 0))
+    make(range(200))
     assert len(window_columns._table) == 50
     assert [after - held for after, held in zip(count_held(), before, strict=True)] == [50, 50, 50]
+    # And nothing else grows, of Python's or of py4j's, which holds objects of the JVM for those of Python.
+    held = sys.getallocatedblocks()
+    make(range(200, 600))
+    gc.collect()
+    assert sys.getallocatedblocks() - held < 400
 
 
 def test_expressions_are_names_to_executors_and_stay_expressions_in_copies(spark):

@@ -12,7 +12,7 @@ from slidewise.cli.screen import find_screen
 from slidewise.cli.session import open_session
 from slidewise.pipeline.check import check_pipeline
 from slidewise.pipeline.source import read_source
-from slidewise.pipeline.upgrade import plan_upgrade
+from slidewise.pipeline.upgrade import has_begun, plan_upgrade
 
 
 def plan(
@@ -37,7 +37,7 @@ def plan(
     screen.json = json
     pipeline = screen.load(file, read_pairs(variables, "--var"))
     with open_session(screen, [pipeline], master=master, conf=read_pairs(conf, "--conf")) as session:
-        check_pipeline(session, pipeline, streaming=True)
+        check_pipeline(session, pipeline, streaming=True, begun=has_begun(session, pipeline))
         source = pipeline.definition.source
         assert source is not None
         found = plan_upgrade(session, pipeline, read_source(session, source, pipeline.folder, streaming=True).df)

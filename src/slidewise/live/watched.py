@@ -35,7 +35,7 @@ from slidewise.pipeline.run_log import (
 BATCHES = 2_000
 ROWS = 120
 NEWS = 200
-LEFT_OUT = ("late", "ahead", "untimed", "unparsed")
+LEFT_OUT = ("late", "ahead", "untimed", "unparsed", "in_history")
 TOTALS = ("batches", "seconds", "rows_in", "rows_out", *LEFT_OUT)
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "start": {
@@ -46,7 +46,7 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
     "batch": {
         "batch": 0, "rows_in": 0, "rows_out": 0, "seconds": 0.0, "trigger": None, "in_rate": None, "watermark": None,
         "newest": None, "state_rows": None, "state_bytes": None, "late": 0, "ahead": 0, "untimed": 0, "unparsed": 0,
-        "backlog": None, "waiting": None,
+        "in_history": 0, "backlog": None, "waiting": None,
     },
     "values": {"batch": 0, "keys": []},
     "end": {"why": "stopped", "error": None},

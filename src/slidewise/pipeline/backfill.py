@@ -15,6 +15,7 @@ from slidewise.errors import InvalidInput
 from slidewise.pipeline.batch_run import Tell
 from slidewise.pipeline.check import check_pipeline
 from slidewise.pipeline.checkpoint_lock import CheckpointLock
+from slidewise.pipeline.history import open_history
 from slidewise.pipeline.pipeline import Pipeline
 from slidewise.pipeline.prepare import leave_out_untimed
 from slidewise.pipeline.sinks import PassThroughSink
@@ -106,6 +107,9 @@ def read_rows(spark: Any, pipeline: Pipeline, first: dt.datetime, last: dt.datet
     assert source is not None and pipeline.time is not None
     read = read_source(spark, source, pipeline.folder, streaming=False)
     rows = leave_out_untimed(pipeline.prepare(count_unparsed(read, "slidewise_unparsed")), pipeline.time)
+    history = open_history(spark, pipeline, "slidewise_unparsed_history")
+    if history is not None:  # days of the history are as good as others: they are asked for
+        rows, _ = pipeline.join_history(rows, history.df)
     if isinstance(halo, str):
         return rows
     time = column(pipeline.time)

@@ -9,6 +9,7 @@ from typing import Any
 
 from slidewise.errors import SlidewiseError
 from slidewise.pipeline.check import check_pipeline
+from slidewise.pipeline.history import open_history
 from slidewise.pipeline.mistakes import InvalidPipeline
 from slidewise.pipeline.pipeline import Pipeline
 from slidewise.pipeline.sinks import Sink
@@ -63,10 +64,15 @@ def _run_group(spark: Any, group: Sequence[tuple[int, Pipeline, Sink]], tell: Te
     first = pipelines[0]
     assert first.definition.source is not None
     read = read_source(spark, first.definition.source, first.folder, streaming=False)
-    unparsed, untimed = Observation(), Observation()
+    unparsed, untimed, unparsed_history = Observation(), Observation(), Observation()
     rows = count_unparsed(read, unparsed)
+    before = open_history(spark, first, unparsed_history)
+    history = None if before is None else before.df
     shared = _SharedPass(pipelines) if len(group) > 1 else None
-    out = first.batch(rows, untimed) if shared is None else shared.batch(rows, untimed).persist()
+    if shared is None:
+        out = first.batch(rows, untimed, history)
+    else:
+        out = shared.batch(rows, untimed, history).persist()
     results = {}
     try:
         for number, pipeline, sink in group:
@@ -74,7 +80,8 @@ def _run_group(spark: Any, group: Sequence[tuple[int, Pipeline, Sink]], tell: Te
             tell(f"{pipeline.name}: computing", 0, 0)
             written, days = sink.replace_all(mine, partial(tell, f"{pipeline.name}: writing"))
             left_out = untimed.get["untimed"] if pipeline.time is not None else 0
-            bad = unparsed.get[UNPARSED] if read.corrupt is not None else 0
+            counts = ((read, unparsed), (before, unparsed_history))
+            bad = sum(count.get[UNPARSED] for each, count in counts if each is not None and each.corrupt is not None)
             results[number] = BatchResult(pipeline.name, written, days, left_out, bad)
     except SlidewiseError as error:
         raise _mask(first, error) from error
@@ -96,14 +103,14 @@ class _SharedPass:
     def __init__(self, group: Sequence[Pipeline]) -> None:
         self._group = group
 
-    def batch(self, df: Any, untimed: Any) -> Any:
+    def batch(self, df: Any, untimed: Any, history: Any) -> Any:
         """Compute the features of all."""
         first = self._group[0]
         conditions = {name: text for each in self._group for name, text in each.conditions.items()}
         features = {
             self._name(each, name): expression for each in self._group for name, expression in each.features.items()
         }
-        return first.with_features(features, conditions).batch(df, untimed)
+        return first.with_features(features, conditions).batch(df, untimed, history)
 
     def select(self, out: Any, pipeline: Pipeline) -> Any:
         """Give the columns of one pipeline by their own names."""

@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from slidewise.aggregations.over import Over
-from slidewise.errors import SlidewiseError
+from slidewise.errors import InvalidInput, SlidewiseError
+from slidewise.pipeline.definition import Rows
+from slidewise.pipeline.history import require_same_columns
 from slidewise.pipeline.mistakes import Mistake, Path
 from slidewise.pipeline.pipeline import Pipeline
 from slidewise.pipeline.prepare import run_steps
@@ -17,21 +19,30 @@ from slidewise.spark.conditions import SqlMistake, add_conditions, describe_spar
 from slidewise.suggest import suggest
 
 
-def check_pipeline(spark: Any, pipeline: Pipeline, *, streaming: bool = False) -> Any:
+def check_pipeline(spark: Any, pipeline: Pipeline, *, streaming: bool = False, begun: bool = False) -> Any:
     """Check a pipeline, all mistakes at once; the columns that it gives come back.
 
-    Nothing is read but what Spark looks at to find the columns of a source that declares none.
+    Nothing is read but what Spark looks at to find the columns of a source that declares none. The history of a stream
+    that has `begun` is not looked at: it is not read again, and may be gone.
     """
     if pipeline.definition.source is None:
         raise pipeline.refuse([Mistake("'source' is missing: where rows come from", ())])
-    try:
-        schema = read_schema(spark, pipeline.definition.source, pipeline.folder)
-    except SlidewiseError as error:
-        message = str(error).removeprefix("source: ")
-        path = ("source", "schema") if message.startswith("schema: ") else ("source",)
-        raise pipeline.refuse([Mistake(message.removeprefix("schema: "), path)]) from None
+    schema = _read_schema(spark, pipeline, pipeline.definition.source, ("source",))
+    history = None
+    if pipeline.history is not None and not begun:
+        found = _read_schema(spark, pipeline, pipeline.history, ("source", "history"))
+        history = spark.createDataFrame([], found)
     with open_empty(spark, schema, streaming) as empty:
-        return _Check(pipeline, streaming).run(empty)
+        return _Check(pipeline, streaming, history).run(empty)
+
+
+def _read_schema(spark: Any, pipeline: Pipeline, rows: Rows, path: Path) -> Any:
+    try:
+        return read_schema(spark, rows, pipeline.folder)
+    except SlidewiseError as error:
+        message = str(error).removeprefix(f"{'.'.join(map(str, path))}: ")
+        place = (*path, "schema") if message.startswith("schema: ") else path
+        raise pipeline.refuse([Mistake(message.removeprefix("schema: "), place)]) from None
 
 
 @contextmanager
@@ -47,9 +58,11 @@ def open_empty(spark: Any, schema: Any, streaming: bool) -> Iterator[Any]:
 class _Check:
     """Collects the mistakes of one pipeline."""
 
-    def __init__(self, pipeline: Pipeline, streaming: bool) -> None:
+    def __init__(self, pipeline: Pipeline, streaming: bool, history: Any) -> None:
         self._pipeline = pipeline
         self._streaming = streaming
+        #: an empty DataFrame with its columns; None: there is none, or it is not looked at
+        self._history = history
         self._mistakes: list[Mistake] = []
 
     def run(self, empty: Any) -> Any:
@@ -64,10 +77,12 @@ class _Check:
             self._check_time(rows)
         if self._streaming:
             self._check_watermark()
+        history = self._prepare_history(rows)
         failed: Exception | None = None
         if not self._mistakes:
             try:  # all features at once: one by one takes longer, and tells which of them are wrong
-                out = pipeline.stream(empty) if self._streaming else pipeline.batch(empty)
+                compute = pipeline.stream if self._streaming else pipeline.batch
+                out = compute(empty, history=history)
             except Exception as error:
                 failed = error
             else:
@@ -110,6 +125,22 @@ class _Check:
             except SqlMistake as error:
                 self._note(str(error), self._find_condition(name))
         return rows
+
+    def _prepare_history(self, rows: Any) -> Any:
+        if self._history is None or not {*self._pipeline.conditions} <= {*rows.columns}:
+            return None  # what is wrong with a condition is told already
+        own = self._pipeline.history is not None and self._pipeline.history.steps is not None
+        path: Path = ("source", "history", "prepare") if own else ("source", "history")
+        try:
+            history = self._pipeline.prepare_history(self._history)
+            require_same_columns(rows, history)
+        except SqlMistake as error:
+            self._note(str(error) if own else f"{error.name}: {error}", path)
+        except InvalidInput as error:
+            self._note(str(error), path)
+        else:
+            return history
+        return None
 
     def _find_condition(self, name: str) -> Path:
         for feature, path in self._pipeline.feature_paths.items():

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date, datetime
-from typing import Any, Literal
+from datetime import UTC, date, datetime
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import ErrorDetails
 
 from slidewise.errors import InvalidInput
@@ -16,6 +25,10 @@ from slidewise.windows.durations import Duration, length
 
 #: what Spark's options are
 Option = str | bool | int | float
+#: To editors any text: they would want a zone, which a time of ours may do without.
+Time = Annotated[datetime, WithJsonSchema({"type": "string"})]
+#: Spark SQL, or several named steps of it
+Steps = str | dict[str, str]
 
 
 class Part(BaseModel):
@@ -24,8 +37,8 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
-class Source(Part):
-    """Where rows come from: any format that Spark can read."""
+class Rows(Part):
+    """Rows of any format that Spark can read."""
 
     format: str = Field(description="Any format of Spark's: parquet, csv, json, orc, kafka, delta, jdbc, rate, ...")
     path: str | list[str] | None = Field(default=None, description="The folder or files, for formats that have one.")
@@ -36,19 +49,45 @@ class Source(Part):
         description="Names and types: 'card string, at timestamp'. Streams of files need it.",
     )
     options: dict[str, Option] = Field(default_factory=dict, description="The format's options, passed on unchanged.")
-    history: dict[str, Any] | None = Field(
-        default=None, description="Not there yet: a batch source to fill windows from."
+
+
+class History(Rows):
+    """What came before a stream: a batch that its windows are filled from."""
+
+    columns: str | None = Field(
+        default=None,
+        alias="schema",
+        description="Names and types, where its files have not the source's.",
+    )
+    prepare: Steps | None = Field(
+        default=None, description="Spark SQL over `source`, in place of the pipeline's, where its columns are others."
+    )
+    until: Time | None = Field(
+        default=None, description="Its last time, in UTC unless it has a zone: 2026-01-01. By default its newest."
     )
 
-    @field_validator("history")
+    @field_validator("until", mode="before")
     @classmethod
-    def _refuse_history(cls, given: Any) -> Any:
-        if given is not None:
-            raise ValueError(
-                "a stream cannot be filled from a batch source yet. Run `slidewise backfill` for the rows before its "
-                "start, and leave out history:"
-            )
-        return given
+    def _read_until(cls, given: Any) -> Any:
+        return given if given is None else _read_time(given)
+
+    @field_validator("prepare")
+    @classmethod
+    def _check_prepare(cls, given: Any) -> Any:
+        return check_steps(given)
+
+    @property
+    def steps(self) -> dict[str, str] | None:
+        """The steps of its own `prepare`, by name; None where it has none."""
+        return None if self.prepare is None else name_steps(self.prepare)
+
+
+class Source(Rows):
+    """Where rows come from."""
+
+    history: History | None = Field(
+        default=None, description="What came before: a batch that fills the windows of a stream before its first row."
+    )
 
 
 class TimeColumn(Part):
@@ -169,7 +208,7 @@ class Definition(Part):
     name: str = Field(description="The name of the pipeline: of its query, its logs and its page.")
     vars: dict[str, Any] = Field(default_factory=dict, description="Values for ${name}; --var name=... replaces one.")
     source: Source | None = Field(default=None, description="Where rows come from.")
-    prepare: str | dict[str, str] | None = Field(
+    prepare: Steps | None = Field(
         default=None, description="Spark SQL over `source`; or several named steps, each of which sees those before it."
     )
     keys: list[str] = Field(default_factory=list, description="Windows never reach from one key into another.")
@@ -215,22 +254,30 @@ class Definition(Part):
 
     @field_validator("prepare")
     @classmethod
-    def _check_steps(cls, given: Any) -> Any:
-        for step in given if isinstance(given, dict) else ():
-            if not step.isidentifier() or step == "source":
-                raise ValueError(f"a step is named by a word other than source, got {step!r}")
-        return given
+    def _check_prepare(cls, given: Any) -> Any:
+        return check_steps(given)
 
     @property
     def steps(self) -> dict[str, str]:
         """The steps of `prepare`, by name."""
-        return (
-            self.prepare
-            if isinstance(self.prepare, dict)
-            else {}
-            if self.prepare is None
-            else {"prepare": self.prepare}
-        )
+        return name_steps(self.prepare)
+
+
+def name_steps(prepare: Steps | None) -> dict[str, str]:
+    """Give steps their names: a single one is called prepare.
+
+    >>> name_steps("SELECT * FROM source")
+    {'prepare': 'SELECT * FROM source'}
+    """
+    return prepare if isinstance(prepare, dict) else {} if prepare is None else {"prepare": prepare}
+
+
+def check_steps(given: Any) -> Any:
+    """Refuse names of steps that Spark SQL cannot have."""
+    for step in given if isinstance(given, dict) else ():
+        if not step.isidentifier() or step == "source":
+            raise ValueError(f"a step is named by a word other than source, got {step!r}")
+    return given
 
 
 def check_duration(given: Any) -> str:
@@ -244,6 +291,21 @@ def check_duration(given: Any) -> str:
     if not isinstance(found, Duration) or found.nanoseconds < 0:
         raise ValueError(f"expects a positive, fixed length of time such as 30s or 10m, got {given!r}")
     return given
+
+
+def _read_time(given: Any) -> datetime:
+    """Read a time; one without a zone is in UTC, as days are."""
+    time = given
+    if isinstance(given, str):
+        try:
+            time = datetime.fromisoformat(given)
+        except ValueError:
+            time = None
+    if isinstance(time, date) and not isinstance(time, datetime):
+        time = datetime(time.year, time.month, time.day)
+    if not isinstance(time, datetime):
+        raise ValueError(f"expects a time such as 2026-01-01T00:00:00, got {_show(given)}")
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
 
 
 def read_definition(values: Mapping[str, Any]) -> tuple[Definition | None, list[Mistake]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from slidewise.display import Table
 from slidewise.pipeline.check import check_pipeline, open_empty
+from slidewise.pipeline.history import open_empty_history
 from slidewise.pipeline.pipeline import Pipeline
 from slidewise.pipeline.source import read_schema
 
@@ -32,8 +33,9 @@ def explain_pipeline(spark: Any, pipeline: Pipeline, *, streaming: bool) -> Expl
     source = pipeline.definition.source
     assert source is not None
     with open_empty(spark, read_schema(spark, source, pipeline.folder), streaming) as empty:
-        table = pipeline.explain(empty)
-        out = pipeline.stream(empty) if streaming else pipeline.batch(empty)
+        history = open_empty_history(pipeline, empty)
+        table = pipeline.explain(empty, history)
+        out = pipeline.stream(empty, history=history) if streaming else pipeline.batch(empty, history=history)
         plan = read_plan(out)
     facts = {"shuffled": _describe_shuffles(pipeline, plan)}
     if table.note:

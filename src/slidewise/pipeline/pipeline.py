@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from copy import copy
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from slidewise.aggregations.base import Aggregation
 from slidewise.columns.stream_options import LATE, LATE_ROW
 from slidewise.errors import InvalidInput
 from slidewise.frontdoor import explain, is_spark
-from slidewise.pipeline.definition import Definition, read_definition
+from slidewise.pipeline.definition import Definition, History, read_definition
 from slidewise.pipeline.features import Expression, SlideMistake, build_features, build_slide
+from slidewise.pipeline.history import find_end, find_history, join_history, require_same_columns, select_after
 from slidewise.pipeline.mistakes import InvalidPipeline, Mistake
 from slidewise.pipeline.own_code import run_file
 from slidewise.pipeline.prepare import count_rows, leave_out_untimed, run_steps
@@ -104,6 +106,8 @@ class Pipeline:
             self.features: dict[str, Expression] = built.expressions
             self.conditions = built.conditions
             self.feature_paths = built.paths
+        if definition is not None:
+            mistakes += _check_history(definition, given)
         if mistakes or definition is None:
             raise self.refuse(mistakes)
         self.definition: Definition = definition
@@ -148,13 +152,18 @@ class Pipeline:
         return [] if time is None else [time.column, *time.then]
 
     @property
+    def history(self) -> History | None:
+        """Where the rows before those of the source are read from, and until when they go."""
+        return find_history(self.definition.source)
+
+    @property
     def output_time(self) -> str | None:
         """The column of the results that tells their time: that of the events, or the end of a slide by time."""
         if self.window is not None and (self.window.slide_kind == "time" or self.window.gives_windows):
             return "window_end"
         return self.time
 
-    def batch(self, df: Any, untimed: Any = None) -> Any:
+    def batch(self, df: Any, untimed: Any = None, history: Any = None) -> Any:
         """Compute the features of a batch: a DataFrame of the source's rows goes in, one with the features comes out.
 
         >>> import slidewise as sw
@@ -164,31 +173,41 @@ class Pipeline:
 
         - Rows of a Spark DataFrame that have no time are left out, as on a stream; `untimed`, an Observation of Spark's
           or its name, counts them.
+        - `history` has the rows before, as `prepare_history` gives them: windows reach into it, and no results are
+          those of its own rows, as on a stream. That of `source:` is not read here, as the source is not.
         - Data of other kinds (pandas, polars, Arrow) is taken, too, where neither `prepare` nor `where` needs Spark
           SQL.
         """
         rows = self.prepare(df)
         if self.time is not None and is_spark(df):
             rows = leave_out_untimed(rows, self.time, untimed)
-        return self.finish(self.compute(rows, self.features, self.batch_options()))
+        if history is None:
+            return self.finish(self.compute(rows, self.features, self.batch_options()))
+        rows, end = self.join_history(rows, history)
+        out = self.finish(self.compute(rows, self.features, self.batch_options()))
+        at = self.output_time
+        assert at is not None
+        return select_after(out, at, end, windows=at != self.time)
 
-    def stream(self, df: Any, prepared: str | None = None) -> Any:
+    def stream(self, df: Any, prepared: str | None = None, history: Any = None) -> Any:
         """Compute the features of a stream: a streaming DataFrame goes in, and another comes out.
 
             out = pipeline.stream(spark.readStream.table("cards"))
             out.writeStream.option("checkpointLocation", path).toTable("features")
 
-        `prepared` names an observation of Spark's that counts the rows after `prepare`.
+        - `prepared` names an observation of Spark's that counts the rows after `prepare`.
+        - `history` has the rows before, as `prepare_history` gives them. That of `source:` is not read here, as the
+          source is not.
         """
         if not is_spark(df) or not df.isStreaming:
             raise InvalidInput(f"stream() takes a streaming DataFrame, got {type(df).__name__}. Use batch() for others")
         rows = self.prepare(df)
         if prepared is not None:
             rows = count_rows(rows, prepared)
-        return self.finish(self.compute(rows, self.features, self.stream_options()))
+        return self.finish(self.compute(rows, self.features, self.stream_options(history)))
 
-    def explain(self, df: Any) -> Any:
-        """Explain what is computed for a batch or a stream: a table.
+    def explain(self, df: Any, history: Any = None) -> Any:
+        """Explain what is computed for a batch or a stream, which may have a `history`: a table.
 
         >>> import slidewise as sw
         >>> cards = sw.Pipeline(name="cards", keys="card", features={"peak": sw.max("amount").over(sw.rows(100))})
@@ -197,7 +216,7 @@ class Pipeline:
         """
         rows = self.prepare(df)
         streaming = is_spark(df) and df.isStreaming
-        options: dict[str, Any] = self.stream_options() if streaming else self.batch_options()
+        options: dict[str, Any] = self.stream_options(history) if streaming else self.batch_options()
         if self.window is not None:
             if not streaming:
                 return explain({name: each.over(self.window) for name, each in self._aggregations().items()})
@@ -215,8 +234,11 @@ class Pipeline:
         """
         features = {name: repr(each) for name, each in self.features.items()}
         parts = ("name", "source", "prepare", "keys", "time", "window", "sink", "late_to")
-        given = {part: self._described.get(part) for part in parts}
-        shown = json.loads(json.dumps({**given, "keys": self.keys}, default=repr))
+        given: dict[str, Any] = {part: self._described.get(part) for part in parts}
+        if self.history is not None:  # apart: it is a part of the stream's state, and not of the rows to come
+            given["source"] = {key: value for key, value in given["source"].items() if key != "history"}
+            given["history"] = self._described["source"]["history"]
+        shown = json.loads(json.dumps({**given, "keys": self.keys}, default=_show_value))
         return {**shown, "features": features, "version": 1}
 
     def prepare(self, df: Any) -> Any:
@@ -229,10 +251,25 @@ class Pipeline:
             raise InvalidInput(f"{what} is Spark SQL: give a Spark DataFrame, got {type(df).__name__}")
         return add_conditions(run_steps(df, steps), conditions)
 
-    def stream_options(self) -> dict[str, Any]:
+    def prepare_history(self, df: Any) -> Any:
+        """Run `prepare` over rows of the history, or its own in its place, and compute the conditions of `where`."""
+        steps = self.history.steps if self.history is not None else None
+        return add_conditions(run_steps(df, self.definition.steps if steps is None else steps), self.conditions)
+
+    def join_history(self, rows: Any, history: Any) -> tuple[Any, Any]:
+        """Join rows of a batch with a history, both prepared; also tell the last time of the history, as a column."""
+        if self.time is None:
+            raise InvalidInput("a history ends at a time: add time:, as in time: {column: at}")
+        require_same_columns(rows, history)
+        end = find_end(history, self.time, self.history.until if self.history is not None else None)
+        return join_history(rows, history, self.time, end), end
+
+    def stream_options(self, history: Any = None) -> dict[str, Any]:
         """List what a call on a stream says besides."""
         time, run = self.definition.time, self.definition.run
-        given: dict[str, Any] = {"emit": run.emit, "buckets": run.buckets}
+        given: dict[str, Any] = {"emit": run.emit, "buckets": run.buckets, "history": history}
+        if history is not None and self.history is not None:
+            given["history_until"] = self.history.until
         if self.window is not None:
             given["slices"] = run.slices
         if time is not None:
@@ -323,6 +360,23 @@ def _find_unknown_variables(values: Mapping[str, Any], given: Mapping[str, str])
     if not isinstance(known, Mapping):
         return []
     return [Mistake(f"--var {n}=...: there is no variable {n!r} under vars:") for n in given if n not in known]
+
+
+def _check_history(definition: Definition, features: Any) -> list[Mistake]:
+    """Find what a pipeline with a history lacks: a time that tells its rows from others."""
+    if definition.source is None or definition.source.history is None:
+        return []
+    path = ("source", "history")
+    if definition.time is None:
+        return [Mistake("a history ends at a time: add time:, as in time: {column: at, max_delay: 10m}", path)]
+    if definition.window is None and definition.time.column in features:
+        message = "this feature takes the place of the time, which tells rows of the history from others. Rename it"
+        return [Mistake(message, ("features", definition.time.column))]
+    return []
+
+
+def _show_value(value: Any) -> str:
+    return value.isoformat() if isinstance(value, date) else repr(value)
 
 
 def _fill_for_display(values: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, Any]:

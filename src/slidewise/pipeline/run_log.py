@@ -115,6 +115,8 @@ class Batch(TypedDict):
     ahead: int
     untimed: int
     unparsed: int
+    #: of a stream with a history: rows that are in it already
+    in_history: NotRequired[int]
     backlog: float | None
     #: rows unless told: files, offsets
     backlog_unit: NotRequired[str]

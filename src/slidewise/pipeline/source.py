@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import Any
 
 from slidewise.errors import InvalidInput
-from slidewise.pipeline.definition import Source
+from slidewise.pipeline.definition import History, Rows
 from slidewise.spark.column_names import find_unused_prefix
 from slidewise.spark.conditions import describe_spark_error
 from slidewise.spark.plan import column
@@ -40,7 +42,7 @@ def resolve(path: str, folder: Path) -> str:
     return str(folder / path)
 
 
-def read_source(spark: Any, source: Source, folder: Path, *, streaming: bool) -> Input:
+def read_source(spark: Any, source: Rows, folder: Path, *, streaming: bool) -> Input:
     """Read a source. Rows that cannot be parsed are marked, to be counted: they are not null in silence."""
     _require_format(source, streaming)
     schema = source.columns
@@ -61,7 +63,8 @@ def read_source(spark: Any, source: Source, folder: Path, *, streaming: bool) ->
     try:
         return Input(_load(reader, source, folder), corrupt)
     except Exception as error:
-        raise InvalidInput(f"source: {describe_spark_error(error)}") from error
+        what = "source.history" if isinstance(source, History) else "source"
+        raise InvalidInput(f"{what}: {describe_spark_error(error)}") from error
 
 
 def count_unparsed(rows: Input, observation: Any) -> Any:
@@ -70,12 +73,16 @@ def count_unparsed(rows: Input, observation: Any) -> Any:
 
     if rows.corrupt is None:
         return rows.df
-    bad = column(rows.corrupt).isNotNull()
+    # Spark parses only the columns that a query needs, and a bad value in another goes unseen: the second part, which
+    # is never true, needs them all, so that a row is bad in every run or in none.
+    others = [column(name) for name in rows.df.columns if name != rows.corrupt]
+    missing = reduce(add, (each.isNull().cast("int") for each in others), F.lit(0))
+    bad = column(rows.corrupt).isNotNull() | (missing > len(others))
     counted = rows.df.observe(observation, F.count_if(bad).alias(UNPARSED))
     return counted.where(~bad).drop(rows.corrupt)
 
 
-def read_schema(spark: Any, source: Source, folder: Path) -> Any:
+def read_schema(spark: Any, source: Rows, folder: Path) -> Any:
     """Find the columns of a source: those that are declared, or those that Spark finds."""
     if source.columns is not None:
         try:
@@ -86,12 +93,12 @@ def read_schema(spark: Any, source: Source, folder: Path) -> Any:
     return read_source(spark, source, folder, streaming=streaming).df.schema
 
 
-def _require_format(source: Source, streaming: bool) -> None:
+def _require_format(source: Rows, streaming: bool) -> None:
     if source.format == "jdbc" and streaming:
         raise InvalidInput("source: Spark reads jdbc as a batch only. Run it with --batch, or read a stream of changes")
 
 
-def _infer(spark: Any, source: Source, folder: Path) -> Any:
+def _infer(spark: Any, source: Rows, folder: Path) -> Any:
     try:
         return read_source(spark, source, folder, streaming=False).df.schema
     except InvalidInput as error:
@@ -107,7 +114,7 @@ def _to_ddl(spark: Any, schema: Any) -> str:
     return ", ".join(f"`{f.name.replace('`', '``')}` {f.dataType.simpleString()}" for f in fields)
 
 
-def _load(reader: Any, source: Source, folder: Path) -> Any:
+def _load(reader: Any, source: Rows, folder: Path) -> Any:
     if source.table is not None:
         return reader.table(source.table)
     if source.path is None:

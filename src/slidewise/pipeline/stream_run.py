@@ -19,12 +19,13 @@ from slidewise.aggregations.over import Over
 from slidewise.errors import InvalidInput, SlidewiseError, StateError
 from slidewise.pipeline.check import check_pipeline
 from slidewise.pipeline.checkpoint_lock import CheckpointLock
+from slidewise.pipeline.history import open_empty_history, open_history
 from slidewise.pipeline.pipeline import Pipeline
 from slidewise.pipeline.run_log import Batch, FeatureText, KeyValues, LogReader, Row, RunLog, folder_of
 from slidewise.pipeline.sinks.hadoop_folder import HadoopFolder
 from slidewise.pipeline.source import UNPARSED, count_unparsed, read_source, resolve
 from slidewise.pipeline.target import open_target
-from slidewise.pipeline.upgrade import plan_upgrade, remember_definition, require_checkpoint
+from slidewise.pipeline.upgrade import has_begun, plan_upgrade, remember_definition, require_checkpoint
 from slidewise.spark.conditions import describe_spark_error
 from slidewise.spark.plan import column
 from slidewise.spark.streams.metrics import dropped_rows
@@ -37,6 +38,7 @@ PATIENCE = 30.0
 #: rows of a micro-batch that the log looks at, and keys that it keeps
 NEWEST_ROWS, NEWEST_KEYS = 500, 50
 UNPARSED_ROWS = f"slidewise_{UNPARSED}"
+UNPARSED_HISTORY = f"{UNPARSED_ROWS}_history"
 PREPARED_ROWS = "slidewise_prepared"
 
 
@@ -98,16 +100,20 @@ class StreamRun:
     # ---- start
     def _start(self) -> Any:
         pipeline, spark = self.pipeline, self._spark
-        schema = check_pipeline(spark, pipeline, streaming=True)
+        begun = has_begun(spark, pipeline)
+        schema = check_pipeline(spark, pipeline, streaming=True, begun=begun)
         sinks = self._open_sinks(schema)
         assert pipeline.definition.source is not None
         rows = read_source(spark, pipeline.definition.source, pipeline.folder, streaming=True)
         df = count_unparsed(rows, UNPARSED_ROWS)
         self._require_upgrade(df)
         remember_definition(spark, pipeline)
-        out = pipeline.stream(df, PREPARED_ROWS)
+        # A restart reads no history, which may be gone by then: the state has it.
+        read = None if begun else open_history(spark, pipeline, UNPARSED_HISTORY)
+        history = read.df if read is not None else open_empty_history(pipeline, df)
+        out = pipeline.stream(df, PREPARED_ROWS, history)
         self._waiting = self._read_waiting()
-        self.log.append(self._describe_start(df))
+        self.log.append(self._describe_start(df, history))
         run = pipeline.definition.run
         writer = out.writeStream.queryName(pipeline.name).option("checkpointLocation", self.checkpoint)
         if self._once:
@@ -175,11 +181,11 @@ class StreamRun:
                 self.log.append({"kind": "idle"})
                 quiet = time.monotonic()
 
-    def _describe_start(self, df: Any) -> Any:
+    def _describe_start(self, df: Any, history: Any) -> Any:
         pipeline = self.pipeline
         time_column, run = pipeline.definition.time, pipeline.definition.run
         try:
-            table = pipeline.explain(df)
+            table = pipeline.explain(df, history)
             explained = {"columns": list(table.columns), "rows": [list(row) for row in table.rows]}
         except SlidewiseError:
             explained = None
@@ -198,7 +204,7 @@ class StreamRun:
         run = self.pipeline.definition.run
         event, states = progress["eventTime"] or {}, progress["stateOperators"] or []
         dropped = dropped_rows([progress])
-        unparsed = progress["observedMetrics"].get(UNPARSED_ROWS)
+        observed = [progress["observedMetrics"].get(name) for name in (UNPARSED_ROWS, UNPARSED_HISTORY)]
         backlog, unit = _find_backlog(progress)
         written = self._written.pop(progress["batchId"], 0)
         aside = self._aside.pop(progress["batchId"], 0)
@@ -214,7 +220,7 @@ class StreamRun:
             "state_rows": sum(each["numRowsTotal"] for each in states),
             "state_bytes": sum(each["memoryUsedBytes"] for each in states),
             **dropped,  # type: ignore[typeddict-item]
-            "unparsed": 0 if unparsed is None else unparsed[UNPARSED], "backlog": backlog,
+            "unparsed": sum(each[UNPARSED] for each in observed if each is not None), "backlog": backlog,
             "waiting": self._waiting,
         }  # fmt: skip
         if unit is not None:

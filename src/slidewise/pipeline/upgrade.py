@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from slidewise.errors import SlidewiseError, StateError
+from slidewise.pipeline.history import open_empty_history
 from slidewise.pipeline.pipeline import Pipeline
 from slidewise.pipeline.sinks.hadoop_folder import HadoopFolder
 from slidewise.pipeline.source import resolve
@@ -17,7 +18,7 @@ FILE = "slidewise.json"
 #: With another source or other cleaning, rows to come would not be those of the same stream.
 ROWS = ("source", "prepare")
 #: The state itself says whether it can go on with others of these.
-STATE = ("keys", "time", "window")
+STATE = ("history", "keys", "time", "window")
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,11 @@ def plan_upgrade(spark: Any, pipeline: Pipeline, rows: Any) -> Upgrade:
     )
 
 
+def has_begun(spark: Any, pipeline: Pipeline) -> bool:
+    """Tell whether a stream has come to the end of its first micro-batch, which is the one that reads its history."""
+    return any(name.isdigit() for name in HadoopFolder(spark, require_checkpoint(pipeline)).names("commits"))
+
+
 def remember_definition(spark: Any, pipeline: Pipeline) -> None:
     """Write the definition into its checkpoint, for the next start."""
     HadoopFolder(spark, require_checkpoint(pipeline)).write(FILE, json.dumps(pipeline.describe(), indent=1))
@@ -117,7 +123,8 @@ def _refuse_rows(part: str) -> str:
 
 def _ask_state(pipeline: Pipeline, rows: Any, path: str) -> str | None:
     try:
-        out = pipeline.compute(pipeline.prepare(rows), pipeline.features, pipeline.stream_options())
+        options = pipeline.stream_options(open_empty_history(pipeline, rows))
+        out = pipeline.compute(pipeline.prepare(rows), pipeline.features, options)
         return check(out, path).refused
     except SlidewiseError as error:
         return str(error)

@@ -25,6 +25,7 @@ from slidewise.aggregations.bloom_filters import BloomFilter
 from slidewise.aggregations.moment_sketches import MomentSketch
 from slidewise.errors import InvalidInput
 from slidewise.spark.named_expressions import name_column
+from slidewise.spark.own_windows import record_own
 from slidewise.spark.pyspark_internals import install_hook, is_column
 from slidewise.spark.select import COLUMN_HOOKS, GROUP_HOOKS, HOOKS
 from slidewise.spark.window import WindowSpec, build_their_window
@@ -183,7 +184,7 @@ def _accept_specs(made: Any, name: str) -> Any:
 
         def over(window: Any) -> Any:
             own = build_their_window(window, name) if isinstance(window, WindowSpec) else window
-            return type(made).over(made, own)
+            return record_own(type(made).over(made, own))
 
         made.over = over
     return made

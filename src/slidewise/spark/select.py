@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from slidewise.errors import InvalidInput
 from slidewise.spark.analysis import analyse, silence_pyspark
 from slidewise.spark.layouts import find_layout, record_layout
+from slidewise.spark.own_windows import holds_own, record_own
 from slidewise.spark.pyspark_internals import is_column
 from slidewise.spark.window import WindowSpec, build_their_window
 from slidewise.spark.window_columns import Windows, compute, find_markers, is_computing
@@ -86,8 +87,10 @@ def with_columns_by_hook(method: Callable[..., Any], df: Any, *colsMap: Any) -> 
 
 
 def filter_by_hook(method: Callable[..., Any], df: Any, condition: Any) -> Any:
-    """Filter, where a window of ours is in the condition."""
-    return filter(df, condition) if find_markers([condition]) else method(condition)
+    """Filter, where a window of ours is in the condition, or one of Spark's own that our spelling made."""
+    if find_markers([condition]) or (not is_computing() and holds_own(condition)):
+        return filter(df, condition)
+    return method(condition)
 
 
 def select_text_by_hook(method: Callable[..., Any], df: Any, *expr: Any) -> Any:
@@ -138,7 +141,9 @@ def refuse_elsewhere(name: str) -> Callable[..., Any]:
 
 def over_by_hook(method: Callable[..., Any], column: Any, window: Any) -> Any:
     """Put a column of PySpark's over a window in our spelling: `from pyspark.sql.functions import lag`."""
-    return method(build_their_window(window, str(column)) if isinstance(window, WindowSpec) else window)
+    if not isinstance(window, WindowSpec):
+        return method(window)
+    return record_own(method(build_their_window(window, str(column))))
 
 
 #: what the methods of DataFrames, of grouped data and of columns become

@@ -31,7 +31,8 @@ const CHARTS = [
     { label: "late", colour: "orange", of: (c) => c.late, write: count, bars: true },
     { label: "ahead", colour: "purple", of: (c) => c.ahead, write: count, bars: true },
     { label: "untimed", colour: "yellow", of: (c) => c.untimed, write: count, bars: true },
-    { label: "unparsed", colour: "red", of: (c) => c.unparsed, write: count, bars: true } ] },
+    { label: "unparsed", colour: "red", of: (c) => c.unparsed, write: count, bars: true },
+    { label: "in history", colour: "muted", of: (c) => c.in_history, write: count, bars: true } ] },
   { title: "Backlog", none: "The source does not tell what is still to be read.", lines: [
     { label: "to be read", colour: "orange", of: (c) => c.backlog, write: count, filled: true },
     { label: "waiting", colour: "purple", of: (c) => c.waiting, write: count, dashed: true } ] },

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any
 
 import pyarrow as pa
@@ -35,18 +35,23 @@ def read_history(source: Input, expressions: Iterable[Any], options: StreamOptio
             f"{what}: history= is a batch, which is read once, and this one is a stream. Use spark.read in place of "
             "spark.readStream"
         )
-    kinds, own = (
-        {field.name: field.dataType.simpleString() for field in each.schema.fields if field.name not in source.hidden}
-        for each in (source, history)
-    )
-    wrong = [f"{name!r} is {own.get(name, 'missing')} and not {kind}" for name, kind in kinds.items()
-             if own.get(name) != kind]  # fmt: skip
-    wrong += [f"{name!r} is not in the stream" for name in own if name not in kinds]
+    wrong = find_differences(source.schema, history.schema, source.hidden)
     if wrong:
         raise InvalidInput(
             f"{what}: history= has the columns of the stream, and in it {', '.join(wrong)}. Select and cast them first"
         )
     return hoist_conditions(history, what, expressions).df
+
+
+def find_differences(stream: Any, history: Any, hidden: Container[str] = ()) -> list[str]:
+    """Find how the columns of a history are not those of its stream; a text for each."""
+    kinds, own = (
+        {field.name: field.dataType.simpleString() for field in each.fields if field.name not in hidden}
+        for each in (stream, history)
+    )
+    wrong = [f"{name!r} is {own.get(name, 'missing')} and not {kind}" for name, kind in kinds.items()
+             if own.get(name) != kind]  # fmt: skip
+    return wrong + [f"{name!r} is not in the stream" for name in own if name not in kinds]
 
 
 def read_begins(task: StreamTask, options: StreamOptions, what: str) -> str | None:
