@@ -173,6 +173,8 @@ class Window:
             order.ahead += 1
             return self._results([])
         row.time, row.stamp = plan.clock.read(time), time
+        if plan.reader.timed:
+            plan.reader.lift_time(row)
         if plan.names_windows:
             plan.require_within(row)
         self._timed = True

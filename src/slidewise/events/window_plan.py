@@ -205,7 +205,7 @@ class WindowPlan:
         definition = self.definition
         peers = definition.reach is not None and definition.reach.looks_at_peers
         by_time = definition.size_kind in ("time", "range", "groups", "session") or definition.slide_kind == "time"
-        return peers or by_time or self.revises
+        return peers or by_time or self.revises or any(output.aggregation.of_order for output in self.outputs)
 
     @property
     def given(self) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from slidewise.aggregations.over import Over
+from slidewise.aggregations.places import Place
 from slidewise.columns.sorting import OrderColumn
 from slidewise.columns.stream_options import FINAL, LATE, LATE_ROW, NO_EFFECTS, REVISION, BatchEffects, read_effects
 from slidewise.columns.with_columns import check_expression, list_names, list_order
@@ -64,9 +65,19 @@ def _group_by_order(
             by, over = (made.partition_by, made.order_by), made.over
         else:
             by, over = (keys, order), made
-        groups.setdefault(by, Group(*by)).expressions[name] = check_expression(name, over, algorithm)
+        checked = check_expression(name, over, algorithm)
+        groups.setdefault(by, Group(*by)).expressions[name] = bind_order(name, checked, by[1])
     first = {by[0]: number for number, by in reversed(list(enumerate(groups)))}
     return sorted(groups.values(), key=lambda group: first[group.partition_by])
+
+
+def bind_order(name: str, over: Over, order: tuple[OrderColumn, ...]) -> Over:
+    """Bind an expression of rows' places to the columns of their order."""
+    place = over.aggregation
+    if not isinstance(place, Place):
+        return over
+    place.require_order(order, f"with_columns: {name}")
+    return replace(over, aggregation=place.bind(*(by.name for by in order)))
 
 
 def fit_offsets(made: Any, schema: Schema) -> Any:

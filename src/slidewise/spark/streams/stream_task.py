@@ -309,6 +309,16 @@ def check_windows(task: StreamTask) -> None:
                 f"{name}: the frame {window!r} is as long as a column says, and a stream must know beforehand which "
                 "rows later frames can reach. Use constant bounds"
             )
+        if over.aggregation.of_order and task.emit == "arrival":
+            raise InvalidInput(
+                f"{name}: {over.aggregation.name} is by the order of rows, and rows that arrive later may be before "
+                'others. Use emit="watermark", or row_number(), which numbers them as they come'
+            )
+        if reach.to_last_row and over.aggregation.of_order:
+            raise InvalidInput(
+                f"{name}: {over.aggregation.name} is a share of all rows of a key, and a stream does not end. Compute "
+                "it in a batch"
+            )
         if reach.to_last_row:
             raise InvalidInput(f"{name}: the frame {window!r} ends with its key, and a stream does not end")
         if reach.from_first_row:
