@@ -103,7 +103,7 @@ class Lead(_Offset):
 
 # ---- numbers
 def row_number() -> Over:
-    """Number the rows of a key from 1, in their order.
+    """Give the rows of a key their numbers from 1, in their order.
 
     >>> import slidewise as sw
     >>> sw.with_columns({"k": ["a", "b", "a"], "t": [2, 1, 1]}, partition_by="k", order_by="t", n=sw.row_number())["n"]
@@ -113,7 +113,7 @@ def row_number() -> Over:
 
 
 def rank() -> Over:
-    """Number the rows of a key by their order, rows of equal order alike: 1, 2, 2, 4.
+    """Give the rows of a key their places by the order, rows of equal order alike: 1, 2, 2, 4.
 
     >>> import slidewise as sw
     >>> sw.with_columns({"t": [10, 20, 20, 30]}, order_by="t", place=sw.rank())["place"]
@@ -123,7 +123,7 @@ def rank() -> Over:
 
 
 def dense_rank() -> Over:
-    """Number the different orders of a key's rows: 1, 2, 2, 3.
+    """Give the different orders of a key's rows their numbers: 1, 2, 2, 3.
 
     >>> import slidewise as sw
     >>> sw.with_columns({"t": [10, 20, 20, 30]}, order_by="t", place=sw.dense_rank())["place"]
@@ -165,7 +165,7 @@ def ntile(n: int) -> Over:
 
     It needs all rows of the key, and so is not for streams, nor event by event.
     """
-    return Over(Ntile(whole("ntile", "n", n)), _WHOLE_KEY)
+    return Over(Ntile(n=whole("ntile", "n", n)), _WHOLE_KEY)
 
 
 class Place(Aggregation):
@@ -185,9 +185,7 @@ class Place(Aggregation):
 
     def bind(self, *columns: str) -> Place:
         """Return the same of rows in the order of these columns."""
-        bound = type(self)(**self.parameters)
-        bound.columns = columns
-        return bound
+        return type(self)(*columns, **self.parameters)
 
     @property
     def arity(self) -> int:
@@ -205,7 +203,7 @@ class Place(Aggregation):
     def number_rows(
         row: np.ndarray, rows: np.ndarray, first: np.ndarray, after: np.ndarray, group: np.ndarray
     ) -> np.ndarray:
-        """Number rows: each is row `row` of its `rows`, its peers are `first` to `after` - 1, group `group`, from 0."""
+        """Compute results: each is row `row` of `rows`, its peers `first` to `after` - 1 are group `group`, from 0."""
         raise NotImplementedError
 
     @staticmethod
@@ -287,14 +285,16 @@ class Ntile(Place):
     spark_call = "ntile({n})"
     needs_all_rows = True
 
-    def __init__(self, n: int) -> None:
-        super().__init__(n=n)
+    def __init__(self, *columns: str, n: int) -> None:
+        super().__init__(*columns, n=n)
 
         def number_rows(row: Any, rows: Any, first: Any, after: Any, group: Any) -> Any:
             size, more = rows // n, rows % n
             longer = more * (size + 1)
-            return 1 + (row < longer) * (row // (size + 1)) + (row >= longer) * (
-                more + (row - longer) // (size + (size == 0))
+            return (
+                1
+                + (row < longer) * (row // (size + 1))
+                + (row >= longer) * (more + (row - longer) // (size + (size == 0)))
             )
 
         self.number_rows = number_rows  # type: ignore[method-assign]

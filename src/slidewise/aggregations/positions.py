@@ -93,7 +93,7 @@ class NthValue(Aggregation):
 
     name = "nth_value"
     needs_only_bounds = True
-    spark_call = "nth_value({0}, {n})"
+    spark_call: str | None = "nth_value({0}, {n})"
     accepts = ("carried",)
     unary_lower = False
     keeps_type = True

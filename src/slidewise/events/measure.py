@@ -253,8 +253,8 @@ def name_aggregations(aggregations: Any) -> tuple[dict[str, Aggregation], bool]:
             aggregation = aggregation()
         if isinstance(aggregation, Over) and aggregation.aggregation.own_frame:
             raise InvalidInput(
-                f"Window: {aggregation!r} has a frame of its own, and a window is given for all. Leave it out, and give "
-                "others theirs by .over(...)"
+                f"Window: {aggregation!r} has a frame of its own, and a window is given for all. Leave that out, and "
+                "give others theirs by .over(...)"
             )
         if isinstance(aggregation, Over):
             raise InvalidInput(

@@ -258,7 +258,8 @@ def declare_never_null(result: Any, over: Over, kind: Any) -> Any:
     from pyspark.sql import functions as F  # noqa: N812
 
     empty, window = over.aggregation.empty, over.window
-    if empty is None or window.min_rows != 1 or window.every is not None:
+    # The default of a lag is for rows that are not there: a row that is may have a null.
+    if empty is None or over.aggregation.own_frame or window.min_rows != 1 or window.every is not None:
         return result
     return F.coalesce(result, (F.array() if isinstance(empty, list | tuple) else F.lit(empty)).cast(kind))
 
@@ -353,7 +354,8 @@ def plan_task(schema: Schema, group: Group, effects: BatchEffects = NO_EFFECTS) 
     overs = tuple(group.expressions.values())
     columns = schema.to_arrow(schema.find_read_columns(group))
     arrows = tuple(infer_result_types(columns, group))
-    counts_rows = all(over.window.counts_rows for over in overs) and effects.forget_after is None
+    by_rows = all(over.window.counts_rows and not over.aggregation.of_order for over in overs)
+    counts_rows = by_rows and effects.forget_after is None
     order = () if counts_rows else group.order_by
     reads = schema.to_arrow(schema.find_read_columns(replace(group, order_by=order)))
     kinds = (*arrows, pa.bool_()) if effects.changes else arrows

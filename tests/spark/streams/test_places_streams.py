@@ -1,4 +1,4 @@
-"""lag, lead, row_number, rank and dense_rank on streams: the answers of a batch, with small state, and what is refused."""
+"""lag, lead, row_number, rank and dense_rank on streams: the answers of a batch, with small state, or a refusal."""
 
 import pytest
 from hypothesis import given

@@ -263,6 +263,8 @@ def depends_on_zone(task: StreamTask) -> bool:
     zoned = {field.name for field in task.rows if _set_zone(field.type, "+01:00") != _set_zone(field.type, "+02:00")}
     for over in task.expressions.values():
         windows = [window for window in (over.window, over.window.every) if window is not None]
+        if over.window.by_calendar:  # in a zone of its own
+            windows = []
         if any(isinstance(length, CalendarDuration) for window in windows for length in window.lengths):
             return True
         if zoned and reads_whole_rows(over.window):
@@ -298,7 +300,7 @@ def check_windows(task: StreamTask) -> None:
                 f'{name}: the slides of {window!r} are complete when the watermark has passed them: emit="watermark". '
                 'Early results, with emit="arrival", are of windows by time: sw.time("1h", every="1m")'
             )
-        if window.slide_kind == "time" and task.time is not None:
+        if window.slide_kind == "time" and not window.gives_windows and task.time is not None:
             every = measure_length(window.slide_size, task.rows.field(task.time).type, task.time)
             require_whole_slides(window, task.forget_after, every)
         reach = window.reach
