@@ -128,7 +128,7 @@ def test_the_grid_goes_by_arrays_as_one_by_one():
             assert grid.at(k) <= t < grid.at(k + 1)
             assert grid.end_of(first - 1) <= t < grid.end_of(first)
             assert k - first + 1 <= grid.windows_per_row
-            assert grid.at(first) > t or t - grid.far < grid.at(first) and grid.end_of(k) < t + grid.far
+            assert grid.at(first) > t or (t - grid.far < grid.at(first) and grid.end_of(k) < t + grid.far)
 
 
 def test_as_pandas_and_polars_have_it():

@@ -252,8 +252,11 @@ class BoundaryFinality:
         return ends + (self._task.keep or 0)
 
     def find_open_until(self, times: np.ndarray) -> np.ndarray:
-        """Find up to which watermark a hopping window is open that has each time."""
-        ends: np.ndarray = self._grid.last_end(times) - 1
+        """Find up to which watermark a row of each time is not late: while a hopping window that has it is open.
+
+        A row between two windows belongs to none, and is late at the watermark, as any row.
+        """
+        ends: np.ndarray = np.maximum(self._grid.last_end(times) - 1, times)
         return ends
 
     def arrange(self, view: WatermarkView, places: np.ndarray) -> tuple[ArrangedRows, np.ndarray]:
