@@ -36,9 +36,8 @@ def test_as_one_stream_in_the_order_of_time(name):
             rows[s] = [t for t in rows[s] if not (t in taken or taken.add(t))]
         arrivals = [s for s in names for _ in rows[s]]
         pick.shuffle(arrivals)
-        window = sw.Window(
-            {"n": sw.count(), "values": sw.collect_list("x")}, WINDOWS[name], partition_by="k", sources=names
-        )
+        results = {"n": sw.count(), "values": sw.collect_list("x")}
+        window = sw.Window(results, WINDOWS[name], partition_by="k", sources=names)
         at, found = dict.fromkeys(names, 0), []
         for s in arrivals:
             time = rows[s][at[s]]
