@@ -251,7 +251,7 @@ def test_a_structure_answers_for_younger_rows():
         (lambda: sw.with_columns({"x": [1]}, r=sw.lag("x", default="u")), "the default is a value of the column"),
         (lambda: sw.lag("x", 1.5), "lag: offset must be a whole number, got 1.5"),
         (lambda: sw.ntile(0), "ntile: n must be at least 1, got 0"),
-        (lambda: sw.nth_value("x", 0), "nth_value: n counts rows of the frame from 1, or from its end"),
+        (lambda: sw.nth_value("x", 0), "nth_value: n must be at least 1, or at most -1"),
         (lambda: sw.with_columns({"x": [1]}, r=sw.lag("y")), "there is no column 'y'"),
         (lambda: sw.with_columns({"x": [1]}, r=sw.lag()), "does not say which column it reads. Name it: lag"),
         (

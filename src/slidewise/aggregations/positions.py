@@ -114,7 +114,8 @@ class NthValue(Aggregation):
         n = whole("nth_value", "n", n, least=-sys.maxsize)
         if n == 0:
             raise InvalidInput(
-                "nth_value: n counts rows of the frame from 1, or from its end: -1 is its youngest row. Got 0"
+                "nth_value: n must be at least 1, or at most -1: it counts rows of the frame from the first, or from "
+                "the last. Got 0"
             )
         super().__init__(*collect_columns(column), n=n, **({"ignore_nulls": True} if ignore_nulls else {}))
         self._count_from(n, ignore_nulls)
