@@ -128,6 +128,7 @@ WINDOWS: dict[str, tuple[WindowDefinition, str | None]] = {
     "punctuation": (sw.punctuation("flag"), None),
     "hopping": (sw.time("1h", every="10m"), None),
     "cumulative": (sw.time("1d", every="1h", cumulative=True), None),
+    "calendar": (sw.time("1mo", every="1mo", zone="Europe/Berlin"), None),
     "every n rows": (sw.rows(10, every=5), None),
     "session": (sw.session("30m").per_window(), None),
     "session so far": (sw.session("30m"), None),
@@ -144,6 +145,43 @@ def who_runs(name: str, window: str) -> str:
     """Return the letters of the engines that take an aggregation over a window."""
     refused = refusals(name, window)
     return "".join(letter for letter in ENGINES if letter not in refused) or "-"
+
+
+#: what has a frame of its own
+PLACES = {
+    "lag": sw.lag("x"), "lag, nulls ignored": sw.lag("x", ignore_nulls=True), "lead": sw.lead("x"),
+    "lead, nulls ignored": sw.lead("x", ignore_nulls=True), "row_number": sw.row_number(), "rank": sw.rank(),
+    "dense_rank": sw.dense_rank(), "percent_rank": sw.percent_rank(), "cume_dist": sw.cume_dist(), "ntile": sw.ntile(4),
+}  # fmt: skip
+
+
+def places() -> str:
+    """Ask every engine for what has a frame of its own. SQL leaves it to Spark, which has all of it."""
+    rows = []
+    for name, over in PLACES.items():
+        said = {}
+        for letter in "ECBS":
+            try:
+                _ask_for_place(letter, over)
+            except sw.SlidewiseError as error:
+                said[letter] = str(error).removeprefix("r: ").removeprefix("Window: ")
+        runs = "".join(letter for letter in "ECBSQ" if letter not in said)
+        rows.append((name, runs, "; ".join(f"{letter}: {why}" for letter, why in said.items())))
+    return markdown(("function", "runs", "what others say"), rows)
+
+
+def _ask_for_place(letter: str, over: sw.Over) -> None:
+    if letter == "E":
+        w = sw.Window(over)
+        w.push(ROW, time=ROW["ts"])
+        w.flush()
+    elif letter == "C":
+        sw.with_columns(SCHEMA.empty_table(), order_by="ts", r=over)
+    else:
+        [group] = group_expressions({"r": over}, None, "ts")
+        kinds = tuple(infer_result_types(SCHEMA, group))
+        if letter == "S":
+            check_windows(StreamTask(SCHEMA, (), group.order_by, group.expressions, kinds, tuple(SCHEMA.names)))
 
 
 def windows_shown() -> str:
@@ -252,7 +290,7 @@ ENGINES: dict[str, tuple[str, Callable[[Aggregation, WindowDefinition, str | Non
 
 TABLES: dict[str, Callable[[], str]] = {
     "costs": costs, "abilities": abilities, "aggregations": aggregations, "what_runs_where": what_runs_where,
-    "windows_shown": windows_shown, "why_not": why_not,
+    "windows_shown": windows_shown, "why_not": why_not, "places": places,
 }  # fmt: skip
 
 

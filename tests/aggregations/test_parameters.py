@@ -27,7 +27,7 @@ def test_fractions(name):
 def test_positions(name):
     make = getattr(sw, name)
     assert make("x", 2).parameters["n"] == make(2).parameters["n"] == 2
-    for bad in (0, -1, 1.5, True):
+    for bad in (0, 1.5, True, *([-1] if name == "nth_smallest" else [])):  # nth_value counts from the end, too
         with pytest.raises(InvalidInput, match="n must be"):
             make("x", bad)
     with pytest.raises(InvalidInput, match="say which"):

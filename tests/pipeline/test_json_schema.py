@@ -55,6 +55,9 @@ def test_right_files_are_taken(validator, tmp_path):
         "features: {a: {sum: price}}\nwindow: {over: {session: 30m}}",
         "features: {a: {sum: price}}\nwindow: {over: 1d, every: 1h, cumulative: true}",
         "features: {a: {sum: price, over: {session: 30m}}}",
+        "features: {a: {sum: price}}\nwindow: {over: 3mo, every: 1mo, zone: Europe/Berlin}",
+        "features: {a: {lag: price}, b: {lead: [price, 2], default: 0}, c: {row_number: }, d: {rank: }, e: {ntile: 4}}",
+        "features: {a: {lag: price, offset: 2, ignore_nulls: true}, b: {nth_value: [price, -2], over: 5 rows}}",
         "run: {partitions: '${n}', slices: '${s}', emit: '${e}', conf: {spark.sql.ansi.enabled: true}}\nvars: {n: 3}",
         "prepare: {good: SELECT 1, better: SELECT 2}",
         "source: {format: kafka, history: {format: parquet, path: [a, b], until: 2026-01-01, prepare: {a: b}}}",
@@ -105,7 +108,7 @@ def test_times_may_be_without_a_zone(validator):
 
 def test_names_are_described(validator):
     parts = validator.schema["$defs"]
-    features = parts["Feature"]["else"]["properties"]
+    features = parts["Feature"]["else"]["else"]["properties"]
     assert all(features[name]["description"] for name in list_names())
     assert features["median"]["description"].startswith("The ")
     windows = parts["Window"]["anyOf"][-1]["properties"]

@@ -12,7 +12,7 @@ from slidewise.pipeline import InvalidPipeline, load
 from slidewise.pipeline.check import check_pipeline
 from slidewise.pipeline.definition import Sink
 from slidewise.pipeline.examples import Examples
-from slidewise.pipeline.features import list_names
+from slidewise.pipeline.features import PLACES, list_names
 from slidewise.pipeline.yaml_file import MOST_BYTES
 from slidewise.registry.algorithms import ALGORITHMS, COLUMN_KERNELS
 
@@ -396,7 +396,12 @@ MISTAKES = {
     ),
     "unknown aggregation far": (
         feature("{qqq: amount, over: 1h}"),
-        [("p.yaml:6:11: features.spent.qqq: there is no aggregation 'qqq'. There are: " + ", ".join(list_names()))],
+        [
+            (
+                "p.yaml:6:11: features.spent.qqq: there is no aggregation 'qqq'. There are: "
+                + ", ".join([*list_names(), *PLACES])
+            )
+        ],
     ),
     "two aggregations": (
         feature("{sum: amount, max: amount, over: 1h}"),

@@ -305,6 +305,7 @@ NOT_STATE = {
     "ClockGuard",
     "Batch",  # rows of batches are given to engines before they are saved
     "ColumnState",
+    "Sources",  # how far each has come is saved with the order
     "_Draft",
     "DirectRows",  # engines have what they hold before it is saved
     "DirectTime",

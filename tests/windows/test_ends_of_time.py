@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import slidewise as sw
-from slidewise.windows.clock import _add_months
+from slidewise.windows.clock import add_months
 from slidewise.windows.durations import UNITS
 
 FAR_EAST, FAR_WEST = timezone(timedelta(hours=14)), timezone(timedelta(hours=-12))
@@ -120,4 +120,4 @@ def test_months_go_on_beyond_the_calendar_of_datetime():
         within = (np.datetime64(day, "D") - there.astype("M8[D]")).astype(int)
         first = (there + months).astype("M8[D]")
         last = ((there + months + 1).astype("M8[D]") - first).astype(int) - 1
-        assert _add_months(day, months) == int(first.astype(int)) + min(int(within), int(last))
+        assert add_months(day, months) == int(first.astype(int)) + min(int(within), int(last))

@@ -30,8 +30,8 @@ import slidewise as sw
         (lambda: sw.time("1h", every=sw.rows(3), cumulative=True), "needs every= by time"),
         (lambda: sw.Window(sw.max(), sw.time(6, every=2, cumulative=True), late="revise"), "not there for cumulative"),
         (lambda: sw.time("1h", every=5), "both durations or both numbers"),
-        (lambda: sw.time("1mo", every="1d"), "fixed length"),
-        (lambda: sw.time("1d", every="1mo"), "fixed length"),
+        (lambda: sw.time("1mo", every="1d"), "is a length by the calendar"),
+        (lambda: sw.rows(5, every="1mo"), "fixed length"),
         (lambda: sw.time("1h", every="1m", closed="left"), r"\[start, end\)"),
         (lambda: sw.time("1h", closed="open"), "closed is"),  # type: ignore[call-overload]
         (lambda: sw.time("1h", offset="5m"), "offset="),

@@ -14,6 +14,7 @@ from slidewise.aggregations.frequencies import CountDistinct, Mode
 from slidewise.aggregations.logic import BitAnd, BitOr, BitXor, BoolAnd, BoolOr
 from slidewise.aggregations.moment_sketches import MomentSketch
 from slidewise.aggregations.moments import Kurtosis, Skewness, Stddev, StddevPop, VarPop, VarSamp
+from slidewise.aggregations.places import cume_dist, dense_rank, lag, lead, ntile, percent_rank, rank, row_number
 from slidewise.aggregations.positions import First, Last, NthValue
 from slidewise.aggregations.ranks import Median, NthSmallest, Percentile, PercentileDisc
 from slidewise.aggregations.regression import (
@@ -108,11 +109,15 @@ __all__ = [
     "count_min_sketch",
     "covar_pop",
     "covar_samp",
+    "cume_dist",
+    "dense_rank",
     "ewm_avg",
     "first",
     "geomean",
     "kurtosis",
+    "lag",
     "last",
+    "lead",
     "m4",
     "max",
     "max_by",
@@ -127,11 +132,14 @@ __all__ = [
     "naive_bayes",
     "nth_smallest",
     "nth_value",
+    "ntile",
     "nunique",
+    "percent_rank",
     "percentile",
     "percentile_disc",
     "product",
     "quantile",
+    "rank",
     "regr_avgx",
     "regr_avgy",
     "regr_count",
@@ -142,6 +150,7 @@ __all__ = [
     "regr_sxy",
     "regr_syy",
     "relative_variation",
+    "row_number",
     "skewness",
     "std",
     "stddev",

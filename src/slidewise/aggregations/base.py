@@ -203,6 +203,10 @@ class Aggregation(metaclass=_Filtering):
     #: "skip": a row with a null argument is left out. "keep": lift sees the null. A tuple: the positions that
     #: must not be null.
     nulls: Nulls = "skip"
+    #: It reads no column, but the order of rows: event by event their time.
+    of_order: ClassVar[bool] = False
+    #: SQL gives it no frame, since it has one of its own: it stands without `.over(window)`.
+    own_frame: ClassVar[bool] = False
     #: The result of a frame without rows.
     empty: Any = None
     #: The result has the type of the first column (max of dates is a date).
@@ -233,7 +237,7 @@ class Aggregation(metaclass=_Filtering):
     #: What to put in place of its functions for floats without NaN.
     without_nan: ClassVar[dict[str, Any]] = {}
     #: The same in Spark SQL, where that has our rules: {0}, {1} are the columns, {n} a parameter.
-    spark_call: ClassVar[str | None] = None
+    spark_call: str | None = None
 
     #: The form for frames of which the number of rows is known (sba.run_counted); compiled variants only.
     counted: Aggregation | None = None

@@ -51,7 +51,7 @@ class Over:
         return Alias(self, name)
 
     def __repr__(self) -> str:
-        return f"{self.aggregation!r}.over({self.window!r})"
+        return repr(self.aggregation) if self.aggregation.own_frame else f"{self.aggregation!r}.over({self.window!r})"
 
 
 def name_columns(what: str, given: Iterable[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:

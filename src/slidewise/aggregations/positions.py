@@ -5,6 +5,7 @@ A value may itself be null, so a partial says whether it holds one: (present, va
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from slidewise.aggregations.arguments import collect_columns, whole
@@ -76,21 +77,23 @@ class Last(First):
 
 
 class NthValue(Aggregation):
-    """The value of the frame's n-th row, counted from 1; null where the frame is shorter.
+    """The value of the frame's n-th row, counted from 1, or from its end: -1 is the youngest row, -2 the one before.
 
-    A partial holds the first n values only, so that it stays small. `query(k)` gives the k-th row for any k
-    up to n.
+    Null where the frame is shorter. A partial holds the first or last n values only, so that it stays small. `query(k)`
+    gives the k-th row for any k up to n, counted from the same side.
 
     >>> import slidewise as sw
     >>> s = sw.swag("daba_lite", sw.nth_value(n=2))
     >>> for x in (3, 4, 5): s.insert(x)
     >>> s.query(), s.query(1)
     (4, 3)
+    >>> sw.with_columns({"x": [3, 4, 5]}, before=sw.nth_value("x", -2).over(3))["before"].tolist()
+    [None, 3, 4]
     """
 
     name = "nth_value"
     needs_only_bounds = True
-    spark_call = "nth_value({0}, {n})"
+    spark_call: str | None = "nth_value({0}, {n})"
     accepts = ("carried",)
     unary_lower = False
     keeps_type = True
@@ -108,20 +111,41 @@ class NthValue(Aggregation):
             column, n = None, column
         if n is None:
             raise InvalidInput('nth_value: say which row of the frame, as in nth_value("x", 2)')
-        n = whole("nth_value", "n", n)
+        n = whole("nth_value", "n", n, least=-sys.maxsize)
+        if n == 0:
+            raise InvalidInput(
+                "nth_value: n must be at least 1, or at most -1: it counts rows of the frame from the first, or from "
+                "the last. Got 0"
+            )
         super().__init__(*collect_columns(column), n=n, **({"ignore_nulls": True} if ignore_nulls else {}))
-        self.nulls = "skip" if ignore_nulls else "keep"
-        self.size_limit = n
+        self._count_from(n, ignore_nulls)
+        if n < 0:
+            self.spark_call = None  # Spark counts from the first row alone
 
-        def combine(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
-            return a if len(a) == n else (a + b)[:n]
+    def _count_from(self, n: int, ignore_nulls: bool, default: Any = None) -> None:
+        """Make the functions that hold the first n values, or the last -n."""
+        #: which row of a frame, from 1, or from -1 for its last
+        self.n = n
+        #: the result of a frame without such a row
+        self.empty = default
+        self.nulls = "skip" if ignore_nulls else "keep"
+        self.size_limit = most = abs(n)
+
+        def combine_first(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
+            return a if len(a) == most else (a + b)[:most]
+
+        def combine_last(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
+            return b if len(b) == most else (a + b)[-most:]
 
         def lower(s: tuple[Any, ...], k: int = n) -> Any:
-            if not 1 <= k <= n:
-                raise InvalidInput(f"nth_value: only the first {n} rows are kept, got {k!r}")
-            return s[k - 1] if k <= len(s) else None
+            if not 1 <= (k if n > 0 else -k) <= most:
+                side = "first" if n > 0 else "last"
+                raise InvalidInput(f"nth_value: only the {side} {most} rows are kept, got {k!r}")
+            if abs(k) > len(s):
+                return default
+            return s[k - 1 if n > 0 else k]
 
-        self.combine, self.lower = combine, lower
+        self.combine, self.lower = combine_first if n > 0 else combine_last, lower
 
     @staticmethod
     def lift(x: Any) -> Any:

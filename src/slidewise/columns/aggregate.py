@@ -123,6 +123,11 @@ def _check(window: WindowDefinition, columns: Mapping[str, Any]) -> None:
     if not columns:
         raise InvalidInput('aggregate: name at least one result, as in peak=sw.max("x")')
     for name, aggregation in columns.items():
+        if isinstance(aggregation, Over) and aggregation.aggregation.own_frame:
+            raise InvalidInput(
+                f"aggregate: {name}={aggregation!r} is of a row, and the results of {window!r} are of windows. Use "
+                "sw.with_columns"
+            )
         if isinstance(aggregation, Over):
             raise InvalidInput(
                 f"aggregate: {name}={aggregation!r} brings its own window, and all results of a call share window=. "

@@ -19,6 +19,7 @@ from slidewise.aggregations.collecting import CollectList, CollectSet
 from slidewise.aggregations.distinct import AvgDistinct, OfDistinct, SumDistinct
 from slidewise.aggregations.frequencies import CountDistinct
 from slidewise.aggregations.over import Over
+from slidewise.aggregations.places import Place
 from slidewise.aggregations.positions import Last, NthValue
 from slidewise.aggregations.ranks import Percentile
 from slidewise.aggregations.sums import Avg, Count, Sum
@@ -31,6 +32,10 @@ from slidewise.columns.threads import compute_keys
 from slidewise.errors import InvalidInput
 from slidewise.planner.choose import Situation, choose
 from slidewise.planner.sharing import base_of, may_join, read_off
+from slidewise.windows.definitions import groups_between
+
+#: the rows of equal order
+_PEERS = groups_between(0, 0)
 
 #: results in the arranged order, and which of them are not null
 Result = tuple[np.ndarray, np.ndarray]
@@ -70,21 +75,38 @@ class Evaluation:
         aggregation, window = over.aggregation, over.window
         if isinstance(aggregation, Percentile) and aggregation.parts:
             return encoding.zip_lists([self.column(Over(part, window, over.algorithm)) for part in aggregation.parts])
+        if isinstance(aggregation, Place):
+            return self._number_rows(aggregation)
         view = self.data.view(aggregation)
         frames = view.frames(window)
         due = self.data.due(window) if self.slides is None else None
         # Frames that are lists of rows have no bounds to read anything off.
         bounded = isinstance(frames, Pieces) or not isinstance(frames, Scattered)
-        if read_off(over) and (bounded or isinstance(aggregation, Count)):
+        if (read_off(over) or aggregation.own_frame) and (bounded or isinstance(aggregation, Count)):
             if isinstance(aggregation, CollectList):
                 return self._collect_lists(aggregation, view, frames, due)
             values, valid = _read_off(aggregation, view, frames)
             decode = encoding.results_as_arrow if isinstance(aggregation, Count) else self._row_decoder(aggregation)
+            if isinstance(aggregation, NthValue) and aggregation.empty is not None:
+                decode = _fill_missing(decode, aggregation)
             return self._finish(values, valid, due, decode)
         if self._is_exact(aggregation):
             return self._compute_exactly(over, view, frames, due)
         values, valid = self._compute_once(over, view, frames)
         return self._finish(values, valid, due, self._decoder(aggregation, view))
+
+    def _number_rows(self, aggregation: Place) -> pa.Array:
+        """Compute what the place of each row in its key tells. O(1) per row."""
+        aggregation.require_order(self.data.order_by, "with_columns")
+        peers, offsets = self.data.frames(_PEERS), self.data.offsets
+        lengths = np.diff(offsets)
+        begin, rows = np.repeat(offsets[:-1], lengths), np.repeat(lengths, lengths)
+        row = np.arange(len(begin))
+        groups = np.cumsum(peers.start == row)
+        found = aggregation.number_rows(
+            row - begin, rows, peers.start - begin, peers.end - begin, groups - groups[begin] if len(groups) else groups
+        )
+        return self._finish(found, np.ones(len(found), bool), None, encoding.results_as_arrow)
 
     # ---- computing
     def _compute_once(self, over: Over, view: RowView, frames: Frames) -> Result:
@@ -350,14 +372,35 @@ def _read_off(aggregation: Aggregation, view: RowView, frames: Frames) -> Result
             has = piece.end > piece.start
             row, found = np.where(has, piece.end - 1, row), found | has
         return view.row(row), found
-    left = np.full(len(frames), aggregation.parameters["n"] - 1 if isinstance(aggregation, NthValue) else 0)
+    n = aggregation.n if isinstance(aggregation, NthValue) else 1
+    left = np.full(len(frames), n - 1) if n > 0 else sum(piece.end - piece.start for piece in pieces) + n
     row, found = np.zeros(len(frames), np.int64), np.zeros(len(frames), bool)
     for piece in pieces:
-        here = ~found & (left < piece.end - piece.start)
+        here = ~found & (left >= 0) & (left < piece.end - piece.start)
         row = np.where(here, piece.start + left, row)
         found |= here
         left -= piece.end - piece.start
     return view.row(row), found
+
+
+def _fill_missing(decode: encoding.Decode, aggregation: Aggregation) -> encoding.Decode:
+    """Fill in the default where there is no row; a null that a row has stays."""
+
+    def fill(rows: np.ndarray, valid: np.ndarray) -> pa.Array:
+        values = decode(rows, valid)
+        if pa.types.is_dictionary(values.type):
+            values = values.dictionary_decode()
+        try:
+            default = pa.array([aggregation.empty], values.type)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+            raise InvalidInput(
+                f"{aggregation!r}: the default is a value of the column, which is of {values.type}, got "
+                f"{aggregation.empty!r}"
+            ) from None
+        at = np.where(valid, np.arange(len(valid)), len(valid))
+        return pa.concat_arrays([values, default]).take(pa.array(at))
+
+    return fill
 
 
 # ---- divisions

@@ -18,7 +18,8 @@ from slidewise.columns.frames.deltas import measure_length
 from slidewise.columns.sorting import OrderColumn
 from slidewise.columns.two_phase import divide
 from slidewise.errors import InvalidInput
-from slidewise.windows.definitions import WindowDefinition, require_results_that_stay
+from slidewise.windows.calendar_grid import CalendarGrid
+from slidewise.windows.definitions import TimeWindow, WindowDefinition, require_results_that_stay
 from slidewise.windows.durations import CalendarDuration, Duration, Length, length
 
 EMITS = ("watermark", "changes", "arrival")
@@ -171,6 +172,8 @@ def check_slices(expressions: Mapping[str, Over], revises: bool, divided: Callab
     window = next(iter(expressions.values())).window
     if window.slide_size is None or not window.gives_windows:
         return f"{window!r} is not a hopping window"
+    if isinstance(window, TimeWindow) and window.by_calendar and not _ends_on_slides(window):
+        return f"windows of {window!r} do not end where others begin"
     if revises:
         return 'late="revise" takes late rows into account'
     for name, over in expressions.items():
@@ -179,6 +182,11 @@ def check_slices(expressions: Mapping[str, Over], revises: bool, divided: Callab
         if not divided(name):
             return f"{name}: {over.aggregation!r} has no partials that can be kept in place of its rows"
     return None
+
+
+def _ends_on_slides(window: TimeWindow) -> bool:
+    assert window.slide_size is not None
+    return bool(CalendarGrid(window.slide_size, window.size).slices)
 
 
 def require_slices(wanted: bool | None, why: str | None) -> None:
@@ -293,7 +301,7 @@ def _build_effects(
         read = read_length(options.forget_after, f"{what}: forget_after", kind)
         forget_after = measure_length(read, kind, time.name)
         window = next(iter(expressions.values())).window
-        if window.slide_kind == "time":
+        if window.slide_kind == "time" and not window.gives_windows:
             require_whole_slides(window, forget_after, measure_length(window.slide_size, kind, time.name))
     early = options.emit == "arrival" and time is not None
     revises, marks = options.late == "revise", options.late == "mark"

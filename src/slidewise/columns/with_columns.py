@@ -139,7 +139,8 @@ def check_expression(name: str, over: Any, algorithm: str) -> Over:
             f"with_columns: {name} has explicit frames, which number the rows of one array. Use sw.rolling, or columns "
             'as bounds: rows_between(col("back"), 0)'
         )
-    return replace(over, algorithm=algorithm) if over.algorithm == "auto" else over
+    chosen = over.algorithm == "auto" and not over.aggregation.own_frame
+    return replace(over, algorithm=algorithm) if chosen else over
 
 
 def find_origins(expressions: Mapping[str, Over]) -> dict[str, Origin]:
@@ -159,7 +160,7 @@ def held_values(aggregation: Aggregation) -> Literal["values", "lists"] | None:
 
 def check_columns(aggregation: Aggregation, what: str) -> None:
     """Refuse an aggregation that does not say which columns it reads; only count() needs none."""
-    if not aggregation.columns and not isinstance(aggregation, Count):
+    if not aggregation.columns and not isinstance(aggregation, Count) and not aggregation.of_order:
         example = ", ".join(f'"{c}"' for c in "xyz"[: aggregation.arity])
         raise InvalidInput(
             f"{what}: {aggregation!r} does not say which column it reads. Name it: {aggregation.name}({example})"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from slidewise.events.window import Window
 
 
-def take_batch(window: Window, data: Any, time: Any, key: Any) -> pa.Table:
+def take_batch(window: Window, data: Any, time: Any, key: Any, source: str | None = None) -> pa.Table:
     """Take the rows of a batch, and return the results now due as a table."""
     batch = read_batch(window._plan, data, time, key)
     state = window._columns
@@ -34,7 +34,7 @@ def take_batch(window: Window, data: Any, time: Any, key: Any) -> pa.Table:
     table = state.table if known and state is not None else ResultTable(window, batch)
     if not _goes_by_columns(window, state, batch):
         window._leave_columns()
-        return table.from_results(_take_one_by_one(window, batch))
+        return table.from_results(_take_one_by_one(window, batch, source))
     if not known:
         window._leave_columns()
         state = window._columns = ColumnState(table, batch.slice(0, 0), window._order.mark)
@@ -98,7 +98,7 @@ def _take_in_order(window: Window, state: ColumnState, batch: Batch) -> pa.Table
     return found
 
 
-def _take_one_by_one(window: Window, batch: Batch) -> list[Result]:
+def _take_one_by_one(window: Window, batch: Batch, source: str | None = None) -> list[Result]:
     """Push every row. Where one is refused, the rows before it have been taken, and their results are owed.
 
     A row whose result fails has been taken: the rows after it are taken too, and then the first error is raised.
@@ -108,7 +108,7 @@ def _take_one_by_one(window: Window, batch: Batch) -> list[Result]:
     try:
         for value, time, key in batch.one_by_one(TIME in batch.columns and window._plan.clock.kind == "datetime64"):
             try:
-                results += [(None, result) for result in window.push(value, time, key)]
+                results += [(None, result) for result in window.push(value, time, key, source)]
             except Exception as error:
                 if error is not window._failure:
                     raise

@@ -81,7 +81,7 @@ def can_take_batches(window: Window) -> bool:
         window.emit == "every"
         and window._algorithm == "auto"
         and window._guard is None
-        and window._order.max_delay is None
+        and not window._order.holds_rows
         and window._order.late != "revise"
         and definition.every is None
         and definition.session_gap is None

@@ -36,7 +36,7 @@ def kind_of_direct(window: Window) -> Literal["rows", "time"] | None:
     reader, reach = plan.reader, plan.frame.reach
     if reader.only is None or reader.asks or reader.looks or reader.partition_by is not None:
         return None
-    if window.emit != "every" or window._guard is not None or order.max_delay is not None or not plan.plain:
+    if window.emit != "every" or window._guard is not None or order.holds_rows or not plan.plain:
         return None
     if plan.engine is Trailing and plan.definition.trailing_rows is not None:
         return "rows"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slidewise.aggregations.base import PROPERTIES, Aggregation
 from slidewise.aggregations.over import Over
+from slidewise.aggregations.places import Place
 from slidewise.aggregations.sums import Count
 from slidewise.algorithms import swag
 from slidewise.errors import IllegalPair, InvalidInput
@@ -250,6 +251,11 @@ def name_aggregations(aggregations: Any) -> tuple[dict[str, Aggregation], bool]:
     for name, aggregation in given.items():
         if isinstance(aggregation, type) and issubclass(aggregation, Aggregation):
             aggregation = aggregation()
+        if isinstance(aggregation, Over) and aggregation.aggregation.own_frame:
+            raise InvalidInput(
+                f"Window: {aggregation!r} has a frame of its own, and a window is given for all. Leave that out, and "
+                "give others theirs by .over(...)"
+            )
         if isinstance(aggregation, Over):
             raise InvalidInput(
                 f"Window: {aggregation!r} brings its own window, and another is given for all. Give "
@@ -258,6 +264,11 @@ def name_aggregations(aggregations: Any) -> tuple[dict[str, Aggregation], bool]:
         if not isinstance(aggregation, Aggregation):
             raise InvalidInput(
                 f"Window takes an aggregation such as slidewise.max(), or a dict of them, got {aggregation!r}"
+            )
+        if isinstance(aggregation, Place) and aggregation.needs_all_rows:
+            raise InvalidInput(
+                f"Window: {aggregation.name} is a share of all rows of a key, and a stream does not end. Compute it "
+                "over columns, with sw.with_columns"
             )
         if not isinstance(name, str):
             raise InvalidInput(f"Window: aggregations are named by strings, got {name!r}")
@@ -268,7 +279,7 @@ def name_aggregations(aggregations: Any) -> tuple[dict[str, Aggregation], bool]:
 
 def _check_columns(aggregations: list[Aggregation]) -> None:
     """Check that all aggregations read columns, or all read the value itself; count() reads neither."""
-    readers = [a for a in aggregations if not isinstance(a, Count) or a.columns]
+    readers = [a for a in aggregations if not (isinstance(a, Count) or a.of_order) or a.columns]
     with_columns = [a for a in readers if a.columns]
     without = [a for a in readers if not a.columns]
     filtered = [a for a in aggregations if a.where is not None]

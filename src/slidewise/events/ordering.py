@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from slidewise.errors import InvalidInput, LateRow
 from slidewise.events.row_reader import Row
+from slidewise.events.sources import Sources
 from slidewise.events.watermark import BEGIN, Mark, before
 from slidewise.windows.clock import Clock
 from slidewise.windows.durations import CalendarDuration, Length, length, sign
@@ -19,16 +20,23 @@ class Ordering:
     """How far time has come over all keys, and the rows that wait for it.
 
     Without max_delay rows come in order: one that is older than the newest is late, one of equal time is not.
-    With it a row is late at or before the watermark, the newest time less max_delay.
+    With it a row is late at or before the watermark, the newest time less max_delay. With sources that is the least of
+    theirs, and rows wait for it.
     """
 
-    __slots__ = ("ahead", "clock", "dropped", "entries", "held", "keep", "late", "mark", "max_delay", "newest")
+    __slots__ = (
+        "ahead", "clock", "dropped", "entries", "held", "keep", "late", "mark", "max_delay", "newest", "sources",
+    )  # fmt: skip
 
-    def __init__(self, clock: Clock, max_delay: Length | None, late: Late, keep: Length | None) -> None:
+    def __init__(
+        self, clock: Clock, max_delay: Length | None, late: Late, keep: Length | None, sources: Sources | None = None
+    ) -> None:
         self.clock = clock
         self.max_delay = max_delay
         self.late = late
         self.keep = keep
+        #: the sources of rows, each with its own watermark; None: there is one stream
+        self.sources = sources
         self.mark = BEGIN
         self.newest: Any = None
         #: rows that were left out: late ones, and those ahead of the clock
@@ -58,6 +66,8 @@ class Ordering:
     def _explain(self, row: Row, by_window: bool) -> str:
         if by_window:
             why = f"all of its windows were given, which end up to {self.clock.write(self.mark.time)!r}"
+        elif self.sources is not None:
+            why = f"all sources have come as far as {self.clock.write(self.mark.time)!r}"
         elif self.max_delay is None and not self.mark.inclusive:
             why = f"rows come in the order of time, and the newest is of {self.clock.write(self.mark.time)!r}"
         else:
@@ -77,17 +87,30 @@ class Ordering:
             self.mark = mark = before(time)
         return mark
 
-    def take(self, row: Row) -> Iterator[Row]:
+    @property
+    def holds_rows(self) -> bool:
+        """Whether rows wait until time has come as far as theirs."""
+        return self.max_delay is not None or self.sources is not None
+
+    def take(self, row: Row, source: str | None = None) -> Iterator[Row]:
         """Take a row that is not late, where rows wait; gives the rows that are next in order. O(log rows held)."""
         if self.newest is None or row.time > self.newest:
             self.newest = row.time
         self.entries += 1
         heappush(self.held, (row.time, self.entries, row))
-        assert self.max_delay is not None
-        yield from self.advance(Mark(self.newest - self.clock.measure(self.max_delay), True))
+        newest = self.newest if self.sources is None else row.time
+        if self.max_delay is None:
+            yield from self.advance(before(newest), source)
+        else:
+            yield from self.advance(Mark(newest - self.clock.measure(self.max_delay), True), source)
 
-    def advance(self, mark: Mark) -> Iterator[Row]:
-        """Advance the watermark to `mark`, or keep a later one; yield rows it releases. O(log pending rows) each."""
+    def advance(self, mark: Mark, source: str | None = None) -> Iterator[Row]:
+        """Advance the watermark to `mark`, or keep a later one; yield rows it releases. O(log pending rows) each.
+
+        With a source it is that of the source, and the watermark is that of the slowest.
+        """
+        if self.sources is not None:
+            mark = self.sources.move(source, mark)
         self.mark = max(self.mark, mark)
         while self.held and self.mark.has_passed(self.held[0][0]):
             yield heappop(self.held)[2]

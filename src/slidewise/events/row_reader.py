@@ -81,7 +81,8 @@ class RowReader:
     """Reads rows. Everything that can be wrong with a row is found here, before any state has changed."""
 
     __slots__ = (
-        "asks", "definition", "looks", "measures", "only", "partition_by", "size_clock", "slide_clock", "whole_row",
+        "asks", "definition", "looks", "measures", "only", "partition_by", "size_clock", "slide_clock", "timed",
+        "whole_row",
     )  # fmt: skip
 
     def __init__(
@@ -103,6 +104,13 @@ class RowReader:
         #: rows must be mappings
         self.whole_row = bool(partition_by or definition.columns or any(m.columns or m.where for m in measures))
         self.asks = any(m.asks for m in measures)
+        #: the measures that take the time of a row, in place of its values
+        self.timed = [k for k, m in enumerate(measures) if m.aggregation.of_order]
+
+    def lift_time(self, row: Row) -> None:
+        """Let the measures that take the time of a row have it, once it is known. O(1)."""
+        for k in self.timed:
+            row.items[k] = self.measures[k].lift(row.time)
 
     def read(self, value: Any, key: Any) -> Row:
         """Read a row from a value or a mapping. O(1)."""

@@ -17,6 +17,7 @@ from slidewise.events import late_slices, partials, shared_partials, triggers
 from slidewise.events.deadlines import Deadlines
 from slidewise.events.engines import cumulative, hopping, result_slots, retained, sessions, shared, sliding, trailing
 from slidewise.events.measure import Output
+from slidewise.events.ordering import Ordering
 from slidewise.events.result import Result
 from slidewise.events.row_reader import Row, SharedRow
 from slidewise.events.shared_partials import SharedPartials
@@ -69,7 +70,7 @@ def save(window: Window) -> bytes:
     order = window._order
     payload = (
         {name: (clock.kind, clock.zone) for name, clock in window._plan.clocks.items()},
-        (tuple(order.mark), order.newest, order.dropped, order.entries, order.held, order.ahead),
+        (tuple(order.mark), order.newest, order.dropped, order.entries, order.held, order.ahead, *_list_marks(order)),
         window._agenda,
         window._engines,
         window._last,
@@ -89,6 +90,9 @@ def load(window: Window, data: bytes) -> None:
             clock.kind, clock.zone = clocks[name]
         mark, order.newest, order.dropped, order.entries, order.held, *ahead = ordered
         order.ahead = ahead[0] if ahead else 0  # states of before it was counted have none
+        if order.sources is not None:
+            marks = [BEGIN if mark == BEGIN else Mark(*mark) for mark in ahead[1]]
+            order.sources.marks = dict(zip(order.sources.marks, marks, strict=True))
         order.mark = BEGIN if mark == BEGIN else Mark(*mark)
         window._timed, window._flushed, *owed = flags
         window._owed = [(due, Result(*parts)) for due, parts in owed]
@@ -97,6 +101,11 @@ def load(window: Window, data: bytes) -> None:
         if window._releases and window._order.mark is not BEGIN:
             for key, engine in window._engines.items():
                 window._watch(key, engine.newest() or order.mark.time)
+
+
+def _list_marks(order: Ordering) -> list[Any]:
+    """List how far each source has come, where there are some."""
+    return [] if order.sources is None else [[tuple(mark) for mark in order.sources.marks.values()]]
 
 
 def _list_owed(window: Window) -> list[tuple[Any, tuple[Any, ...]]]:
@@ -116,6 +125,8 @@ def _describe(window: Window) -> dict[str, str]:
     for output in window._plan.outputs:
         of = _define_output(window._plan, output)
         found |= {f"{part} of {output.name}" if output.name else part: text for part, text in of.items()}
+    if window._order.sources is not None:
+        found["sources"] = canonical_text(list(window._order.sources.marks))
     return found | {
         "partition_by": canonical_text(window._plan.reader.partition_by),
         "emit": window.emit,

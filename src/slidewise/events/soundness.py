@@ -80,8 +80,10 @@ class Soundness:
         self.require(type(engines) is dict, type(window._last) is dict, window._timed in (None, True, False))
         self.require(type(window._flushed) is bool, type(agenda) is Deadlines)
         self.check_counts(order.dropped, order.ahead, order.entries)
-        mark = tuple(order.mark)
-        self.require(len(mark) == 2, type(mark[1]) is bool, type(mark[0]) in _NUMBERS and mark[0] == mark[0])
+        own = [] if order.sources is None else list(order.sources.marks.values())
+        for mark in map(tuple, (order.mark, *own)):
+            self.require(len(mark) == 2, type(mark[1]) is bool, type(mark[0]) in _NUMBERS and mark[0] == mark[0])
+        self.require(not own or min(own) == order.mark)
         self.check_times([order.newest] if order.newest is not None else [])
         self.check_entries(order.held, order.entries, lambda time, row: isinstance(row, Row) and time == row.time)
         self.check_times(time for time, _, _ in order.held)

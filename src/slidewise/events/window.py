@@ -18,6 +18,7 @@ from slidewise.events.ordering import Late, Ordering, check_length
 from slidewise.events.result import Failed, Result, are_alike
 from slidewise.events.row_reader import Row
 from slidewise.events.shared_plan import SeveralWindows, SharedPlan, plan_windows, read_windows
+from slidewise.events.sources import Sources, require_none
 from slidewise.events.watermark import BEGIN, END, Mark
 from slidewise.events.window_plan import Due, WindowPlan, plan_for
 from slidewise.windows.clock import Clock
@@ -64,6 +65,8 @@ class Window:
       given again, with a higher revision; `keep` bounds how far back.
     - `max_ahead="1h"` leaves out rows whose time is more than that ahead of the clock, and `window.ahead` counts them:
       one row of a wrong year would make all rows after it late. `clock` gives the time of now, by default the system's.
+    - `sources=["a", "b"]` are several streams into one window, whose times drift apart: each row names its own,
+      `push(..., source="a")`. Time has come as far as the slowest has, and rows of the others wait until then.
     - `algorithm` is "auto", or a name from `sw.list_algorithms()`.
     """
 
@@ -79,6 +82,7 @@ class Window:
         algorithm: str = "auto",
         max_ahead: Any = None,
         clock: Now | None = None,
+        sources: Iterable[str] | None = None,
     ) -> None:
         asked = read_windows(aggregation, window, algorithm)
         #: as it was given: whether a session has one result or one per row depends on who brings it
@@ -104,7 +108,7 @@ class Window:
                 revises=late == "revise", keep=kept, algorithm=self._algorithm,
             )  # fmt: skip
         self._engine: type[Engine] = self._plan.engine
-        self._order = Ordering(times, delay, late, kept)
+        self._order = Ordering(times, delay, late, kept, None if sources is None else Sources(sources))
         self._agenda = Deadlines()
         self._engines: dict[Any, Engine] = {}
         #: keys by when their rows may have left; None before the first row, and where rows never leave
@@ -117,7 +121,8 @@ class Window:
         #: the last value of each key, where only changes are emitted
         self._last: dict[Any, Any] = {}
         #: whether rows have times; None before the first row
-        self._timed = True if self._plan.needs_time or delay is not None or max_ahead is not None else None
+        timed = self._plan.needs_time or self._order.holds_rows or max_ahead is not None
+        self._timed = True if timed else None
         self._flushed = False
         #: results that were due beside one that failed
         self._owed: list[Due] = []
@@ -133,7 +138,7 @@ class Window:
         self._columns: ColumnState | None = None
 
     # ---- rows in, results out
-    def push(self, value: Any, time: Any = None, key: Any = None) -> list[Result]:
+    def push(self, value: Any, time: Any = None, key: Any = None, source: str | None = None) -> list[Result]:
         """Take a row, and give the results now due: of this row, and of earlier ones that waited.
 
         >>> import slidewise as sw
@@ -147,13 +152,15 @@ class Window:
         per row with daba_lite, and O(log) of the rows held back and of the keys that wait.
         """
         if self._direct is not None:
-            found = self._direct.push(value, time) if key is None else None
+            found = self._direct.push(value, time) if key is None and source is None else None
             if found is not None:
                 return found
             self._leave_direct()
         if self._broken is not None or self._flushed or self._columns is not None:
             self._prepare_for_rows()
         plan, order = self._plan, self._order
+        if order.sources is not None or source is not None:
+            self._check_source(source, "push")
         row = plan.reader.read(value, key)
         if (time is None) is self._timed:  # which is None before the first row
             self._refuse_time(time)
@@ -173,16 +180,18 @@ class Window:
             order.ahead += 1
             return self._results([])
         row.time, row.stamp = plan.clock.read(time), time
+        if plan.reader.timed:
+            plan.reader.lift_time(row)
         if plan.names_windows:
             plan.require_within(row)
         self._timed = True
         if order.is_late(row):
             return self._push_late(row)
         try:
-            if order.max_delay is None:
+            if not order.holds_rows:
                 self._enter(row, order.take_next(row), out)
             else:
-                for ready in order.take(row):
+                for ready in order.take(row, source):
                     self._enter(ready, Mark(ready.time, False), out)
             if self._agenda.is_due(order.mark):
                 self._close(order.mark, out)
@@ -194,7 +203,7 @@ class Window:
             self._try_directly(row.key)
         return results
 
-    def push_many(self, batch: Any, time: Any = None, key: Any = None) -> pa.Table:
+    def push_many(self, batch: Any, time: Any = None, key: Any = None, source: str | None = None) -> pa.Table:
         """Take the rows of a batch, as columns, and give the results now due as an Arrow table.
 
         >>> import numpy as np, slidewise as sw
@@ -205,7 +214,7 @@ class Window:
         The results are those of `push` for one row after the other, in the same order; sums of floats may differ in
         the last digits, as rows are added in another order. A batch is an Arrow table or record batch, a data frame
         or a dict of arrays; where aggregations name no columns, an array, or a tuple of arrays for several values.
-        `time` and `key` are names of columns of the batch, or arrays beside it.
+        `time` and `key` are names of columns of the batch, or arrays beside it; `source` is that of all of its rows.
 
         >>> w = sw.Window(sw.sum(), sw.time(10))
         >>> w.push_many(np.array([1.0, 2.0, 4.0]), time=np.array([1, 5, 12])).to_pydict()
@@ -221,10 +230,13 @@ class Window:
         self._require_whole()
         if self._flushed:
             raise InvalidInput("push_many: the window was flushed, which ends its stream. Make a new Window")
-        return take_batch(self, batch, time, key)
+        self._check_source(source, "push_many")
+        return take_batch(self, batch, time, key, source)
 
-    def advance(self, time: Any) -> list[Result]:
+    def advance(self, time: Any, source: str | None = None) -> list[Result]:
         """Say that no row of this time or earlier will follow, for any key; gives the results that waited.
+
+        With a `source`, no such row will follow from there: so that one which is silent does not hold time back.
 
         >>> import slidewise as sw
         >>> w = sw.Window(sw.sum(), sw.time(60, every=60))
@@ -238,10 +250,12 @@ class Window:
             return self._results([])
         if self._timed is False:
             raise InvalidInput(f"advance: the rows of this window have no times, got {time!r}. Use flush()")
+        if source is not None:
+            self._check_source(source, "advance")
         at = self._plan.clock.read(time)
         self._leave_columns()
         self._timed = True
-        return self._move(Mark(at, True))
+        return self._move(Mark(at, True), source)
 
     def flush(self) -> list[Result]:
         """Say that no row will follow; gives all results that still wait.
@@ -362,6 +376,7 @@ class Window:
             algorithm=self._algorithm,
             max_ahead=None if self._guard is None else self._guard.max_ahead,
             clock=None if self._guard is None else self._guard.now,
+            sources=None if self._order.sources is None else list(self._order.sources.marks),
         )
         snapshot.load(new, data)
         return new
@@ -491,10 +506,17 @@ class Window:
                 waits_for_rows = deadline is not None and mark.meets(deadline)
                 self._agenda.set(key, None if waits_for_rows else deadline)
 
-    def _move(self, mark: Mark) -> list[Result]:
+    def _check_source(self, source: Any, what: str) -> None:
+        """Refuse a source that the window does not have, and none where it has some."""
+        if self._order.sources is None:
+            require_none(source, what)
+        else:
+            self._order.sources.require(source, what)
+
+    def _move(self, mark: Mark, source: str | None = None) -> list[Result]:
         out: list[Due] = []
         try:
-            for row in self._order.advance(mark):
+            for row in self._order.advance(mark, source):
                 self._enter(row, Mark(row.time, False), out)
             self._close(self._order.mark, out)
             if mark.ended:

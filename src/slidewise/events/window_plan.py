@@ -23,10 +23,11 @@ from slidewise.events.watermark import Mark
 from slidewise.planner.choose import Situation
 from slidewise.planner.sharing import Partials, group_by_partials
 from slidewise.registry.entries import AlgorithmEntry
+from slidewise.windows.calendar_grid import CalendarGrid, build_calendar_grid
 from slidewise.windows.clock import ENDS, Clock
 from slidewise.windows.cumulative import CumulativeWindow
 from slidewise.windows.definitions import DeltaWindow, WindowDefinition
-from slidewise.windows.durations import Length
+from slidewise.windows.durations import UNITS, Length
 from slidewise.windows.grid import Grid
 from slidewise.windows.sessions import SessionWindow
 
@@ -89,7 +90,7 @@ class WindowPlan:
         self.frame = frame_of(definition, clock)
         #: whether results are at boundaries of time, which are those of `grid`
         self.slides_by_time = definition.slide_kind == "time"
-        self._grid: Grid | None = None
+        self._grid: Grid | CalendarGrid | None = None
         #: whether results are of windows, and not of rows
         self.gives_windows = definition.gives_windows
         self._gap: Any = None
@@ -99,10 +100,16 @@ class WindowPlan:
         self.names_windows = self.slides_by_time or definition.session_gap is not None
 
     @property
-    def grid(self) -> Grid:
+    def grid(self) -> Grid | CalendarGrid:
         """The boundaries of a slide by time, once a row has told what times are."""
         if self._grid is None:
             definition, measure = self.definition, self.clock.measure
+            if definition.by_calendar:
+                unit = UNITS["d"] if self.clock.kind == "date" else 1
+                self._grid = build_calendar_grid(
+                    definition, self.clock.kind == "aware datetime", unit, f"the time ({self.clock.kind})"
+                )
+                return self._grid
             every, offset, size = definition.slide_size, definition.offset, definition.hop_size
             assert every is not None
             steps = None
@@ -131,7 +138,7 @@ class WindowPlan:
         if not self.slides_by_time or clock.kind is None or clock.kind == "number":
             return
         grid, (first, last) = self.grid, ENDS[clock.kind]
-        far = grid.every + (grid.size or 0)
+        far = grid.far
         if first + far <= row.time <= last - far:
             return
         step = grid.step(row.time)
@@ -205,7 +212,7 @@ class WindowPlan:
         definition = self.definition
         peers = definition.reach is not None and definition.reach.looks_at_peers
         by_time = definition.size_kind in ("time", "range", "groups", "session") or definition.slide_kind == "time"
-        return peers or by_time or self.revises
+        return peers or by_time or self.revises or any(output.aggregation.of_order for output in self.outputs)
 
     @property
     def given(self) -> Any:
@@ -274,7 +281,7 @@ def frame_of(definition: WindowDefinition, clock: Clock) -> Frame | None:
 # ---- from a definition to a plan
 def engine_class(window: WindowDefinition, frame: Frame | None, revises: bool) -> type[Engine]:
     """Choose the engine that holds the rows of a key under this window."""
-    if revises or (frame is not None and not frame.reach.monotone):
+    if revises or (frame is not None and not frame.reach.monotone and not window.hopping):
         return Retained
     if isinstance(window, SessionWindow):
         return Sessions
@@ -348,6 +355,8 @@ def structure_options(
     if rows is not None and window.slide_rows is not None and engine is SlicedRows and aggregation.associative:
         return {"capacity": rows // window.slide_rows + 2}
     if engine is Hopping and aggregation.associative:
+        if window.by_calendar:
+            return {"capacity": build_calendar_grid(window, window.zone is not None, 1, "").windows_per_row + 2}  # type: ignore[attr-defined]
         lengths: Any = (window.hop_size, window.slide_size)
         size, every = (getattr(x, "nanoseconds", x) for x in lengths)
         return {"capacity": int(size // every) + 2}

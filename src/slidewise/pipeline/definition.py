@@ -128,6 +128,9 @@ class Slide(Part):
     over: Any = Field(description="The size: 1h, 100 rows, or a window such as {rows_between: [-9, 0]}.")
     every: Any = Field(default=None, description="The slide: 1m, or 10 rows; a session has none.")
     offset: str | None = Field(default=None, description="Moves the boundaries of a slide by time.")
+    zone: str | None = Field(
+        default=None, description="The time zone by whose clocks slides are days or months: Europe/Berlin."
+    )
     cumulative: bool = Field(
         default=False, description="Whether windows by time grow with every slide: the day so far."
     )

@@ -37,6 +37,17 @@ _ROWS = re.compile(r"(\d[\d_]*)\s*rows?", re.IGNORECASE)
 Expression = Over | Aggregation
 
 
+#: what has a frame of its own, and so no `over:`, and what it gives
+PLACES = {
+    "lag": "The value of a row before.", "lead": "The value of a row after.",
+    "row_number": "The number of the row in its key.",
+    "rank": "The place of the row by the order, rows of equal order alike.",
+    "dense_rank": "The number of different orders so far.",
+    "percent_rank": "The share of the other rows that come before.",
+    "cume_dist": "The share of the rows at or before.", "ntile": "The part of its key, of so many.",
+}  # fmt: skip
+
+
 def list_names() -> list[str]:
     """List the names that an aggregation may have in a file."""
     return [name for entry in AGGREGATIONS for name in (entry.name, *entry.aliases)]
@@ -88,14 +99,19 @@ def build_slide(slide: Slide) -> WindowDefinition:
     """Build the window of `window:`; a SlideMistake tells which of its keys is wrong."""
     size = _build_part(slide, "over")
     if size.size_kind == "session":
-        if slide.every is not None or slide.offset is not None:
-            part = "offset" if slide.every is None else "every"
+        extra = [part for part in ("every", "offset", "zone") if getattr(slide, part) is not None]
+        if extra:
+            part = extra[0]
             raise SlideMistake(f"a session ends by itself: leave out {part}:", part)
         return size.per_window()
     if slide.every is None:
         raise InvalidInput("'every' is missing: the slide: 1m, or 10 rows. Sessions alone have none")
     every = _build_part(slide, "every")
     given = _arguments(size) | {"every": every} | ({} if slide.offset is None else {"offset": slide.offset})
+    if slide.zone is not None:
+        if size.size_kind != "time":
+            raise SlideMistake(f"windows by time begin on days of a zone, and over: is {size!r}", "zone")
+        given["zone"] = slide.zone
     if slide.cumulative:
         if size.size_kind != "time":
             raise SlideMistake(f"windows by time grow with every slide, and over: is {size!r}", "cumulative")
@@ -213,6 +229,9 @@ class _Builder:
         if not isinstance(given, Mapping):
             shown = "nothing" if given is None else repr(given)
             self._refuse(f"a feature is written {{sum: amount, over: 1h}}, got {shown}")
+        if (place := next((key for key in given if key in PLACES), None)) is not None:
+            self._build_place(place, given)
+            return
         aggregation = self._build_aggregation(given)
         chosen = given.get("algorithm", "auto")
         if self._slide is not None:
@@ -234,6 +253,26 @@ class _Builder:
             window = self._try(path, build_window, spelling)
             self._add(name, self._try(path, aggregation.over, window, algorithm=chosen), path)
 
+    def _build_place(self, name: str, given: Mapping[str, Any]) -> None:
+        """Build what has a frame of its own: {lag: price}, {lag: [price, 2], default: 0}, {rank: }."""
+        if self._slide is not None:
+            self._refuse_key(f"{name} is of a row, and window: gives one result per slide", name)
+        for key in RESERVED:
+            if key in given:
+                self._refuse_key(f"{name} has a frame of its own, and takes no {key}:", key)
+        others = [key for key in given if key in set(list_names()) or (key in PLACES and key != name)]
+        if others:
+            self._refuse_key(f"{name!r} and {others[0]!r} are 2 aggregations: make a feature of each", others[0])
+        of, make = given[name], getattr(aggregations, name)
+        positional = [] if of is None else of if isinstance(of, list) else [of]
+        if name in ("lag", "lead") and not (positional and isinstance(positional[0], str)):
+            self._refuse(f"{name} takes the name of a column, got {'nothing' if of is None else repr(of)}", name)
+        keywords = {key: value for key, value in given.items() if key != name}
+        for key in keywords:
+            self._try_key(key, _require_parameter, make, name, key, len(positional), ())
+        self._try((name,), _require_signature, make, name, positional, keywords, ())
+        self._add(self._name, self._try((name,), make, *positional, **keywords), ())
+
     def _add_object(self, given: Expression) -> None:
         if isinstance(given, Over) == (self._slide is not None):
             wanted = "an aggregation, since window: says over what" if self._slide else "an aggregation .over(a window)"
@@ -253,7 +292,8 @@ class _Builder:
         if not known:
             if not names:
                 self._refuse("say what to compute, as in {sum: amount, over: 1h}")
-            self._refuse_key(f"there is no aggregation {names[0]!r}. {suggest(names[0], list_names())}", names[0])
+            every = [*list_names(), *PLACES]
+            self._refuse_key(f"there is no aggregation {names[0]!r}. {suggest(names[0], every)}", names[0])
         if len(known) > 1:
             several = " and ".join(map(repr, known))
             self._refuse_key(f"{several} are {len(known)} aggregations: make a feature of each", known[1])

@@ -7,7 +7,7 @@ from typing import Any
 
 from slidewise import aggregations
 from slidewise.pipeline.definition import Definition
-from slidewise.pipeline.features import WINDOWS, list_names
+from slidewise.pipeline.features import PLACES, WINDOWS, list_names
 from slidewise.registry.aggregations import AGGREGATIONS
 from slidewise.registry.algorithms import ALGORITHMS, COLUMN_KERNELS
 
@@ -18,7 +18,7 @@ _VARIABLE = {"type": "string", "pattern": r"\$\{"}
 _COLUMNS = ("column", "column1", "column2", "y", "x", "ordering")
 _PARAMETERS = {
     "fraction": "From 0 to 1, or several of them: 0.95.",
-    "n": "Which one, from 1 on.",
+    "n": "Which one, from 1 on; of nth_value also from the end: -1.",
     "ignore_nulls": "Whether nulls are left out.",
     "delimiter": "What stands between two texts.",
     "method": "spark interpolates as Spark does; paper as the paper does.",
@@ -61,7 +61,7 @@ _TYPES: dict[str, dict[str, Any]] = {
     "contains": _ASKED, "counts_of": _ASKED, "smoothing": {"type": "number"},
     "classes": {"anyOf": [{"type": "array", "minItems": 2}, {"type": "object", "minProperties": 2}]},
     "predict": {"anyOf": [_NUMBERS, {"type": "array", "minItems": 1, "items": _COLUMN}]},
-    "n": {"type": "integer", "minimum": 1}, "ignore_nulls": {"type": "boolean"}, "delimiter": {"type": "string"},
+    "n": {"type": "integer", "not": {"const": 0}}, "ignore_nulls": {"type": "boolean"}, "delimiter": {"type": "string"},
     "method": {"enum": ["spark", "paper"]}, "accuracy": {"type": "integer"}, "rsd": {"type": "number"},
     "order": {"type": "integer"}, "bits": {"type": "integer"}, "hashes": {"type": "integer"},
     "eps": {"type": "number"}, "confidence": {"type": "number"}, "seed": {"type": "integer"},
@@ -87,7 +87,7 @@ def build_json_schema() -> dict[str, Any]:
         parts["Slide"]["properties"][key] |= {"$ref": "#/$defs/Window"}
     parts["Slide"] |= {
         "if": {"properties": {"over": {"type": "object", "required": ["session"]}}},
-        "then": {"properties": {"every": False, "offset": False}},
+        "then": {"properties": {"every": False, "offset": False, "zone": False}},
         "else": {"required": ["every"]},
     }
     schema["allOf"] = [_require_over()]
@@ -116,7 +116,13 @@ def _require_over() -> dict[str, Any]:
         return {"properties": {"features": {"additionalProperties": rule}}}
 
     over = {"required": ["over"]}
-    return {"if": {"required": ["window"]}, "then": features({"not": over}), "else": features(over)}
+    place: dict[str, Any] = {"anyOf": [{"required": [name]} for name in PLACES]}
+    per_row = {"if": place, "then": {"not": over}, "else": over}
+    return {
+        "if": {"required": ["window"]},
+        "then": features({"not": {"anyOf": [over, place]}}),
+        "else": features(per_row),
+    }
 
 
 def _build_feature() -> dict[str, Any]:
@@ -177,7 +183,32 @@ def _build_feature() -> dict[str, Any]:
         "description": "An aggregation over a window: {sum: amount, over: 1h}.",
         "if": {"required": ["use"]},
         "then": own,
-        "else": built_in,
+        "else": {
+            "if": {"anyOf": [{"required": [name]} for name in PLACES]},
+            "then": _build_place(),
+            "else": built_in,
+        },
+    }
+
+
+def _build_place() -> dict[str, Any]:
+    """Describe what has a frame of its own: {lag: price}, {rank: }."""
+    of_column = {"anyOf": [{"type": "string"}, {"type": "array", "minItems": 1, "prefixItems": [{"type": "string"}]}]}
+    kinds: dict[str, dict[str, Any]] = {"lag": of_column, "lead": of_column, "ntile": {"type": "integer", "minimum": 1}}
+    return {
+        "properties": {
+            **{name: {"description": text, **kinds.get(name, {"type": "null"})} for name, text in PLACES.items()},
+            "offset": {"type": "integer", "description": "So many rows before, or after: 1."},
+            "default": {"description": "What stands where there is no such row."},
+            "ignore_nulls": {"type": "boolean", "description": "Whether rows of nulls are not counted."},
+        },
+        "additionalProperties": False,
+        "oneOf": [{"required": [name]} for name in PLACES],
+        "allOf": [
+            {"if": {"required": [name]}, "then": {"propertyNames": {"enum": [name]}}}
+            for name in PLACES
+            if name not in ("lag", "lead")
+        ],
     }
 
 

@@ -207,11 +207,11 @@ AGGREGATIONS: tuple[AggregationEntry, ...] = (
     AggregationEntry(
         "nth_value",
         NthValue,
-        "the value of the n-th row",
+        "the value of the n-th row, or of the n-th from the end",
         "collect-like",
         tutorial_name="iᵗʰ-youngest",
         departures={
-            "invertible": "ours keeps the first n values only, and what follows the oldest is not among them",
+            "invertible": "ours keeps the first or last n values only, and what follows the oldest is not among them",
             "size_preserving": "ours keeps at most n values",
         },
     ),

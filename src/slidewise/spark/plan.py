@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from slidewise.aggregations.over import Over
+from slidewise.aggregations.places import Place
 from slidewise.columns.sorting import OrderColumn
 from slidewise.columns.stream_options import FINAL, LATE, LATE_ROW, NO_EFFECTS, REVISION, BatchEffects, read_effects
 from slidewise.columns.with_columns import check_expression, list_names, list_order
@@ -64,9 +65,19 @@ def _group_by_order(
             by, over = (made.partition_by, made.order_by), made.over
         else:
             by, over = (keys, order), made
-        groups.setdefault(by, Group(*by)).expressions[name] = check_expression(name, over, algorithm)
+        checked = check_expression(name, over, algorithm)
+        groups.setdefault(by, Group(*by)).expressions[name] = bind_order(name, checked, by[1])
     first = {by[0]: number for number, by in reversed(list(enumerate(groups)))}
     return sorted(groups.values(), key=lambda group: first[group.partition_by])
+
+
+def bind_order(name: str, over: Over, order: tuple[OrderColumn, ...]) -> Over:
+    """Bind an expression of rows' places to the columns of their order."""
+    place = over.aggregation
+    if not isinstance(place, Place):
+        return over
+    place.require_order(order, f"with_columns: {name}")
+    return replace(over, aggregation=place.bind(*(by.name for by in order)))
 
 
 def fit_offsets(made: Any, schema: Schema) -> Any:
@@ -247,7 +258,8 @@ def declare_never_null(result: Any, over: Over, kind: Any) -> Any:
     from pyspark.sql import functions as F  # noqa: N812
 
     empty, window = over.aggregation.empty, over.window
-    if empty is None or window.min_rows != 1 or window.every is not None:
+    # The default of a lag is for rows that are not there: a row that is may have a null.
+    if empty is None or over.aggregation.own_frame or window.min_rows != 1 or window.every is not None:
         return result
     return F.coalesce(result, (F.array() if isinstance(empty, list | tuple) else F.lit(empty)).cast(kind))
 
@@ -342,7 +354,8 @@ def plan_task(schema: Schema, group: Group, effects: BatchEffects = NO_EFFECTS) 
     overs = tuple(group.expressions.values())
     columns = schema.to_arrow(schema.find_read_columns(group))
     arrows = tuple(infer_result_types(columns, group))
-    counts_rows = all(over.window.counts_rows for over in overs) and effects.forget_after is None
+    by_rows = all(over.window.counts_rows and not over.aggregation.of_order for over in overs)
+    counts_rows = by_rows and effects.forget_after is None
     order = () if counts_rows else group.order_by
     reads = schema.to_arrow(schema.find_read_columns(replace(group, order_by=order)))
     kinds = (*arrows, pa.bool_()) if effects.changes else arrows

@@ -46,10 +46,13 @@ def find_call_refusal(over: Over) -> str | None:
 
 def find_refusal(over: Over) -> str | None:
     """Find why Spark's operator cannot compute this as we define it; None where it can."""
-    window = over.window
+    aggregation, window = over.aggregation, over.window
     refused = find_call_refusal(over)
     if refused is not None:
         return refused
+    if aggregation.own_frame:
+        known = aggregation.empty is None or type(aggregation.empty) in (bool, int, str)
+        return None if known else f"the default {aggregation.empty!r} is not written in SQL"
     if window.every is not None:
         return "Spark's frames have no slide"
     if window.min_rows != 1:
@@ -89,7 +92,7 @@ def choose_engine(
         return Verdict("spark", "asked for") if refused is None else Verdict("refused", refused)
     if refused is not None:
         return Verdict("slidewise", refused)
-    windows = {over.window for over in overs}
+    windows = {over.window for over in overs if not over.aggregation.own_frame}
     if all(_reads_each_row_once(window) for window in windows):
         return Verdict("spark", "running and whole frames: each row is read once, and no row goes through Python")
     widths = [window.reach.width if window.reach is not None else None for window in windows]
@@ -137,17 +140,43 @@ def to_sql(over: Over, partition_by: Sequence[str], order_by: Sequence[OrderColu
     """Translate an expression that `find_refusal` lets through to Spark SQL."""
     reach = over.window.reach
     assert reach is not None
+    if over.aggregation.own_frame:
+        return _write_place(over, partition_by, order_by)
     call = write_call(over.aggregation)
+    parts = [_write_keys_and_order(partition_by, order_by, _needs_order(reach)), _write_frame(reach)]
+    return f"{call} OVER ({' '.join(filter(None, parts))})"
+
+
+def _write_place(over: Over, partition_by: Sequence[str], order_by: Sequence[OrderColumn]) -> str:
+    """Translate what has no frame in SQL; places are 64-bit integers, as everywhere in slidewise."""
+    aggregation = over.aggregation
+    assert aggregation.spark_call is not None
+    call = aggregation.spark_call.format(*map(quote, aggregation.columns), **aggregation.parameters)
+    if aggregation.empty is not None:
+        call = f"{call[:-1]}, {_write_literal(aggregation.empty)})"
+    if aggregation.parameters.get("ignore_nulls"):
+        call += " IGNORE NULLS"
+    made = f"{call} OVER ({_write_keys_and_order(partition_by, order_by, True)})"
+    return f"CAST({made} AS BIGINT)" if aggregation.name in ("rank", "dense_rank", "ntile") else made
+
+
+def _write_literal(value: Any) -> str:
+    """Write a default; a text as the bytes it is made of, since how quotes are escaped is a setting of Spark's."""
+    if isinstance(value, str):
+        return f"decode(X'{value.encode().hex()}', 'UTF-8')"
+    return str(value)
+
+
+def _write_keys_and_order(partition_by: Sequence[str], order_by: Sequence[OrderColumn], needs_order: bool) -> str:
     parts = []
     if partition_by:
         parts.append("PARTITION BY " + ", ".join(map(quote, partition_by)))
     if order_by:
         parts.append("ORDER BY " + ", ".join(map(_write_ordering, order_by)))
-    elif _needs_order(reach):
+    elif needs_order:
         # As the rows stand: an order that tells no row apart, which Spark asks for with frames by rows.
         parts.append("ORDER BY NULL")
-    parts.append(_write_frame(reach))
-    return f"{call} OVER ({' '.join(parts)})"
+    return " ".join(parts)
 
 
 def _needs_order(reach: Reach) -> bool:

@@ -65,6 +65,8 @@ def _find_window_refusal(window: WindowDefinition) -> str | None:
     if size is None or every is None:
         return f"Spark has hopping and tumbling windows, and not {window!r}"
     offset = Duration(0) if window.offset is None else window.offset
+    if window.by_calendar:
+        return f"window() knows no calendar, unlike {window!r}"
     if not (isinstance(size, Duration) and isinstance(every, Duration) and isinstance(offset, Duration)):
         return f"window() takes lengths of time that are always the same, unlike {window!r}"
     if every > size:

@@ -18,11 +18,11 @@ from slidewise.windows.durations import UNITS, CalendarDuration, Duration, Lengt
 
 Kind = Literal["number", "datetime", "aware datetime", "datetime64", "date"]
 
-_EPOCH = datetime(1970, 1, 1)
+EPOCH = datetime(1970, 1, 1)
 _EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 _MICROSECOND = timedelta(microseconds=1)
-_FIRST, _LAST = ((day - _EPOCH) // _MICROSECOND * 1000 for day in (datetime.min, datetime.max))
+_FIRST, _LAST = ((day - EPOCH) // _MICROSECOND * 1000 for day in (datetime.min, datetime.max))
 _DAYS_IN_400_YEARS = 146_097
 #: between which numbers every time can be written, by kind; a day less where clocks differ
 ENDS = {
@@ -58,7 +58,7 @@ class Clock:
             return time.toordinal() - _EPOCH_DAY
         if kind == "datetime64":
             return _to_nanoseconds(time, self.what)
-        past = time - (_EPOCH if kind == "datetime" else _EPOCH_UTC)
+        past = time - (EPOCH if kind == "datetime" else _EPOCH_UTC)
         return (past // _MICROSECOND) * 1000 + getattr(past, "nanoseconds", 0)
 
     def write(self, x: Any) -> Any:
@@ -70,13 +70,13 @@ class Clock:
         if self.kind == "datetime64":
             return _to_datetime64(x)
         if self.kind == "datetime":
-            return _EPOCH + timedelta(microseconds=x // 1000)
+            return EPOCH + timedelta(microseconds=x // 1000)
         first, last = ENDS["aware datetime"]
         if first <= x <= last:
             return (_EPOCH_UTC + timedelta(microseconds=x // 1000)).astimezone(self.zone)
         # In UTC it may be of the year 0 or 10000: the distance from UTC is that of a day nearer.
         local = x + self._offset(self.write(max(first, min(x, last))))
-        return (_EPOCH + timedelta(microseconds=local // 1000)).replace(tzinfo=self.zone)
+        return (EPOCH + timedelta(microseconds=local // 1000)).replace(tzinfo=self.zone)
 
     def can_write(self, x: Any) -> bool:
         """Tell whether there is a time for a number along the axis: datetimes end with the year 9999. O(1)."""
@@ -99,16 +99,16 @@ class Clock:
         if not isinstance(length, CalendarDuration):
             return x + self.measure(length)
         if self.kind == "date":
-            return _add_months(x, length.months)
+            return add_months(x, length.months)
         if self.kind != "aware datetime":
             day, rest = divmod(x, UNITS["d"])
-            return _add_months(day, length.months) * UNITS["d"] + rest
+            return add_months(day, length.months) * UNITS["d"] + rest
         before = self._offset(self.write(x))
         day, rest = divmod(x + before, UNITS["d"])
-        local = _add_months(day, length.months) * UNITS["d"] + rest
+        local = add_months(day, length.months) * UNITS["d"] + rest
         if not _FIRST <= local <= _LAST:  # where no clocks change
             return local - before
-        there = (_EPOCH + timedelta(microseconds=local // 1000)).replace(tzinfo=_add_folds(self.zone))
+        there = (EPOCH + timedelta(microseconds=local // 1000)).replace(tzinfo=_add_folds(self.zone))
         return local - offset_after_months(before, self._offset(there), self._offset(there.replace(fold=1)))
 
     @staticmethod
@@ -180,7 +180,14 @@ def offset_after_months(before: Any, first: Any, second: Any) -> Any:
     return first + (second - first) * (twice & (before == second))
 
 
-def _add_months(day: int, months: int) -> int:
+def month_of(day: int) -> int:
+    """Count the months from January 1970 to that of a day since the epoch."""
+    before, place = divmod(day + _EPOCH_DAY - 1, _DAYS_IN_400_YEARS)
+    found = date.fromordinal(place + 1)
+    return (found.year + 400 * before - 1970) * 12 + found.month - 1
+
+
+def add_months(day: int, months: int) -> int:
     """Move a day since the epoch by months, at most to the last of the month."""
     # Every 400 years the calendar begins again: so years before 1 and after 9999 have days, too.
     before, place = divmod(day + _EPOCH_DAY - 1, _DAYS_IN_400_YEARS)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 from slidewise.errors import InvalidInput
+from slidewise.windows.calendar_grid import check_calendar
 from slidewise.windows.durations import CalendarDuration, Duration, Length, length, same_kind, sign
 from slidewise.windows.reach import UNBOUNDED, Bound, Exclude, OffsetColumn, Reach, Unbounded, Unit, crosses
 
@@ -48,6 +49,11 @@ class WindowDefinition:
     def hop_size(self) -> Length | None:
         """The length of a hopping window; None for others."""
         return None
+
+    @property
+    def by_calendar(self) -> bool:
+        """Whether hopping windows begin on days or months of the calendar, whose lengths differ."""
+        return False
 
     @property
     def session_gap(self) -> Length | None:
@@ -189,7 +195,14 @@ class TimeWindow(WindowDefinition):
     every: WindowDefinition | None = None
     offset: Length | None = None
     closed: Closed = "both"
+    #: the time zone by whose clocks slides are days or months; None: UTC, or the clocks of times without a zone
+    zone: str | None = None
     size_kind: ClassVar[str] = "time"
+
+    @property
+    def by_calendar(self) -> bool:
+        slide = self.slide_size
+        return slide is not None and (self.zone is not None or isinstance(slide, CalendarDuration))
 
     @property
     def reach(self) -> Reach:
@@ -205,7 +218,8 @@ class TimeWindow(WindowDefinition):
 
     def __repr__(self) -> str:
         closed = [f'closed="{self.closed}"'] if self.closed != "both" else []
-        return f"time({', '.join([repr(self.size), *self._list_slide_arguments(), *closed])})"
+        zone = [f'zone="{self.zone}"'] if self.zone is not None else []
+        return f"time({', '.join([repr(self.size), *self._list_slide_arguments(), *closed, *zone])})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -325,24 +339,30 @@ def rows(n: int, every: Any = None, min_rows: int = 1, offset: Any = None) -> Ro
 
 @overload
 def time(
-    size: Any, every: Any = None, offset: Any = None, closed: Closed = "both", cumulative: Literal[False] = False
-) -> TimeWindow: ...
+    size: Any, every: Any = None, offset: Any = None, closed: Closed = "both", cumulative: Literal[False] = False,
+    zone: str | None = None,
+) -> TimeWindow: ...  # fmt: skip
 
 
 @overload
 def time(
-    size: Any, every: Any = None, offset: Any = None, closed: Closed = "both", cumulative: bool = False
-) -> WindowDefinition: ...
+    size: Any, every: Any = None, offset: Any = None, closed: Closed = "both", cumulative: bool = False,
+    zone: str | None = None,
+) -> WindowDefinition: ...  # fmt: skip
 
 
 def time(
-    size: Any, every: Any = None, offset: Any = None, closed: Closed = "both", cumulative: bool = False
-) -> WindowDefinition:
+    size: Any, every: Any = None, offset: Any = None, closed: Closed = "both", cumulative: bool = False,
+    zone: str | None = None,
+) -> WindowDefinition:  # fmt: skip
     """Define a window of the last `size` by the order column: [t - size, t] per row, rows of equal time included.
 
     With `every` by time it is Spark's hopping window: [start, end), with starts on multiples of every since
     the epoch, moved by `offset`. Where `every` is longer than the size, rows between two windows belong to none. With
     `cumulative` windows begin on multiples of the size, and one ends with every step of `every` (Flink's CUMULATE).
+    Windows every so many months, and with a `zone` every so many days, begin on days of the calendar, at midnight by
+    the clocks of the zone; a day has 23 or 25 hours where these change. Without a zone they are those of UTC, or of the
+    times themselves where these have none.
 
     >>> time("1h")
     time("1h")
@@ -352,6 +372,10 @@ def time(
     time("1m", every="1h")
     >>> time("1d", every="1h", cumulative=True)      # the day so far, every hour
     time("1d", every="1h", cumulative=True)
+    >>> time("1mo", every="1mo", zone="Europe/Berlin")      # months of the calendar, by the clocks of a zone
+    time("1mo", every="1mo", zone="Europe/Berlin")
+    >>> time("7d", every="1d", zone="Europe/Berlin")        # a week, every midnight there
+    time("7d", every="1d", zone="Europe/Berlin")
     >>> time(60, every=rows(10))      # times are plain numbers; a result at every 10th row
     time(60, every=rows(10))
     """
@@ -362,26 +386,28 @@ def time(
         )
     if closed not in ("both", "right", "left", "neither"):
         raise InvalidInput(f'time: closed is "both", "right", "left" or "neither", got {closed!r}')
-    slide = _slide_of(every, "time", own="time")
-    if isinstance(slide, TimeWindow):
+    slide = _slide_of(every, "time", own="time", months=not cumulative)
+    moved = _check_offset(offset, slide, "time")
+    if zone is not None or (isinstance(slide, TimeWindow) and isinstance(slide.size, CalendarDuration)):
+        zone = check_calendar(size, slide, zone, cumulative)
+    elif isinstance(slide, TimeWindow):
         if isinstance(size, CalendarDuration):
             raise InvalidInput(
-                f"time: with every= by time the size must be a fixed length, and {size!r} is not. Use days"
+                f"time: {size!r} is a length by the calendar, and {slide.size!r} is not: months differ. Slide by "
+                f'months, as in every="1mo", or by days of a time zone: every="1d", zone="UTC"'
             )
         if not same_kind(size, slide.size):
             raise InvalidInput(
                 f"time: size and every are both durations or both numbers, got {size!r} and {slide.size!r}. "
                 "A count of rows is written every=sw.rows(k)"
             )
-        if closed != "both":
-            raise InvalidInput(
-                f"time: a window with every= by time is [start, end); closed={closed!r} has no place there"
-            )
+    if isinstance(slide, TimeWindow) and closed != "both":
+        raise InvalidInput(f"time: a window with every= by time is [start, end); closed={closed!r} has no place there")
     if cumulative:
         from slidewise.windows.cumulative import build_cumulative
 
-        return build_cumulative(size, slide, _check_offset(offset, slide, "time"))
-    return TimeWindow(size, slide, _check_offset(offset, slide, "time"), closed)
+        return build_cumulative(size, slide, moved)
+    return TimeWindow(size, slide, moved, closed, zone)
 
 
 def delta(column: str | None, size: Any, every: Any = None, offset: Any = None) -> DeltaWindow:
@@ -531,8 +557,10 @@ def _check_column(column: Any, what: str) -> str | None:
     return column
 
 
-def _slide_of(every: Any, what: str, own: str, column: str | None = None) -> WindowDefinition | None:
-    """Build the slide from what the user gave; a bare number is of the window's own kind."""
+def _slide_of(
+    every: Any, what: str, own: str, column: str | None = None, months: bool = False
+) -> WindowDefinition | None:
+    """Build the slide from what the user gave; a bare number is of the window's own kind, `months` may be a slide."""
     if every is None:
         return None
     if isinstance(every, WindowDefinition):
@@ -547,8 +575,11 @@ def _slide_of(every: Any, what: str, own: str, column: str | None = None) -> Win
             slide = _read_plain_slide(every, own, column)
         except InvalidInput as error:
             raise InvalidInput(f"{what}: every={every!r} is no slide. {error}") from None
-    if isinstance(slide, TimeWindow) and isinstance(slide.size, CalendarDuration):
-        raise InvalidInput(f"{what}: every= needs a fixed length, and {slide.size!r} is not: months differ. Use days")
+    if isinstance(slide, TimeWindow) and isinstance(slide.size, CalendarDuration) and not months:
+        raise InvalidInput(
+            f"{what}: every= needs a fixed length, and {slide.size!r} is not: months differ. Windows by time slide by "
+            f"months, as in sw.time({slide.size!r}, every={slide.size!r})"
+        )
     return slide
 
 
@@ -577,7 +608,8 @@ def _check_offset(offset: Any, slide: WindowDefinition | None, what: str) -> Len
     if not isinstance(slide, TimeWindow):
         raise InvalidInput(f"{what}: offset= moves the boundaries of every= by time, and there are none")
     value = length(offset, f"{what}: offset")
-    if isinstance(value, CalendarDuration) or not (same_kind(value, slide.size) or value == 0):
+    kind = Duration(1) if isinstance(slide.size, CalendarDuration) else slide.size
+    if isinstance(value, CalendarDuration) or not (same_kind(value, kind) or value == 0):
         raise InvalidInput(f"{what}: offset= is of the kind of every ({slide.size!r}), got {value!r}")
     return value
 

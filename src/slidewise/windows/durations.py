@@ -22,7 +22,7 @@ UNITS = {
     "us": 1_000,
     "ns": 1,
 }
-_MONTHS = {"mo": 1, "y": 12}
+_MONTHS = {"mo": 1, "q": 3, "y": 12}
 _LONG_NAMES = {
     "w": ("week", "weeks"),
     "d": ("day", "days"),
@@ -33,6 +33,7 @@ _LONG_NAMES = {
     "us": ("microsecond", "microseconds", "µs", "μs"),
     "ns": ("nanosecond", "nanoseconds"),
     "mo": ("month", "months"),
+    "q": ("quarter", "quarters"),
     "y": ("year", "years"),
 }
 _UNIT_OF = {name: unit for unit, names in _LONG_NAMES.items() for name in (unit, *names)}

@@ -55,9 +55,30 @@ class Grid:
         apart = self.every if self.steps is None else self.size
         return times - (times - self.offset) % apart + self.size
 
+    @property
+    def has_gaps(self) -> bool:
+        """Whether a row may be in no window."""
+        return bool(self.size < self.every)
+
+    @property
+    def far(self) -> Any:
+        """Further than any window of a time begins before it, or ends after it."""
+        return (self.size or 0) + 2 * self.every + abs(self.offset)
+
+    def is_inside(self, times: Any) -> Any:
+        """Tell which times are in a window. O(1) each."""
+        return (times - self.offset) % self.every < self.size
+
+    def next_end(self, times: Any, after: int) -> tuple[Any, Any]:
+        """Find where the first window ends that has each time and ends after `after`, and whether there is one."""
+        import numpy as np
+
+        start = self.at_or_after(np.maximum(times, after) - self.size + 1)
+        return start + self.size, start <= times
+
     # ---- slices
     @property
-    def slices(self) -> int:
+    def slices(self) -> int | None:
         """How many slices a window has: two to a slide where windows do not end where others begin."""
         whole, rest = divmod(self.size, self.every)
         return whole if not rest else 2 * whole + 1

@@ -17,6 +17,7 @@ from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.sources import source_of
 from slidewise.columns.with_columns import list_names, list_order
+from slidewise.spark.plan import bind_order
 from slidewise.spark.streams.pipeline import Pipeline
 from slidewise.spark.streams.stream_task import StreamTask, check_windows
 
@@ -55,6 +56,7 @@ def task_of(expressions, *, window=None, schema=SCHEMA, partition_by="k", order_
     keys, order = list_names(partition_by, "partition_by"), list_order(order_by)
     if window is not None:
         expressions, options["slides"] = slide_expressions(window, expressions, "auto"), True
+    expressions = {name: bind_order(name, over, tuple(order)) for name, over in expressions.items()}
     reads = [*keys, *(by.name for by in order)]
     for over in expressions.values():
         reads += [*over.aggregation.reads, *over.window.columns]

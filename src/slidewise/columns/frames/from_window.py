@@ -267,7 +267,7 @@ def _saturating_add(values: np.ndarray, step: int | np.ndarray) -> _Targets:
 
 
 # ---- offsets in the unit of the order column
-def _find_unit(kind: pa.DataType) -> int | None:
+def find_unit(kind: pa.DataType) -> int | None:
     """Return the nanoseconds per unit of a type of times; None for other types."""
     if pa.types.is_date32(kind):
         return _DAY
@@ -278,7 +278,7 @@ def _find_unit(kind: pa.DataType) -> int | None:
 
 def step_in_units(length: Any, kind: pa.DataType, name: str) -> int:
     """Convert a length to units of the order column."""
-    unit = _find_unit(kind)
+    unit = find_unit(kind)
     if isinstance(length, Duration):
         if unit is None:
             raise _build_time_error(length, kind, name)
@@ -301,7 +301,7 @@ def step_in_units(length: Any, kind: pa.DataType, name: str) -> int:
 
 def _read_column_step(offset: pa.Array, kind: pa.DataType, name: str) -> np.ndarray:
     """Convert a column of lengths to units of the order column."""
-    unit = _find_unit(kind)
+    unit = find_unit(kind)
     try:
         if unit is not None and pa.types.is_duration(offset.type):
             exact = offset.cast(pa.duration("s" if unit == _DAY else {v: k for k, v in _NANOSECONDS.items()}[unit]))
@@ -375,7 +375,7 @@ def _add_months(values: pa.Array, months: int, name: str) -> _Targets:
     zone = kind.tz if pa.types.is_timestamp(kind) else None
     before = _as_integers(values)
     local = before if zone is None else _as_integers(pc.local_timestamp(values))
-    moved, below, above = _move_by_months(local, months, _DAY // (_find_unit(kind) or 1))
+    moved, below, above = _move_by_months(local, months, _DAY // (find_unit(kind) or 1))
     if zone is None:
         return moved, below, above
     stamps = pa.array(moved, pa.timestamp(kind.unit))

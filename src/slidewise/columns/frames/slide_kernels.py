@@ -66,6 +66,43 @@ def fill_windows(low, high, times, size, every, offset, begin, window, start, en
 
 
 @cached_njit
+def count_found(low, high, first, last, counts):
+    """Count the windows of each key that have rows, where row i is in windows first[i] to last[i]. O(rows)."""
+    for key in range(len(low)):
+        after = 0
+        for i in range(low[key], high[key]):
+            begin = first[i] if i == low[key] else max(first[i], after)
+            counts[key] += max(0, last[i] + 1 - begin)
+            after = last[i] + 1 if i == low[key] else max(after, last[i] + 1)
+
+
+@cached_njit
+def list_found(low, high, first, last, begin, window):
+    """Write the numbers of these windows; key k's from begin[k] on. O(rows + windows)."""
+    for key in range(len(low)):
+        at = begin[key]
+        after = 0
+        for i in range(low[key], high[key]):
+            for k in range(first[i] if i == low[key] else max(first[i], after), last[i] + 1):
+                window[at] = k
+                at += 1
+            after = last[i] + 1 if i == low[key] else max(after, last[i] + 1)
+
+
+@cached_njit
+def find_rows(low, high, times, begin, opens, closes, start, end):
+    """Find the rows of windows [opens[j], closes[j]), neither of which moves back within a key. O(rows + windows)."""
+    for key in range(len(low)):
+        a = b = low[key]
+        for j in range(begin[key], begin[key + 1]):
+            while a < high[key] and times[a] < opens[j]:
+                a += 1
+            while b < high[key] and times[b] < closes[j]:
+                b += 1
+            start[j], end[j] = a, b
+
+
+@cached_njit
 def boundaries(low, high, times, every, offset, out):
     """Write the number of the boundary after each row."""
     for key in range(len(low)):

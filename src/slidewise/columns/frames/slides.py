@@ -12,9 +12,10 @@ from slidewise.columns import encoding
 from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.frames.bounds import Frames
 from slidewise.columns.frames.deltas import as_axis, measure_delta, measure_length
-from slidewise.columns.frames.from_window import add_to_floats
+from slidewise.columns.frames.from_window import add_to_floats, find_unit
 from slidewise.columns.sorting import as_plain
 from slidewise.errors import InvalidInput
+from slidewise.windows.calendar_grid import CalendarGrid, build_calendar_grid
 from slidewise.windows.cumulative import CumulativeWindow
 from slidewise.windows.definitions import DeltaWindow, PunctuationWindow, WindowDefinition
 from slidewise.windows.grid import Grid
@@ -105,6 +106,8 @@ def _slide_windows(window: WindowDefinition, data: ArrangedFrame) -> Slides:
     from slidewise.columns.frames import slide_kernels as kernels
 
     clock = _Clock(data, window)
+    if isinstance(clock.grid, CalendarGrid):
+        return _slide_calendar(clock, clock.grid)
     size = clock.grid.size
     grid = (clock.low, clock.high, clock.times, size, clock.grid.every, clock.grid.offset)
     counts = np.zeros(len(clock.low), np.int64)
@@ -114,6 +117,25 @@ def _slide_windows(window: WindowDefinition, data: ArrangedFrame) -> Slides:
     kernels.fill_windows(*grid, offsets, number, start, end)
     opens = clock.grid.at(number)
     labels = {"window_start": clock.write_times(opens), "window_end": clock.write_times(opens + size)}
+    return Slides(Frames(start, end), offsets, labels)
+
+
+def _slide_calendar(clock: _Clock, grid: CalendarGrid) -> Slides:
+    """Find the windows on days or months of the calendar that have rows."""
+    from slidewise.columns.frames import slide_kernels as kernels
+
+    timed = np.ones(clock.rows, bool) if clock.null is None else ~clock.null
+    first, last = np.zeros(clock.rows, np.int64), np.full(clock.rows, -1)
+    first[timed], last[timed] = grid.first_window(clock.times[timed]), grid.step(clock.times[timed])
+    counts = np.zeros(len(clock.low), np.int64)
+    kernels.count_found(clock.low, clock.high, first, last, counts)
+    offsets = np.concatenate(([0], np.cumsum(counts)))
+    number = np.empty(int(offsets[-1]), np.int64)
+    kernels.list_found(clock.low, clock.high, first, last, offsets, number)
+    opens, closes = grid.at(number), grid.end_of(number)
+    start, end = np.empty(len(number), np.int64), np.empty(len(number), np.int64)
+    kernels.find_rows(clock.low, clock.high, clock.times, offsets, opens, closes, start, end)
+    labels = {"window_start": clock.write_times(opens), "window_end": clock.write_times(closes)}
     return Slides(Frames(start, end), offsets, labels)
 
 
@@ -166,6 +188,18 @@ def _slide_sessions(window: WindowDefinition, data: ArrangedFrame) -> Slides:
     return Slides(Frames(start, end), offsets, labels)
 
 
+def build_column_grid(window: WindowDefinition, kind: pa.DataType, name: str) -> CalendarGrid:
+    """Build the grid of a window on days or months of the calendar, along a column."""
+    if not (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
+        raise InvalidInput(
+            f"{window!r} slides by the calendar, and the order column {name!r} is of {kind}, not of timestamps or dates"
+        )
+    unit = find_unit(kind)
+    assert unit is not None
+    zoned = pa.types.is_timestamp(kind) and kind.tz is not None
+    return build_calendar_grid(window, zoned, unit, f"the order column {name!r}, of {kind},")
+
+
 class _Clock:
     """The order column as times; rows without a time are outside of low[k] to high[k] - 1, and in no window."""
 
@@ -191,6 +225,11 @@ class _Clock:
             and not np.isfinite(self.times[~self.null if self.null is not None else ...]).all()
         ):
             raise InvalidInput(f"aggregate: the order column {by.name!r} has NaN or infinity, which are in no window")
+        self.grid: Grid | CalendarGrid
+        if window.by_calendar:
+            self.grid = build_column_grid(window, self.kind, self.name)
+            self._require_room()
+            return
         offset = (
             self._measure(window.offset) if window.offset is not None else 0.0 if self.times.dtype.kind == "f" else 0
         )
@@ -204,7 +243,7 @@ class _Clock:
     def _require_room(self) -> None:
         """Refuse times so near to the ends of 64 bits that boundaries around them would wrap."""
         times = self.times if self.null is None else self.times[~self.null]
-        far = (self.grid.size or 0) + 2 * self.grid.every + abs(self.grid.offset)
+        far = self.grid.far
         if len(times) and not (-(2**63) + far <= int(times.min()) and int(times.max()) < 2**63 - far):
             raise self._build_error("64 bits")
 

@@ -36,6 +36,7 @@ class Cumulative(Engine):
     def release(self, mark: Mark, out: list[Due]) -> None:
         """Give the windows that time has passed. O(1) each."""
         plan, grid = self.plan, self.plan.grid
+        assert grid.steps is not None
         while self.next is not None and mark.has_reached(end := grid.at(self.next + 1)):
             first = self.next // grid.steps * grid.steps
             start, stop = plan.clock.write(grid.at(first)), plan.clock.write(end)

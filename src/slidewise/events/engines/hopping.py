@@ -88,7 +88,7 @@ class Hopping(Engine):
         """Take the next row. 1 combine; in a new slice also an insert."""
         grid = self.plan.grid
         step = grid.step(row.time)
-        if self.next is None or grid.size < grid.every:
+        if self.next is None or grid.has_gaps:
             first = grid.first_window(row.time)
             if step < first:  # between two windows
                 return

@@ -268,6 +268,8 @@ class Retained(Engine):
         time = mark.time if keep is None else mark.time - self.plan.clock.measure(keep)
         if waiting is not None:
             time = min(time, waiting.time)
+        if self.plan.definition.by_calendar:
+            return bisect_left(self.times, time - self.plan.grid.far)
         if self.plan.definition.hopping:
             every = self.plan.clock.measure(self.plan.definition.every.size)  # type: ignore[union-attr]
             return bisect_left(self.times, time + back - every)

@@ -27,6 +27,7 @@ from slidewise.spark.executor.chunk import Chunk
 from slidewise.spark.executor.frontier import Frontier
 from slidewise.spark.executor.running_evaluation import RunningEvaluation
 from slidewise.spark.executor.task import Tail, Task, TaskRun
+from slidewise.windows.calendar_grid import CalendarGrid
 from slidewise.windows.definitions import DeltaWindow, WindowDefinition
 from slidewise.windows.durations import Duration
 
@@ -162,5 +163,7 @@ def _count_slides_per_row(window: WindowDefinition) -> int:
     """Count the slides that a row can be in and trigger, at most."""
     if not window.gives_windows or window.slide_size is None:
         return 1
+    if window.by_calendar and window.slide_size is not None:
+        return CalendarGrid(window.slide_size, window.lengths[0]).windows_per_row
     size, every = (length.nanoseconds if isinstance(length, Duration) else length for length in window.lengths[:2])
     return math.ceil(size / every)  # type: ignore[operator]

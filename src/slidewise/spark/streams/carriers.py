@@ -79,7 +79,7 @@ def choose_carrier(over: Over, kinds: Mapping[str, pa.DataType]) -> Carrier | No
         return PartialCarrier(division)
     if isinstance(aggregation, Avg) and encoding.family(own[0]) in ("decimal", "duration"):
         return MeanCarrier(aggregation, own[0])
-    if aggregation.picks_row or type(aggregation) is NthValue:
+    if aggregation.picks_row or isinstance(aggregation, NthValue):
         return RowCarrier(aggregation, kinds)
     if all(_encodes_alike(aggregation, k, kind) for k, kind in enumerate(own)):
         return ObjectCarrier(aggregation)
@@ -204,7 +204,7 @@ class MeanCarrier:
 
 
 class RowCarrier:
-    """A total is the row that the aggregation picks, or the first n rows, with the columns that it reads."""
+    """A total is the row that the aggregation picks, or the first or last n rows, with the columns that it reads."""
 
     def __init__(self, aggregation: Aggregation, kinds: Mapping[str, pa.DataType]) -> None:
         self._aggregation = aggregation
@@ -241,10 +241,11 @@ class RowCarrier:
         view = joined.view(aggregation)
         joined.set_frames(_ROW, frames)
         start, end = (within := view.frames(_ROW)).start, within.end
-        most = aggregation.parameters["n"] if isinstance(aggregation, NthValue) else 1
+        most = abs(aggregation.n) if isinstance(aggregation, NthValue) else 1
         counts = np.minimum(end - start, most)
         if isinstance(aggregation, NthValue):
-            first = np.repeat(start - (np.cumsum(counts) - counts), counts)
+            begin = start if aggregation.n > 0 else end - counts
+            first = np.repeat(begin - (np.cumsum(counts) - counts), counts)
             return view.row(first + np.arange(int(counts.sum()))), counts
         has = counts > 0
         if isinstance(aggregation, First):

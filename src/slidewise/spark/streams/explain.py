@@ -135,7 +135,7 @@ class _Need:
         if name in task.carriers:
             return cls._of_running(kind, back, ahead, tuple(task.carriers[name].columns.values()))
         if task.slices:
-            many = build_grid(task).slices
+            many = build_grid(task).slices or 0
             return cls(f"{many:,} slice{'s' * (many != 1)}, and those after the watermark", "hopping", 0, many)
         if window.gives_windows and window.slide_size is not None:
             return cls(f"the rows of windows that are open, of the last {window.lengths[0]} at most", "hopping", 0)

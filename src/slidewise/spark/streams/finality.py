@@ -22,6 +22,7 @@ import pyarrow as pa
 from slidewise.columns.frames.bounds import Scattered
 from slidewise.columns.frames.deltas import measure_delta, measure_length
 from slidewise.columns.frames.from_window import step_in_units
+from slidewise.columns.frames.slides import build_column_grid
 from slidewise.spark.streams.running_totals import RunningTotals
 from slidewise.spark.streams.step_data import (
     ArrangedRows,
@@ -34,6 +35,7 @@ from slidewise.spark.streams.step_data import (
     find_next_complete,
 )
 from slidewise.spark.streams.stream_task import NEVER, StreamTask
+from slidewise.windows.calendar_grid import CalendarGrid
 from slidewise.windows.cumulative import CumulativeWindow
 from slidewise.windows.definitions import DeltaWindow, TimeWindow, WindowDefinition
 from slidewise.windows.durations import CalendarDuration, sign
@@ -183,7 +185,7 @@ class BoundaryFinality:
     Slices do not wait until they are known: the order of rows within them does not matter.
     """
 
-    def __init__(self, task: StreamTask, grid: Grid, lookback: int | None) -> None:
+    def __init__(self, task: StreamTask, grid: Grid | CalendarGrid, lookback: int | None) -> None:
         """Take `lookback`, how far back in time frames reach; None where some count rows, or windows hop."""
         [self._window] = task.windows
         self._task, self._grid, self._lookback = task, grid, lookback
@@ -244,12 +246,17 @@ class BoundaryFinality:
         if not self._hopping:
             return _expire(self._task, self._lookback, rows)
         assert rows.times is not None
-        ends: np.ndarray = rows.times[rows.offsets[1:] - 1] + self._grid.size + (self._task.keep or 0)
-        return ends
+        last = rows.times[rows.offsets[1:] - 1]
+        by_calendar = isinstance(self._grid, CalendarGrid)
+        ends: np.ndarray = self._grid.last_end(last) if by_calendar else last + self._grid.size
+        return ends + (self._task.keep or 0)
 
     def find_open_until(self, times: np.ndarray) -> np.ndarray:
-        """Find up to which watermark a hopping window is open that has each time."""
-        ends: np.ndarray = self._grid.last_end(times) - 1
+        """Find up to which watermark a row of each time is not late: while a hopping window that has it is open.
+
+        A row between two windows belongs to none, and is late at the watermark, as any row.
+        """
+        ends: np.ndarray = np.maximum(self._grid.last_end(times) - 1, times)
         return ends
 
     def arrange(self, view: WatermarkView, places: np.ndarray) -> tuple[ArrangedRows, np.ndarray]:
@@ -453,11 +460,13 @@ def _find_first_in_delta(window: DeltaWindow, rows: ArrangedRows, first: np.ndar
 
 
 # ---- slides by time
-def build_grid(task: StreamTask) -> Grid:
+def build_grid(task: StreamTask) -> Grid | CalendarGrid:
     """Build the grid of slides by time, in microseconds."""
     [window] = task.windows
     assert isinstance(window.every, TimeWindow) and task.time is not None
     name, kind = task.time, task.rows.field(task.time).type
+    if window.by_calendar:
+        return build_column_grid(window, kind, name)
     offset = 0 if window.offset is None else measure_length(window.offset, kind, name)
     size = measure_length(window.size, kind, name) if isinstance(window, TimeWindow | CumulativeWindow) else None
     steps = window.steps if isinstance(window, CumulativeWindow) else None

@@ -34,6 +34,7 @@ from slidewise.spark.streams.finality import (
 from slidewise.spark.streams.running_totals import RunningTotals
 from slidewise.spark.streams.step_data import ArrangedRows, Emitted, JoinedRows, Selection, WatermarkView
 from slidewise.spark.streams.stream_task import StreamTask
+from slidewise.windows.calendar_grid import CalendarGrid
 from slidewise.windows.definitions import WindowDefinition
 from slidewise.windows.grid import Grid
 
@@ -240,8 +241,10 @@ class TimeSlides(OfRows):
         [self._window] = task.windows
         self._task, self._grid = task, build_grid(task)
         grid = self._grid
-        lookback = None if grid.size is not None else measure_lookback(task)
-        self.finality: Finality = BoundaryFinality(task, grid, None if lookback is None else lookback + grid.every)
+        lookback = None
+        if isinstance(grid, Grid) and grid.size is None and (back := measure_lookback(task)) is not None:
+            lookback = back + grid.every
+        self.finality: Finality = BoundaryFinality(task, grid, lookback)
         self._table = SlideTable(task, task.expressions)
 
     def build_empty(self) -> pa.Table:
@@ -366,12 +369,14 @@ class SliceSlides:
         return read if read_off(read) else Over(part, self._window, "recalculate")
 
 
-def _leave_out_gaps(task: StreamTask, grid: Grid, rows: pa.Table, hashes: np.ndarray) -> tuple[pa.Table, np.ndarray]:
+def _leave_out_gaps(
+    task: StreamTask, grid: Grid | CalendarGrid, rows: pa.Table, hashes: np.ndarray
+) -> tuple[pa.Table, np.ndarray]:
     """Leave out the rows that are in no window, where there are gaps between windows: nothing would ever be due."""
-    if grid.size is None or grid.size >= grid.every or not len(rows):
+    if grid.size is None or not grid.has_gaps or not len(rows):
         return rows, hashes
     assert task.time is not None
-    inside = (in_one_piece(rows[task.time]).cast(pa.int64()).to_numpy() - grid.offset) % grid.every < grid.size
+    inside = grid.is_inside(in_one_piece(rows[task.time]).cast(pa.int64()).to_numpy())
     return rows.filter(pa.array(inside)), hashes[inside]
 
 
@@ -429,5 +434,5 @@ def choose_slices(task: StreamTask, wanted: bool | None) -> bool:
     why = check_slices(task.expressions, task.keep is not None, task.divisions.__contains__)
     require_slices(wanted, why)
     if wanted is None:
-        return why is None and build_grid(task).slices <= FEW_SLICES
+        return why is None and (build_grid(task).slices or 0) <= FEW_SLICES
     return wanted

@@ -17,6 +17,7 @@ from slidewise.columns.frames.from_window import targets_of
 from slidewise.columns.sorting import Arrangement, OrderColumn
 from slidewise.columns.sources import source_of
 from slidewise.spark.streams.stream_task import NEVER
+from slidewise.windows.calendar_grid import CalendarGrid
 from slidewise.windows.grid import Grid
 
 
@@ -190,7 +191,7 @@ class WatermarkView:
     #: whether results do not wait until their row is known
     at_arrival: bool = False
     #: of slides by time
-    grid: Grid | None = None
+    grid: Grid | CalendarGrid | None = None
 
     @cached_property
     def next_complete(self) -> np.ndarray:
@@ -199,16 +200,16 @@ class WatermarkView:
         return find_next_complete(self.grid, self.rows.times, self.progress.watermark)
 
 
-def find_next_complete(grid: Grid, times: np.ndarray, after: int) -> np.ndarray:
+def find_next_complete(grid: Grid | CalendarGrid, times: np.ndarray, after: int) -> np.ndarray:
     """Tell with which time after `after` the next slide of each row is complete; NEVER: there is none."""
-    if grid.size is None:
+    if isinstance(grid, Grid) and grid.size is None:
         last = grid.at_or_after(times + 1) - 1
         return np.where(last > after, last, NEVER)
-    if grid.steps is not None:
+    if isinstance(grid, Grid) and grid.steps is not None:
         end = grid.at_or_after(np.maximum(times + 1, after + 2))
         return np.where(end <= grid.last_end(times), end - 1, NEVER)
-    start = grid.at_or_after(np.maximum(times - grid.size + 1, after + 2 - grid.size))
-    return np.where(start <= times, start + grid.size - 1, NEVER)
+    end, exists = grid.next_end(times, after + 1)
+    return np.where(exists, end - 1, NEVER)
 
 
 @dataclass(frozen=True)

@@ -263,6 +263,8 @@ def depends_on_zone(task: StreamTask) -> bool:
     zoned = {field.name for field in task.rows if _set_zone(field.type, "+01:00") != _set_zone(field.type, "+02:00")}
     for over in task.expressions.values():
         windows = [window for window in (over.window, over.window.every) if window is not None]
+        if over.window.by_calendar:  # in a zone of its own
+            windows = []
         if any(isinstance(length, CalendarDuration) for window in windows for length in window.lengths):
             return True
         if zoned and reads_whole_rows(over.window):
@@ -298,7 +300,7 @@ def check_windows(task: StreamTask) -> None:
                 f'{name}: the slides of {window!r} are complete when the watermark has passed them: emit="watermark". '
                 'Early results, with emit="arrival", are of windows by time: sw.time("1h", every="1m")'
             )
-        if window.slide_kind == "time" and task.time is not None:
+        if window.slide_kind == "time" and not window.gives_windows and task.time is not None:
             every = measure_length(window.slide_size, task.rows.field(task.time).type, task.time)
             require_whole_slides(window, task.forget_after, every)
         reach = window.reach
@@ -308,6 +310,16 @@ def check_windows(task: StreamTask) -> None:
             raise InvalidInput(
                 f"{name}: the frame {window!r} is as long as a column says, and a stream must know beforehand which "
                 "rows later frames can reach. Use constant bounds"
+            )
+        if over.aggregation.of_order and task.emit == "arrival":
+            raise InvalidInput(
+                f"{name}: {over.aggregation.name} is by the order of rows, and rows that arrive later may be before "
+                'others. Use emit="watermark", or row_number(), which numbers them as they come'
+            )
+        if reach.to_last_row and over.aggregation.of_order:
+            raise InvalidInput(
+                f"{name}: {over.aggregation.name} is a share of all rows of a key, and a stream does not end. Compute "
+                "it in a batch"
             )
         if reach.to_last_row:
             raise InvalidInput(f"{name}: the frame {window!r} ends with its key, and a stream does not end")
