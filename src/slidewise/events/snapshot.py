@@ -116,6 +116,8 @@ def _describe(window: Window) -> dict[str, str]:
     for output in window._plan.outputs:
         of = _define_output(window._plan, output)
         found |= {f"{part} of {output.name}" if output.name else part: text for part, text in of.items()}
+    if window.empty:
+        found["empty"] = "True"
     return found | {
         "partition_by": canonical_text(window._plan.reader.partition_by),
         "emit": window.emit,

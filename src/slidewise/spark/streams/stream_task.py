@@ -114,8 +114,7 @@ class StreamTask:
     @property
     def takes_late_rows(self) -> bool:
         """Whether late rows enter those of their windows that were not emitted yet, as in Spark's own windows."""
-        takes = self.windows[0].hopping or self.windows[0].session_gap is not None
-        return self.slides and self.keep is None and takes
+        return self.slides and self.keep is None and self.windows[0].gives_windows
 
     @cached_property
     def divisions(self) -> dict[str, Division]:
