@@ -13,6 +13,7 @@ from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
 from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.effects import (
+    add_expired_slides,
     add_stream_columns,
     begin_lifetimes,
     find_changed_slides,
@@ -56,7 +57,9 @@ def aggregate(
     if not window.gives_windows:  # these may reach over the time in which a key is forgotten, as on a stream
         begin_lifetimes(rows, effects)
     found = compute_slides(rows, expressions, number, row_numbers=effects.revises)
-    if effects.changes:
+    if effects.empty:
+        found = add_expired_slides(rows, found, keys, expressions)
+    elif effects.changes:
         changed = pa.array(find_changed_slides(found, keys, expressions, effects))
         found = {name: column.filter(changed) for name, column in found.items()}
     labels = {name: found[name] for name in found if name not in expressions}

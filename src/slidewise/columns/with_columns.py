@@ -16,6 +16,7 @@ from slidewise.aggregations.ranks import Percentile
 from slidewise.aggregations.sums import Count
 from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.effects import (
+    add_expired_rows,
     add_stream_columns,
     begin_lifetimes,
     find_changed_rows,
@@ -54,12 +55,19 @@ def with_columns(
     effects = read_effects(options, "with_columns", expressions, incoming.names, order, kind_of)
     incoming = leave_out_untimed(incoming, effects)
     rows = ArrangedFrame(incoming, list_names(partition_by, "partition_by"), order, number)
+    keys = rows.offsets
     begin_lifetimes(rows, effects)
     for over in expressions.values():
         rows.require_reads(over)
     for name in expressions:
         incoming.require_one(name)
     columns = Evaluation(rows, expressions.values(), number).columns(expressions)
+    if effects.empty:
+        labels, results = add_expired_rows(rows, keys, columns, expressions, effects)
+        made_from = {name: Origin(name, "values") for name in labels} | find_origins(expressions)
+        labels = {name: label for name, label in labels.items() if name not in expressions}
+        count = len(next(iter(results.values())))
+        return incoming.table(labels, add_stream_columns(results, count, effects), made_from)
     if effects.changes:
         changed = find_changed_rows(rows, columns, effects)
         incoming = incoming.filter(changed)
