@@ -28,6 +28,7 @@ from slidewise.columns.sources import source_of
 from slidewise.errors import InvalidInput
 from slidewise.windows.cumulative import CumulativeWindow
 from slidewise.windows.definitions import WindowDefinition, rows
+from slidewise.windows.durations import sign
 from slidewise.windows.expiry import leaves_with_time
 from slidewise.windows.grid import Grid
 
@@ -41,7 +42,7 @@ class Axis:
 
     def measure(self, length: Any) -> Any:
         """Convert a length to a number."""
-        return measure_length(length, self.kind, self.name)
+        return measure_length(length, self.kind, self.name) if sign(length) else 0
 
     def add(self, times: np.ndarray, step: Any) -> np.ndarray:
         """Add a step to times, with the digits that floats of their type have."""

@@ -46,6 +46,7 @@ def aggregate(
     max_delay: Any = None,
     max_ahead: Any = None,
     emit: str | None = None,
+    empty: bool | Aggregation | None = None,
     late: str | None = None,
     keep: Any = None,
     forget_after: Any = None,
@@ -68,7 +69,7 @@ def aggregate(
       order columns keep their types and metadata. Rows come in no particular order, as from any shuffle.
     - Results come by name, or as a dict where names are no identifiers.
     - Rows of equal order come in any order, as in Spark's own windows.
-    - `max_delay`, `max_ahead`, `emit`, `late`, `keep`, `forget_after`, `buckets`, `slices`, `metrics`, `checkpoint`,
+    - `max_delay`, `max_ahead`, `emit`, `empty`, `late`, `keep`, `forget_after`, `buckets`, `slices`, `metrics`, `checkpoint`,
       `history` and `history_until` are for streams: see docs/spark-streams.md, also for what they do on a batch.
     - `schema` and `streaming` are those of `with_columns`: nothing is then asked of the DataFrame.
     - An executor holds the rows of one window. Frames that end with their key, whose bounds are columns, or that grow
@@ -80,7 +81,7 @@ def aggregate(
     from slidewise.spark.streams.query import stream_aggregate
 
     options: dict[str, Any] = {
-        "max_delay": max_delay, "max_ahead": max_ahead, "emit": emit, "late": late, "keep": keep,
+        "max_delay": max_delay, "max_ahead": max_ahead, "emit": emit, "empty": empty, "late": late, "keep": keep,
         "forget_after": forget_after, "buckets": buckets, "slices": slices, "metrics": metrics,
         "checkpoint": checkpoint, "history": history, "history_until": history_until, "schema": schema,
         "streaming": streaming,

@@ -48,6 +48,7 @@ def with_columns(
     hot_keys: str | bool = "auto",
     max_delay: Any = None,
     emit: str | None = None,
+    empty: bool | Over | SpecifiedOver | None = None,
     late: str | None = None,
     keep: Any = None,
     forget_after: Any = None,
@@ -79,7 +80,7 @@ def with_columns(
     - `hot_keys=True` spreads a key of more than about a million rows over all cores. To find such keys in a sample,
       the input is read one more time. "auto" does so without keys, where one core would have everything, and where the
       input is cached; False never.
-    - `max_delay`, `max_ahead`, `emit`, `late`, `keep`, `forget_after`, `buckets`, `metrics`, `checkpoint`, `history`
+    - `max_delay`, `max_ahead`, `emit`, `empty`, `late`, `keep`, `forget_after`, `buckets`, `metrics`, `checkpoint`, `history`
       and `history_until` are for streams: see docs/spark-streams.md, also for what they do on a batch.
     - With `schema`, a StructType or text such as "sensor string, ts timestamp, temp double", nothing is asked of the
       DataFrame, as flows of Spark's Declarative Pipelines demand (docs/pipelines.md); `streaming` then says whether it
@@ -87,7 +88,7 @@ def with_columns(
     """
     require_packages()
     options: dict[str, Any] = {
-        "max_delay": max_delay, "emit": emit, "late": late, "keep": keep, "forget_after": forget_after,
+        "max_delay": max_delay, "emit": emit, "empty": empty, "late": late, "keep": keep, "forget_after": forget_after,
         "buckets": buckets, "metrics": metrics, "max_ahead": max_ahead, "checkpoint": checkpoint,
         "history": history, "history_until": history_until, "schema": schema, "streaming": streaming,
     }  # fmt: skip

@@ -119,16 +119,18 @@ class Pipeline:
         rows = self._results.merge(join_rows(self.task, state, new, hashes))
         decisions = RowDecisions.before_step(rows, state.last_results)
         if not len(rows.table):
+            out = self._emission.emit(rows, progress, decisions) if self.task.empty else None
             last, expire = retain_results(self.task, rows, decisions, progress.watermark)
             totals, totals_expire = retain_totals(self.task, rows, decisions, progress.watermark)
             changed = np.zeros(len(totals), bool)
-            return None, replace(
+            return out, replace(
                 state,
                 last_results=last,
                 results_expire=expire,
                 totals=totals,
                 totals_expire=totals_expire,
                 totals_changed=changed,
+                tells_expiry=self.task.empty,
             )
         out = self._emission.emit(rows, progress, decisions)
         return out, self._build_state(rows, decisions, progress.watermark)
@@ -168,6 +170,7 @@ class Pipeline:
             np.logical_or.reduceat(came_or_went, begin)[stay],
             totals_expire,
             find_keys(totals, rows, self.task.partition_by) >= 0,
+            self.task.empty,
         )
 
     def _take_pending(self, rows: JoinedRows, decisions: RowDecisions) -> pa.Table:

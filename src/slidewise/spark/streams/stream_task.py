@@ -61,6 +61,8 @@ class StreamTask:
     #: the columns that aggregates, windows and the order read
     reads: tuple[str, ...]
     emit: str = "watermark"
+    #: with emit="changes", whether results change when rows leave with time, too (expiry.py)
+    empty: bool = False
     #: with late="revise", late rows of up to so many microseconds before the watermark revise what was emitted
     keep: int | None = None
     #: with late="mark", the columns of late rows, which are emitted with a mark
@@ -208,6 +210,8 @@ class StreamTask:
             "result": "slides" if self.slides else "rows",
             "buckets": str(self.buckets),
         }
+        if self.empty:
+            said["empty"] = "True"
         if self.slices:
             said["kept"] = "slices"
         if self.keep is not None:
