@@ -88,9 +88,9 @@ def with_columns(
     """
     options = {
         "engine": engine, "hot_keys": hot_keys, "max_delay": max_delay, "max_ahead": max_ahead, "emit": emit,
-        "empty": empty, "late": late, "keep": keep, "forget_after": forget_after, "buckets": buckets, "metrics": metrics,
-        "checkpoint": checkpoint, "history": history, "history_until": history_until, "schema": schema,
-        "streaming": streaming,
+        "empty": empty, "late": late, "keep": keep, "forget_after": forget_after, "buckets": buckets,
+        "metrics": metrics, "checkpoint": checkpoint, "history": history, "history_until": history_until,
+        "schema": schema, "streaming": streaming,
     }  # fmt: skip
     common: dict[str, Any] = {
         "partition_by": partition_by, "order_by": order_by, "algorithm": algorithm, "threads": threads,

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.expiry_oracle import Counted, Ranged, changes, window_changes
+from support.tiers import examples
 
 import slidewise as sw
 from slidewise.errors import InvalidInput, StateError
-from tests.support.expiry_oracle import Counted, Ranged, changes, window_changes
-from tests.support.tiers import examples
 
 FUNCTIONS = {
     "count": lambda: sw.count(),

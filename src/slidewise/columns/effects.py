@@ -71,11 +71,11 @@ def add_expired_rows(
     columns: Mapping[str, pa.Array],
     expressions: Mapping[str, Over],
     effects: BatchEffects,
-) -> tuple[dict[str, pa.Array], dict[str, pa.Array]]:
+) -> dict[str, pa.Array]:
     """Take the rows whose results have changed, in the order of the input, and after them those of times without one.
 
-    `keys` are the offsets of keys, whether or not they were forgotten in between. The columns of the input come first,
-    and then the results. What comes of a time without a row has its keys, and that time: all else is null.
+    `keys` are the offsets of keys, whether or not they were forgotten in between. What comes of a time without a row
+    has its keys, and that time: all other columns of the input are null.
     """
     source, time = rows.source, effects.time
     assert time is not None
@@ -95,8 +95,7 @@ def add_expired_rows(
         else:
             more = pa.nulls(len(expired.of), source.column(name).type)
         labels[name] = _append(rows.array(name).filter(chosen), more)
-    results = {name: _append(columns[name].filter(chosen), expired.results[name]) for name in columns}
-    return labels, results
+    return labels | {name: _append(columns[name].filter(chosen), expired.results[name]) for name in columns}
 
 
 def _append(column: pa.Array, more: pa.Array) -> pa.Array:

@@ -271,7 +271,7 @@ def find_empty_windows(grid: Grid, key: np.ndarray, ends: np.ndarray) -> tuple[n
 
 
 def number_runs(columns: Sequence[pa.Array], count: int) -> np.ndarray:
-    """Number runs of equal values, from 0."""
+    """Find the number of the run of equal values of each row, from 0."""
     new = np.zeros(count, bool)
     for column in columns:
         new[1:] |= find_unlike(column[:-1], column[1:])

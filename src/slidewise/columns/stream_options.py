@@ -1,8 +1,8 @@
 """Stream options: what a call says for streams, checked for any data, and which of it has an effect on a batch.
 
 One dict of features and options runs on a stream and on a batch. All options are checked alike; on a batch only
-`emit="changes"`, `empty`, `forget_after`, `late="revise"` and `late="mark"` have an effect: rows and columns are then those that
-a stream gives once its watermark has passed all rows.
+`emit="changes"`, `empty`, `forget_after`, `late="revise"` and `late="mark"` have an effect: rows and columns are then
+those that a stream gives once its watermark has passed all rows.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from slidewise.columns.sorting import OrderColumn
 from slidewise.columns.two_phase import divide
 from slidewise.errors import InvalidInput
 from slidewise.windows.definitions import WindowDefinition, require_results_that_stay
-from slidewise.windows.expiry import require_expiry
 from slidewise.windows.durations import CalendarDuration, Duration, Length, length
+from slidewise.windows.expiry import require_expiry
 
 EMITS = ("watermark", "changes", "arrival")
 BUCKETS = 16

@@ -13,6 +13,7 @@ from slidewise.columns.with_columns import list_names, list_order
 from slidewise.spark.column_names import require_distinct
 from slidewise.spark.conditions import hoist_conditions
 from slidewise.spark.executor.slide_task import SlideTask
+from slidewise.spark.expiry import compute
 from slidewise.spark.input import Input, read_input, tell_columns
 from slidewise.spark.plan import (
     Group,
@@ -69,8 +70,9 @@ def aggregate(
       order columns keep their types and metadata. Rows come in no particular order, as from any shuffle.
     - Results come by name, or as a dict where names are no identifiers.
     - Rows of equal order come in any order, as in Spark's own windows.
-    - `max_delay`, `max_ahead`, `emit`, `empty`, `late`, `keep`, `forget_after`, `buckets`, `slices`, `metrics`, `checkpoint`,
-      `history` and `history_until` are for streams: see docs/spark-streams.md, also for what they do on a batch.
+    - `max_delay`, `max_ahead`, `emit`, `empty`, `late`, `keep`, `forget_after`, `buckets`, `slices`, `metrics`,
+      `checkpoint`, `history` and `history_until` are for streams: see docs/spark-streams.md, also for what they do on
+      a batch.
     - `schema` and `streaming` are those of `with_columns`: nothing is then asked of the DataFrame.
     - An executor holds the rows of one window. Frames that end with their key, whose bounds are columns, or that grow
       with it and are of aggregates such as median, of which no part of fixed size can stand for the rows gone, hold the
@@ -100,6 +102,9 @@ def aggregate(
     known = source.schema
     reads = known.to_arrow(known.find_read_columns(group))
     output = build_slides_schema(known, reads, group, effects.revises)
+    late_row = build_late_row(source) if effects.marks else None
+    if effects.empty:
+        return add_stream_columns(compute(source, reads, output, group, effects, slides=True), effects, late_row)
     kinds = tuple(to_arrow_type(field.dataType, known.zone, field.name) for field in output)
     overs = tuple(expressions.values())
     task = SlideTask(
@@ -111,7 +116,6 @@ def aggregate(
     plain = sort_by_order(rows, *by).select(*build_plain_columns(reads.names))
     if source.given:
         plain = tell_columns(plain, {str(k): known.field(name).dataType for k, name in enumerate(reads.names)})
-    late_row = build_late_row(source) if effects.marks else None
     return add_stream_columns(plain.mapInArrow(_build_function(source, task), output), effects, late_row)
 
 

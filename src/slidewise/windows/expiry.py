@@ -35,7 +35,7 @@ def require_expiry(
         return
     if emit != "changes":
         raise InvalidInput(
-            f'{what}: empty=True gives results again when rows have left their windows, where that changes them: it '
+            f"{what}: empty=True gives results again when rows have left their windows, where that changes them: it "
             f'goes with emit="changes", got emit={emit!r}'
         )
     for name, window in windows.items():

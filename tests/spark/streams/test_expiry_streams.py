@@ -10,13 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-import slidewise as sw
-from slidewise.errors import InvalidInput, StateError
-from slidewise.spark.streams.held_state import BucketCopy, read_bucket
-from slidewise.spark.streams.history import History
-from slidewise.spark.streams.pipeline import Pipeline
-from tests.spark.streams.microbatches import (
+from microbatches import (
     SCHEMA,
     SECOND,
     START,
@@ -32,8 +26,14 @@ from tests.spark.streams.microbatches import (
     small_pieces,  # noqa: F401
     task_of,
 )
-from tests.support.expiry_oracle import Counted, Ranged, changes, window_changes
-from tests.support.tiers import examples
+from support.expiry_oracle import Counted, Ranged, changes, window_changes
+from support.tiers import examples
+
+import slidewise as sw
+from slidewise.errors import InvalidInput, StateError
+from slidewise.spark.streams.held_state import BucketCopy, read_bucket
+from slidewise.spark.streams.history import History
+from slidewise.spark.streams.pipeline import Pipeline
 
 BEGIN = round(START.timestamp()) * SECOND
 FUNCTIONS = {
@@ -85,7 +85,7 @@ def expect(table, theirs, forget_after=None):
 
 
 def sort(found):
-    return sorted(found, key=lambda r: (r[0] is not None, r[0] or "", *r[1:-1]) if r[2] is None else (r[0] is not None, r[0] or "", r[1], r[2]))
+    return sorted(found, key=lambda r: (r[0] is not None, r[0] or "", r[1], -1 if r[2] is None else r[2]))
 
 
 def read(table, names):
@@ -196,7 +196,8 @@ def found_windows(out, names):
     for r in rows:
         if "l" in names:
             r[3]["l"].sort()  # rows of equal time are in the order in which they came
-    return sorted([(k, micros(a), micros(b), v) for k, a, b, v in rows], key=lambda r: (r[0] is not None, r[0] or "", r[2]))
+    found = [(k, micros(start), micros(end), results) for k, start, end, results in rows]
+    return sorted(found, key=lambda r: (r[0] is not None, r[0] or "", r[2]))
 
 
 def expect_windows(parts, delay, names, grid):
