@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections import defaultdict
 
+import folders
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -30,7 +31,9 @@ from support.expiry_oracle import Counted, Ranged, changes, window_changes
 from support.tiers import examples
 
 import slidewise as sw
+import slidewise.spark
 from slidewise.errors import InvalidInput, StateError
+from slidewise.spark.session import PARTITIONS, PROVIDER, ROCKSDB
 from slidewise.spark.streams.held_state import BucketCopy, read_bucket
 from slidewise.spark.streams.history import History
 from slidewise.spark.streams.pipeline import Pipeline
@@ -260,6 +263,18 @@ def test_state_is_read_as_of_the_watermark():
     assert {r["k"]: r["n"] for r in held.to_pylist()} == last == {"a": 1, "b": 1}
 
 
+@pytest.mark.parametrize("empty", [True, False])
+def test_open_windows_are_read_whether_or_not_they_have_changed(empty):
+    task = task_of({"n": sw.count()}, window=sw.time("6s", every="2s"), emit="changes", empty=empty)
+    stream = Stream(task, 0)
+    for part in (table(row("a", 0), row("b", 0)), table(row("a", 7)), SCHEMA.empty_table()):
+        stream.push(part)
+    memory = stream.memory
+    held = read_bucket(task, BucketCopy(memory.meta, memory.pieces), stream.watermark)
+    windows = [(r["k"], micros(w["window_end"]) - BEGIN, w["n"]) for r in held.to_pylist() for w in r["open"]]
+    assert windows == [("a", end * SECOND, 1) for end in (8, 10, 12)]
+
+
 def test_state_of_another_definition_is_refused():
     ours = {"n": sw.count().over(sw.time("10s"))}
     stream = Stream(task_of(ours, emit="changes", empty=True), 0)
@@ -294,3 +309,35 @@ def test_sessions_are_refused_with_the_reason():
     over = {"n": sw.count().over(sw.session("3s"))}
     with pytest.raises(InvalidInput, match="never empty"):
         check_empty(over, StreamOptions(emit="changes", empty=True), "with_columns")
+
+
+# ---- a real query
+@pytest.mark.full
+def test_a_query_tells_what_leaves_across_restarts(spark, tmp_path):
+    """What leaves next is in the checkpoint: a key that was silent before a restart is told after it."""
+    spark.conf.set(PROVIDER, ROCKSDB)
+    spark.conf.set(PARTITIONS, "2")
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    folder, parts = folders.Folder(tmp_path, spark), folders.events(batches=4, each=40)
+    over = {"n": sw.count().over(sw.time("2s")), "total": sw.sum("seq").over(sw.time("900ms", closed="left"))}
+    theirs = {"n": Ranged("count", -2 * SECOND), "total": Ranged("sum", -900_000, 0, False, True)}
+
+    def build(checkpoint=None):
+        return sw.with_columns(
+            folder.stream(), over, partition_by="k", order_by="ts", max_delay="10s", emit="changes", empty=True,
+            checkpoint=checkpoint,
+        )  # fmt: skip
+
+    path = str(tmp_path / "checkpoint")
+    for part in parts:  # a run of its own for each: all state comes from the checkpoint
+        folder.add(part)
+        folder.run(build())
+    folder.add(folders.last_row(500))
+    folder.run(build(path))
+    held = slidewise.spark.read_state(build(), path).toArrow().to_pylist()
+    folder.add(folders.last_row(1000))
+    folder.run(build(path))
+    out = folders.utc(folder.result())
+    whole = pa.concat_tables(parts)
+    assert [r for r in read(out, over) if r[0] != "end"] == expect(whole, theirs)
+    assert {r["k"] for r in held} <= {"end"}  # all others have left
