@@ -192,6 +192,16 @@ def test_floats_leave_with_the_next_float(times, size):
         assert last == 0
 
 
+def test_integers_leave_with_an_integer_whatever_the_length():
+    for closed, gone in (("both", 3), ("right", 3)):
+        window = sw.Window(sw.count(), sw.time(2.5, closed=closed), emit="changes", empty=True)
+        assert [(r.time, r.value) for r in window.push(1, time=0) + window.flush()] == [(0, 1), (gone, 0)]
+    window = sw.Window(sw.count(), sw.time(2.0, closed="right"), emit="changes", empty=True)
+    assert [(r.time, r.value) for r in window.push(1, time=0) + window.flush()] == [(0, 1), (2, 0)]
+    with pytest.raises(InvalidInput, match="no time for the result"):
+        sw.Window(sw.count(), sw.time(1e308), emit="changes", empty=True).push(1, time=1.7e308)
+
+
 def test_a_row_at_the_instant_speaks_for_itself():
     window = sw.Window(sw.sum(), sw.time(10), emit="changes", empty=True)
     window.push(1, time=0)

@@ -180,12 +180,12 @@ class SharedPlan:
         for part in self.parts:
             part.stop_empties()
 
-    def build_empty_value(self, result: Result) -> dict[str, Any]:
-        """Build what a result would be over no rows."""
+    def find_empty_value(self, result: Result) -> dict[str, Any]:
+        """Find what a result would be over no rows. O(results)."""
         found: dict[str, Any] = {}
         for part in self.parts:
             if not result.value.keys().isdisjoint(part.names):
-                found |= part.list_empty_values()
+                found |= part.find_empty_values()
         return {name: found[name] for name in result.value}
 
     @property

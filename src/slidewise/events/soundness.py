@@ -7,6 +7,7 @@ are known. Values may be wrong, which only the results show.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterable
 from decimal import Decimal
@@ -292,6 +293,8 @@ class Soundness:
         self.check_rows([engine.last] if engine.last is not None else [])
         self.check_times(boundary for _, boundary in engine.waiting if boundary is not None)
         self.require(all(type(x) in _NUMBERS for x in engine.inside), all(row.x is not None for row in engine.ahead))
+        if self.plan.frame.unit == "range":  # rows leave, which is told of times that there are
+            self.require(all(abs(x) < math.inf for x in (*engine.inside, *(row.x for row in engine.ahead))))
         if isinstance(engine.holder, RowHolder):
             self.require(len(engine.inside) == engine.holder.count)
         waits = engine.waiting or engine.step is not None

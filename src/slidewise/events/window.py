@@ -554,7 +554,7 @@ class Window:
     def _is_news(self, result: Result) -> bool:
         stream, last = self._plan.stream_of(result), self._last
         if self.empty:  # what is not there is empty
-            nothing = self._plan.build_empty_value(result)
+            nothing = self._plan.find_empty_value(result)
             is_news = not are_alike(last.get(stream, nothing), result.value)
             if are_alike(nothing, result.value):
                 last.pop(stream, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -40,6 +41,7 @@ class WindowPlan:
     """The definition of a window, ready for use."""
 
     __slots__ = (
+        "_empty_values",
         "_gap",
         "_grid",
         "clock",
@@ -76,6 +78,7 @@ class WindowPlan:
         self.definition = definition
         #: whether results are given again when rows leave with time, down to those of none
         self.empties = False
+        self._empty_values: dict[str, Any] | None = None
         #: whether such results are of the times at which rows leave, which must be there
         self.tells_leaving = False
         #: a result has failed that the window has not yet told of
@@ -137,7 +140,8 @@ class WindowPlan:
                 "has no name. Leave such rows out, or give times as plain numbers"
             )
         if self.tells_leaving:
-            if not clock.can_write(self.frame.leaves_at(row.time)):  # type: ignore[union-attr]
+            leaves = self.frame.leaves_at(row.time)  # type: ignore[union-attr]
+            if leaves == math.inf or not clock.can_write(leaves):
                 raise InvalidInput(
                     f"push: the row of {row.stamp!r} leaves its window after the last {clock.kind} that there is, and "
                     "so there is no time for the result without it. Leave such rows out, or give times as plain numbers"
@@ -172,16 +176,18 @@ class WindowPlan:
         """Give no results again from now on."""
         self.empties = False
 
-    def list_empty_values(self) -> dict[str, Any]:
-        """List the results over no rows by name."""
-        values = RowHolder(self.measures).query()
-        if isinstance(values, Failed):
-            raise values.error
-        return self.read_outputs(values, 0)
+    def find_empty_values(self) -> dict[str, Any]:
+        """Find the results over no rows by name; computed once."""
+        if self._empty_values is None:
+            values = RowHolder(self.measures).query()
+            if isinstance(values, Failed):
+                raise values.error
+            self._empty_values = self.read_outputs(values, 0)
+        return self._empty_values
 
-    def build_empty_value(self, result: Result) -> Any:
-        """Build what a result would be over no rows."""
-        found = self.list_empty_values()
+    def find_empty_value(self, result: Result) -> Any:
+        """Find what a result would be over no rows."""
+        found = self.find_empty_values()
         return next(iter(found.values())) if self.single else found
 
     @property
