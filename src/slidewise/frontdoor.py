@@ -43,6 +43,7 @@ def with_columns(
     max_delay: Any = None,
     max_ahead: Any = None,
     emit: Literal["watermark", "arrival", "changes"] | NewColumn | None = None,
+    empty: bool | NewColumn | None = None,
     late: Literal["drop", "mark", "revise"] | NewColumn | None = None,
     keep: Any = None,
     forget_after: Any = None,
@@ -79,7 +80,7 @@ def with_columns(
     - `threads` is how many threads to use, by default all cores; results do not depend on it. Not for Spark.
     - `engine` and `hot_keys` are for Spark DataFrames: see docs/spark.md.
     - `max_delay` to `checkpoint` are for Spark streams, and any other data takes them too, so that one dict of columns
-      and options runs on both. There `emit="changes"` and `forget_after` give the rows that the stream gives,
+      and options runs on both. There `emit="changes"`, `empty` and `forget_after` give the rows that the stream gives,
       `late="revise"` adds its column `revision`, `late="mark"` its column `late`, and the others change nothing: see
       docs/spark-streams.md.
     - `schema` and `streaming` say what a Spark DataFrame is where it may not be asked, as in flows of Spark's
@@ -87,9 +88,9 @@ def with_columns(
     """
     options = {
         "engine": engine, "hot_keys": hot_keys, "max_delay": max_delay, "max_ahead": max_ahead, "emit": emit,
-        "late": late, "keep": keep, "forget_after": forget_after, "buckets": buckets, "metrics": metrics,
-        "checkpoint": checkpoint, "history": history, "history_until": history_until, "schema": schema,
-        "streaming": streaming,
+        "empty": empty, "late": late, "keep": keep, "forget_after": forget_after, "buckets": buckets,
+        "metrics": metrics, "checkpoint": checkpoint, "history": history, "history_until": history_until,
+        "schema": schema, "streaming": streaming,
     }  # fmt: skip
     common: dict[str, Any] = {
         "partition_by": partition_by, "order_by": order_by, "algorithm": algorithm, "threads": threads,
@@ -121,6 +122,7 @@ def aggregate(
     max_delay: Any = None,
     max_ahead: Any = None,
     emit: Literal["watermark", "arrival", "changes"] | Aggregation | None = None,
+    empty: bool | Aggregation | None = None,
     late: Literal["drop", "mark", "revise"] | Aggregation | None = None,
     keep: Any = None,
     forget_after: Any = None,
@@ -157,7 +159,7 @@ def aggregate(
     - `engine="spark"` is for Spark DataFrames and streams: Spark's own `window()`, where its answer is ours.
     """
     options = {
-        "max_delay": max_delay, "max_ahead": max_ahead, "emit": emit, "late": late, "keep": keep,
+        "max_delay": max_delay, "max_ahead": max_ahead, "emit": emit, "empty": empty, "late": late, "keep": keep,
         "forget_after": forget_after, "buckets": buckets, "slices": slices, "metrics": metrics,
         "checkpoint": checkpoint, "history": history, "history_until": history_until, "schema": schema,
         "streaming": streaming, "engine": engine,

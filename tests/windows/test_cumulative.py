@@ -80,3 +80,61 @@ def test_floats_and_windows_beyond_the_ends_of_time():
     with pytest.raises(InvalidInput, match="64 bits"):
         window = sw.time(10, every=5, cumulative=True)
         sw.aggregate(pa.table({"t": [2**63 - 2]}), order_by="t", window=window, n=sw.count())
+
+
+# ---- late rows
+def recalculate_open(rows, delay, size, every):
+    """(key, start, end, n, first, last, values by time) of every window, over the rows that came while it was open.
+
+    A window closes when the watermark reaches its end: the newest time, less the delay. Also the number of rows that
+    belong to no open window.
+    """
+    came, newest, dropped = [], None, 0
+    for key, time, x in rows:
+        watermark = None if newest is None else newest - delay
+        start = time // size * size
+        ends = [end for end in range(start + every, start + size + 1, every) if end > time]
+        is_open = [end for end in ends if watermark is None or end > watermark]
+        dropped += not is_open
+        came.append((key, time, x, is_open))
+        newest = time if newest is None else max(newest, time)
+    found = []
+    for key in {key for key, *_ in rows}:
+        for start in {time // size * size for k, time, *_ in came if k == key}:
+            for end in range(start + every, start + size + 1, every):
+                inside = [
+                    (t, n, x) for n, (k, t, x, ends) in enumerate(came) if k == key and start <= t and end in ends
+                ]
+                if inside:
+                    values = [x for _, _, x in sorted(inside, key=lambda row: row[:2])]
+                    found.append((key, start, end, len(values), values[0], values[-1], max(values), values))
+    return sorted(found), dropped
+
+
+LATE_ROWS = st.lists(
+    st.tuples(st.sampled_from("ab"), st.integers(0, 5), st.integers(0, 14), st.integers(0, 9)), max_size=25
+)
+
+
+@examples(300)
+@given(LATE_ROWS, st.sampled_from([0, 4]), st.sampled_from([(12, 4), (6, 2), (5, 5)]), st.sets(st.integers(0, 24)))
+def test_late_rows_enter_open_windows(drawn, delay, sizes, saves):
+    """In process, with the state saved in between, against recalculation; of partials, of rows, and of both."""
+    now, rows = 0, []
+    for key, step, back, x in drawn:
+        now += step
+        rows.append((key, max(0, now - back), x))
+    expected, dropped = recalculate_open(rows, delay, *sizes)
+    window = sw.time(sizes[0], every=sizes[1], cumulative=True)
+    merged = {"n": sw.count(), "first": sw.first("x"), "last": sw.last("x"), "top": sw.max("x")}
+    for ours in (merged, {**merged, "all": sw.collect_list("x")}):
+        w = sw.Window(ours, window, partition_by="k", late="drop", max_delay=delay or None)
+        out = []
+        for k, (key, time, x) in enumerate(rows):
+            out += w.push({"k": key, "x": x}, time=time)
+            if k in saves:
+                w = w.from_bytes(w.to_bytes())
+        out += w.flush()
+        found = sorted((r.key, r.start, r.end, *r.value.values()) for r in out)
+        assert found == [row if "all" in ours else row[:-1] for row in expected]
+        assert w.dropped == dropped

@@ -339,6 +339,14 @@ class Aggregation(metaclass=_Filtering):
     def check_questions(self, values: tuple[np.ndarray, ...]) -> None:
         """Check what the rows of a column ask, as read_question does of one row."""
 
+    def require_no_questions(self, what: str) -> None:
+        """Refuse what each row asks, where results come without a row."""
+        if self.asks:
+            raise InvalidInput(
+                f"{what}: {self!r} reads {', '.join(map(repr, self.asks))} of the row that a result is for, and with "
+                "empty=True results come when rows leave, of no row. Give it a constant, or leave out empty=True"
+            )
+
     def require_own_row(self, window: WindowDefinition) -> None:
         """Refuse a window whose results belong to no row, where something is asked of the row of a result."""
         if self.asks and (window.slide_kind == "time" or window.gives_windows):

@@ -13,6 +13,7 @@ from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
 from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.effects import (
+    add_expired_slides,
     add_stream_columns,
     begin_lifetimes,
     find_changed_slides,
@@ -21,8 +22,9 @@ from slidewise.columns.effects import (
 )
 from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.frames.slides import Slides, slides_of
-from slidewise.columns.sources import Origin, source_of
-from slidewise.columns.stream_options import ROW, read_effects
+from slidewise.columns.sorting import OrderColumn
+from slidewise.columns.sources import ColumnSource, Origin, source_of
+from slidewise.columns.stream_options import ROW, BatchEffects, read_effects
 from slidewise.columns.threads import thread_count
 from slidewise.columns.with_columns import check_columns, find_origins, list_names, list_order
 from slidewise.errors import InvalidInput
@@ -51,16 +53,19 @@ def aggregate(
     named = [*keys, *(by.name for by in order)]
     effects = read_effects(options, "aggregate", expressions, named, order, partial(read_kind, incoming))
     incoming = leave_out_untimed(incoming, effects)
-    rows = ArrangedFrame(incoming, keys, order, number)
-    [window] = {over.window for over in expressions.values()}
-    if not window.gives_windows:  # these may reach over the time in which a key is forgotten, as on a stream
-        begin_lifetimes(rows, effects)
-    found = compute_slides(rows, expressions, number, row_numbers=effects.revises)
-    if effects.changes:
+    if effects.empty:
+        found = compute_expiring_slides(incoming, keys, order, expressions, effects, number)
+    else:
+        rows = ArrangedFrame(incoming, keys, order, number)
+        [window] = {over.window for over in expressions.values()}
+        if not window.gives_windows:  # these may reach over the time in which a key is forgotten, as on a stream
+            begin_lifetimes(rows, effects)
+        found = compute_slides(rows, expressions, number, row_numbers=effects.revises)
+    if effects.changes and not effects.empty:
         changed = pa.array(find_changed_slides(found, keys, expressions, effects))
         found = {name: column.filter(changed) for name, column in found.items()}
     labels = {name: found[name] for name in found if name not in expressions}
-    values_of = {*rows.partition_by, *(by.name for by in rows.order_by)}
+    values_of = {*named}
     made_from = {name: Origin(name, "values") for name in labels if name in values_of} | find_origins(expressions)
     results = {name: found[name] for name in expressions}
     count = len(next(iter(results.values())))
@@ -68,6 +73,19 @@ def aggregate(
     if effects.marks:
         late_row = pa.struct([(name, read_kind(incoming, name)) for name in incoming.names])
     return incoming.table(labels, add_stream_columns(results, count, effects, late_row), made_from)
+
+
+def compute_expiring_slides(
+    incoming: ColumnSource,
+    keys: list[str],
+    order: list[OrderColumn],
+    expressions: dict[str, Over],
+    effects: BatchEffects,
+    threads: int,
+) -> dict[str, pa.Array]:
+    """Compute the windows whose results have changed, with those that have no rows."""
+    rows = ArrangedFrame(incoming, keys, order, threads)
+    return add_expired_slides(rows, compute_slides(rows, expressions, threads), keys, expressions)
 
 
 def slide_expressions(window: Any, columns: Mapping[str, Any], algorithm: str) -> dict[str, Over]:

@@ -7,8 +7,21 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
+from slidewise.aggregations.over import Over
 from slidewise.columns.arranged import ArrangedFrame
+from slidewise.columns.arrays import cast_to, in_one_piece
 from slidewise.columns.changes import ChangeFinder
+from slidewise.columns.expiry import (
+    Axis,
+    build_axis,
+    build_window_grid,
+    evaluate_empty,
+    find_changes,
+    find_changes_over_time,
+    find_empty_windows,
+    list_read,
+    number_runs,
+)
 from slidewise.columns.frames.deltas import as_axis
 from slidewise.columns.sorting import as_plain
 from slidewise.columns.sources import ColumnSource
@@ -50,6 +63,65 @@ def find_changed_rows(rows: ArrangedFrame, columns: Mapping[str, pa.Array], effe
         return ChangeFinder().find([_number_keys(rows)], None, list(columns.values()))
     arranged = [column.take(pa.array(permutation)) for column in columns.values()]
     return rows.arrangement.restore(ChangeFinder().find([_number_keys(rows)], None, arranged))
+
+
+def add_expired_rows(
+    rows: ArrangedFrame,
+    keys: np.ndarray,
+    columns: Mapping[str, pa.Array],
+    expressions: Mapping[str, Over],
+    effects: BatchEffects,
+) -> dict[str, pa.Array]:
+    """Take the rows whose results have changed, in the order of the input, and after them those of times without one.
+
+    `keys` are the offsets of keys, whether or not they were forgotten in between. What comes of a time without a row
+    has its keys, and that time: all other columns of the input are null.
+    """
+    source, time = rows.source, effects.time
+    assert time is not None
+    axis = build_axis(rows.array(time), time)
+    times = read_times(rows.arrange(time), time)
+    permutation = rows.arrangement.permutation
+    arranged = columns if permutation is None else {n: c.take(pa.array(permutation)) for n, c in columns.items()}
+    changed, expired = find_changes_over_time(rows, keys, times, axis, expressions, arranged, effects.forget_after)
+    chosen = pa.array(rows.arrangement.restore(changed))
+    levels = [name for name in (*rows.partition_by, time) if name not in source.names]
+    labels = {}
+    for name in [*levels, *source.names]:
+        if name == time:
+            more = expired.times
+        elif name in rows.partition_by:
+            more = rows.arrange(name).take(pa.array(expired.of))
+        else:
+            more = pa.nulls(len(expired.of), source.column(name).type)
+        labels[name] = _append(rows.array(name).filter(chosen), more)
+    return labels | {name: _append(columns[name].filter(chosen), expired.results[name]) for name in columns}
+
+
+def _append(column: pa.Array, more: pa.Array) -> pa.Array:
+    return in_one_piece(pa.chunked_array([column, cast_to(more, column.type)]))
+
+
+def add_expired_slides(
+    rows: ArrangedFrame, found: Mapping[str, pa.Array], keys: Sequence[str], expressions: Mapping[str, Over]
+) -> dict[str, pa.Array]:
+    """Take the windows whose results differ from those of the window before of their key; one may be without rows."""
+    [by], [window] = rows.order_by, {over.window for over in expressions.values()}
+    build_axis(rows.array(by.name), by.name)
+    axis = Axis(by.name, as_plain(found["window_end"]).type)
+    ends = as_axis(found["window_end"], by.name)
+    key = number_runs([found[name] for name in keys], len(ends))
+    after, starts, next_ends = find_empty_windows(build_window_grid(window, axis), key, ends)
+    empty = evaluate_empty(pa.schema([(n, rows.array(n).type) for n in list_read(expressions)]), expressions)
+    more = {name: found[name].take(pa.array(after)) for name in keys}
+    more |= {"window_start": axis.write(starts), "window_end": axis.write(next_ends)}
+    more |= {name: empty[name].take(pa.array(np.zeros(len(after), np.int64))) for name in expressions}
+    all_keys = np.concatenate([key, key[after]])
+    order = np.lexsort((np.concatenate([ends, next_ends]), all_keys))
+    both = {name: _append(found[name], more[name]).take(pa.array(order)) for name in found}
+    values, nothing = ([table[name] for name in expressions] for table in (both, empty))
+    changed = pa.array(find_changes(all_keys[order], values, nothing))
+    return {name: column.filter(changed) for name, column in both.items()}
 
 
 def find_changed_slides(

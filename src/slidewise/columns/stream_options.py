@@ -1,8 +1,8 @@
 """Stream options: what a call says for streams, checked for any data, and which of it has an effect on a batch.
 
 One dict of features and options runs on a stream and on a batch. All options are checked alike; on a batch only
-`emit="changes"`, `forget_after`, `late="revise"` and `late="mark"` have an effect: rows and columns are then those that
-a stream gives once its watermark has passed all rows.
+`emit="changes"`, `empty`, `forget_after`, `late="revise"` and `late="mark"` have an effect: rows and columns are then
+those that a stream gives once its watermark has passed all rows.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from slidewise.errors import InvalidInput
 from slidewise.windows.calendar_grid import CalendarGrid
 from slidewise.windows.definitions import TimeWindow, WindowDefinition, require_results_that_stay
 from slidewise.windows.durations import CalendarDuration, Duration, Length, length
+from slidewise.windows.expiry import require_expiry
 
 EMITS = ("watermark", "changes", "arrival")
 BUCKETS = 16
@@ -51,6 +52,8 @@ class StreamOptions:
     #: a batch whose rows are in the state before the first row, and the last time that belongs to it
     history: Any = None
     history_until: Any = None
+    #: with emit="changes": results change, and go out, when rows leave their windows with time, too
+    empty: bool | None = None
 
 
 OPTIONS = tuple(field.name for field in fields(StreamOptions))
@@ -103,6 +106,8 @@ def require_time(options: StreamOptions, what: str) -> None:
     for name in ("max_delay", "max_ahead", "forget_after"):
         if getattr(options, name) is not None:
             raise InvalidInput(f"{what}: {name} is measured in event time: name its column in order_by")
+    if options.empty:
+        raise InvalidInput(f"{what}: empty=True goes by event time: name its column in order_by")
 
 
 def read_duration(given: Any, what: str) -> Duration:
@@ -151,6 +156,15 @@ def check_revisions(name: str, window: WindowDefinition, options: StreamOptions,
     for added in (REVISION, ROW) if window.slide_kind == "count" else (REVISION,):
         if added in taken:
             raise InvalidInput(f'late="revise" adds a column {added!r}, and there is one of that name. Rename it')
+
+
+def check_empty(expressions: Mapping[str, Over], options: StreamOptions, what: str) -> None:
+    """Refuse empty=True where results do not become empty with time."""
+    windows = {name: over.window for name, over in expressions.items()}
+    require_expiry(windows, options.emit, options.empty, what, forgets=options.forget_after is not None)
+    if options.empty:
+        for over in expressions.values():
+            over.aggregation.require_no_questions(what)
 
 
 def check_marks(columns: Iterable[str], slides: bool) -> None:
@@ -220,6 +234,8 @@ class BatchEffects:
     marks: bool = False
     #: emit="arrival" of hopping windows: the column `final`
     early: bool = False
+    #: with changes, also those of times at which rows leave, and no row comes
+    empty: bool = False
 
     @property
     def on_rows(self) -> bool:
@@ -261,6 +277,7 @@ def read_effects(
             'when its rows arrived. Use emit="watermark" here, which gives what each row would see once all have '
             "arrived, or leave out order_by, so that rows count as they stand"
         )
+    check_empty(expressions, options, what)
     time = kind_of(order_by[0].name) if order_by else pa.timestamp("us")
     for name in LENGTHS:
         if getattr(options, name) is not None:
@@ -305,7 +322,8 @@ def _build_effects(
             require_whole_slides(window, forget_after, measure_length(window.slide_size, kind, time.name))
     early = options.emit == "arrival" and time is not None
     revises, marks = options.late == "revise", options.late == "mark"
-    return BatchEffects(changes, None if time is None else time.name, forget_after, revises, marks, early)
+    empty = bool(options.empty)
+    return BatchEffects(changes, None if time is None else time.name, forget_after, revises, marks, early, empty)
 
 
 def describe_options(given: Mapping[str, Any]) -> str:
@@ -313,7 +331,7 @@ def describe_options(given: Mapping[str, Any]) -> str:
     effects, none = [], []
     for name, value in ((name, given[name]) for name in OPTIONS if name in given):
         written = f'{name}="{value}"' if isinstance(value, str) else f"{name}={value!r}"
-        if name == "forget_after" or (name == "emit" and value == "changes"):
+        if name in ("forget_after", "empty") or (name == "emit" and value == "changes"):
             effects.append(f"{written} as on a stream")
         elif name == "late" and value == "revise":
             effects.append(f"{written} adds the column {REVISION!r}, 0 in all rows")

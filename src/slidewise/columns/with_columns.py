@@ -16,6 +16,7 @@ from slidewise.aggregations.ranks import Percentile
 from slidewise.aggregations.sums import Count
 from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.effects import (
+    add_expired_rows,
     add_stream_columns,
     begin_lifetimes,
     find_changed_rows,
@@ -24,8 +25,8 @@ from slidewise.columns.effects import (
 )
 from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.sorting import OrderColumn
-from slidewise.columns.sources import Origin, source_of
-from slidewise.columns.stream_options import read_effects
+from slidewise.columns.sources import ColumnSource, Origin, source_of
+from slidewise.columns.stream_options import BatchEffects, read_effects
 from slidewise.columns.threads import thread_count
 from slidewise.errors import InvalidInput
 
@@ -53,18 +54,44 @@ def with_columns(
     kind_of = partial(read_kind, incoming)
     effects = read_effects(options, "with_columns", expressions, incoming.names, order, kind_of)
     incoming = leave_out_untimed(incoming, effects)
-    rows = ArrangedFrame(incoming, list_names(partition_by, "partition_by"), order, number)
+    keys = list_names(partition_by, "partition_by")
+    for name in expressions:
+        incoming.require_one(name)
+    if effects.empty:
+        found = compute_expiring_rows(incoming, keys, order, expressions, effects, number)
+        results = {name: found[name] for name in expressions}
+        labels = {name: column for name, column in found.items() if name not in expressions}
+        made_from = {name: Origin(name, "values") for name in labels} | find_origins(expressions)
+        count = len(next(iter(results.values())))
+        return incoming.table(labels, add_stream_columns(results, count, effects), made_from)
+    rows = ArrangedFrame(incoming, keys, order, number)
     begin_lifetimes(rows, effects)
     for over in expressions.values():
         rows.require_reads(over)
-    for name in expressions:
-        incoming.require_one(name)
     columns = Evaluation(rows, expressions.values(), number).columns(expressions)
     if effects.changes:
         changed = find_changed_rows(rows, columns, effects)
         incoming = incoming.filter(changed)
         columns = {name: column.filter(pa.array(changed)) for name, column in columns.items()}
     return incoming.with_columns(add_stream_columns(columns, len(incoming), effects), find_origins(expressions))
+
+
+def compute_expiring_rows(
+    incoming: ColumnSource,
+    keys: list[str],
+    order: list[OrderColumn],
+    expressions: dict[str, Over],
+    effects: BatchEffects,
+    threads: int,
+) -> dict[str, pa.Array]:
+    """Compute the rows whose results have changed, and those of times at which rows leave, with all columns."""
+    rows = ArrangedFrame(incoming, keys, order, threads)
+    offsets = rows.offsets
+    begin_lifetimes(rows, effects)
+    for over in expressions.values():
+        rows.require_reads(over)
+    columns = Evaluation(rows, expressions.values(), threads).columns(expressions)
+    return add_expired_rows(rows, offsets, columns, expressions, effects)
 
 
 def asc(column: str, nulls: str | None = None) -> OrderColumn:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 from slidewise.events.row_reader import Row
@@ -81,6 +83,42 @@ class Frame:
     def reaches(self, high: Any, x: Any) -> bool:
         """Tell whether x lies at or before the end of a frame."""
         return high is None or (x < high if self.open_end else x <= high)
+
+    # ---- when rows leave, as time passes
+    @property
+    def ends_before_row(self) -> bool:
+        """Whether a row is not in the frame of its own time, but in those of later ones."""
+        return self.open_end or sign(self.end) < 0
+
+    def leaves_at(self, x: Any) -> Any:
+        """Return the first time in whose frame a row of time x is no more. O(1)."""
+        if not self._settled:
+            self._settle()
+        by = self._low_by
+        return self._find_first(x, by, self.open_start, lambda at: self.starts_after(at + by, x))
+
+    def enters_at(self, x: Any) -> Any:
+        """Return the first time in whose frame a row of time x is, but for the start of the frame. O(1)."""
+        if not self._settled:
+            self._settle()
+        by = self._high_by
+        return self._find_first(x, by, not self.open_end, lambda at: self.reaches(at + by, x))
+
+    def _find_first(self, x: Any, by: Any, at_once: bool, holds: Callable[[Any], bool]) -> Any:
+        """Find the first time for which a condition holds, which is about x - by, or after it unless `at_once`."""
+        near = x - by
+        if not isinstance(near, float):
+            return self.clock.next_from(near) if at_once else self.clock.next_after(near)
+        if isinstance(x, int):  # the length is no integer, and times are
+            found = math.ceil(near)
+            return found if holds(found) else found + 1
+        if not math.isfinite(near):
+            return near
+        while not holds(near):  # floats are rounded, and may be some off
+            near = math.nextafter(near, math.inf)
+        while holds(before := math.nextafter(near, -math.inf)):
+            near = before
+        return near
 
     def is_complete(self, row: Row, last: Row, mark: Mark) -> bool:
         """Tell whether all rows of the frame are there; `last` is the last row of the key so far."""

@@ -26,6 +26,7 @@ from slidewise.planner.choose import Situation
 from slidewise.planner.sharing import Structure, plan_structures
 from slidewise.windows.clock import Clock
 from slidewise.windows.definitions import WindowDefinition, canonical, window_of
+from slidewise.windows.expiry import leaves_with_time
 
 
 class PartPlan(WindowPlan):
@@ -84,11 +85,13 @@ class SharedPlan:
 
     __slots__ = (
         "clock",
+        "empties",
         "failed",
         "given",
         "joined",
         "joining",
         "least",
+        "leaving",
         "measures",
         "outputs",
         "parts",
@@ -109,6 +112,10 @@ class SharedPlan:
         #: the structures that windows share
         self.stored: list[Stored] = []
         self.failed = self.single = self.revises = False
+        #: whether results are given again when rows leave with time, down to those of none
+        self.empties = False
+        #: the numbers of the windows with a result per row that rows leave with time
+        self.leaving = [k for k, part in enumerate(parts) if leaves_with_time(part.definition)]
         #: the names whose results come together for every row
         self.joined = [name for name, over in given.items() if over.window.every is None]
         #: how many windows these are of, and the row from which on all of them have enough
@@ -159,6 +166,27 @@ class SharedPlan:
     def frame(self) -> None:
         """Frames are those of the parts."""
         return None
+
+    def give_empties(self) -> None:
+        """Give results again when rows leave with time: of slides each for itself, of rows together."""
+        self.empties = True
+        for part in self.parts:
+            part.give_empties()
+            part.empties = not part.each_row
+
+    def stop_empties(self) -> None:
+        """Give no results again from now on."""
+        self.empties = False
+        for part in self.parts:
+            part.stop_empties()
+
+    def find_empty_value(self, result: Result) -> dict[str, Any]:
+        """Find what a result would be over no rows. O(results)."""
+        found: dict[str, Any] = {}
+        for part in self.parts:
+            if not result.value.keys().isdisjoint(part.names):
+                found |= part.find_empty_values()
+        return {name: found[name] for name in result.value}
 
     @property
     def takes_late_rows(self) -> bool:
@@ -226,6 +254,10 @@ class OneWindow(NamedTuple):
     def windows(self) -> list[WindowDefinition]:
         return [self.window]
 
+    @property
+    def named(self) -> dict[str, WindowDefinition]:
+        return {"": self.window}
+
 
 class SeveralWindows(NamedTuple):
     """Several windows over one stream, as they are to be planned."""
@@ -235,6 +267,10 @@ class SeveralWindows(NamedTuple):
     @property
     def windows(self) -> list[WindowDefinition]:
         return list(dict.fromkeys(over.window for over in self.given.values()))
+
+    @property
+    def named(self) -> dict[str, WindowDefinition]:
+        return {name: over.window for name, over in self.given.items()}
 
 
 def read_windows(aggregation: Any, window: WindowDefinition | int | None, algorithm: str) -> OneWindow | SeveralWindows:

@@ -127,6 +127,8 @@ def _describe(window: Window) -> dict[str, str]:
         found |= {f"{part} of {output.name}" if output.name else part: text for part, text in of.items()}
     if window._order.sources is not None:
         found["sources"] = canonical_text(list(window._order.sources.marks))
+    if window.empty:
+        found["empty"] = "True"
     return found | {
         "partition_by": canonical_text(window._plan.reader.partition_by),
         "emit": window.emit,

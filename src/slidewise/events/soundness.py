@@ -7,6 +7,7 @@ are known. Values may be wrong, which only the results show.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterable
 from decimal import Decimal
@@ -234,8 +235,7 @@ class Soundness:
         elif isinstance(engine, Sessions):
             self.check_sessions(engine)
         elif isinstance(engine, Cumulative):
-            self.require((engine.next is None) == (engine.holder.count == 0))
-            self.check_times([self.plan.grid.at(engine.next + 1)] if engine.next is not None else [])
+            self.check_cumulative(engine)
 
     def check_holder(self, holder: Any) -> None:
         measures = self.plan.measures
@@ -281,7 +281,7 @@ class Soundness:
         self.require(all(type(items) is list and len(items) == len(self.plan.measures) for _, _, items in holder.rows))
         self.check_times(time for time, _, _ in holder.rows)
         self.check_order(time for time, _, _ in holder.rows)
-        if self.plan.definition.session_gap is None:
+        if self.plan.definition.hopping:
             self.require(all(self.plan.grid.step(time) == start for time, start, _ in holder.rows))
         starts = {start for _, start, _ in holder.rows}
         self.require(holder.stale or [*SliceHolder.list_starts(holder)] == sorted(starts))
@@ -295,6 +295,8 @@ class Soundness:
         self.check_rows([engine.last] if engine.last is not None else [])
         self.check_times(boundary for _, boundary in engine.waiting if boundary is not None)
         self.require(all(type(x) in _NUMBERS for x in engine.inside), all(row.x is not None for row in engine.ahead))
+        if self.plan.frame.unit == "range":  # rows leave, which is told of times that there are
+            self.require(all(abs(x) < math.inf for x in (*engine.inside, *(row.x for row in engine.ahead))))
         if isinstance(engine.holder, RowHolder):
             self.require(len(engine.inside) == engine.holder.count)
         waits = engine.waiting or engine.step is not None
@@ -305,12 +307,24 @@ class Soundness:
     def check_hopping(self, engine: Hopping) -> None:
         """Check that the next window has rows: it is not before the oldest row's first, and reaches the youngest."""
         starts, grid = engine.holder.list_starts(), self.plan.grid
-        self.require((engine.next is None) == (not starts))
-        if engine.next is not None:
+        self.require(engine.next is not None or not starts)
+        if engine.next is not None and not starts:  # the first window without rows
+            self.require(self.plan.empties)
+            self.check_times([grid.at(engine.next), grid.end_of(engine.next)])
+        elif engine.next is not None:
             oldest, youngest = grid.at(starts[0]), grid.at(starts[-1])
             self.check_times([oldest, youngest])
             self.require(grid.first_window(oldest) <= engine.next <= starts[0])
             self.require(youngest < grid.end_of(engine.next))
+
+    def check_cumulative(self, engine: Cumulative) -> None:
+        """Check that the next window has rows, or is the first one without."""
+        holder, grid = engine.holder, self.plan.grid
+        self.check_counts(engine.count)
+        self.require(engine.count == (len(holder.rows) if isinstance(holder, OrderedSlices) else holder.open_rows))
+        self.require({*holder.list_starts()} <= {0}, engine.next is not None or not engine.count)
+        self.require(engine.next is None or engine.count or (self.plan.empties and engine.next % grid.steps == 0))
+        self.check_times([grid.at(engine.next + 1)] if engine.next is not None else [])
 
     def check_trailing(self, engine: Trailing) -> None:
         size = engine.size

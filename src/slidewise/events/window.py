@@ -23,6 +23,7 @@ from slidewise.events.watermark import BEGIN, END, Mark
 from slidewise.events.window_plan import Due, WindowPlan, plan_for
 from slidewise.windows.clock import Clock
 from slidewise.windows.definitions import WindowDefinition, require_results_that_stay
+from slidewise.windows.expiry import require_expiry
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,6 +59,8 @@ class Window:
     [{'peak': 5, 'high': 5}, {'peak': 5, 'high': 5}, {'peak': 5, 'high': 2}]
 
     - `emit="changes"` gives only results that differ from the last of their key (CQL's IStream).
+      With `empty=True` results also change, and are given again, when rows leave the window as time passes, down to
+      the result of no rows: `time` is then the first time at which they are outside, and `row` is None.
     - `max_delay` holds rows back so long, and takes them in the order of time. Rows that come later still enter those
       of their hopping windows (`sw.time("1h", every="1m")`) that were not given yet. `late` says what becomes of rows
       that belong to none, and of late rows of all other windows: "error", "drop" (`window.dropped` counts them), "mark"
@@ -83,12 +86,14 @@ class Window:
         max_ahead: Any = None,
         clock: Now | None = None,
         sources: Iterable[str] | None = None,
+        empty: bool = False,
     ) -> None:
         asked = read_windows(aggregation, window, algorithm)
         #: as it was given: whether a session has one result or one per row depends on who brings it
         self._given = (dict(aggregation) if isinstance(aggregation, Mapping) else aggregation, window)
         for each in asked.windows:
             _check(each, emit, late, keep)
+        require_expiry(asked.named, emit, empty, "Window")
         delay, kept = check_length(max_delay, "max_delay"), check_length(keep, "keep")
         given = [x for x in (delay, kept, check_length(max_ahead, "max_ahead")) if x is not None]
         times = Clock("the time", [*(length for each in asked.windows for length in each.lengths), *given])
@@ -107,6 +112,11 @@ class Window:
                 aggregation, self.window, times, partition_by,
                 revises=late == "revise", keep=kept, algorithm=self._algorithm,
             )  # fmt: skip
+        self.empty = empty
+        if empty:
+            for output in self._plan.outputs:
+                output.aggregation.require_no_questions("Window")
+            self._plan.give_empties()
         self._engine: type[Engine] = self._plan.engine
         self._order = Ordering(times, delay, late, kept, None if sources is None else Sources(sources))
         self._agenda = Deadlines()
@@ -287,7 +297,9 @@ class Window:
         >>> w.peek()
         [Result(1.5, key='a', time=60, start=0, end=60, final=False)]
         """
-        return [replace(result, final=False) for result in self.from_bytes(self.to_bytes()).flush()]
+        copy = self.from_bytes(self.to_bytes())
+        copy._plan.stop_empties()  # those come with time that has not passed
+        return [replace(result, final=False) for result in copy.flush()]
 
     # ---- about the state
     @property
@@ -377,6 +389,7 @@ class Window:
             max_ahead=None if self._guard is None else self._guard.max_ahead,
             clock=None if self._guard is None else self._guard.now,
             sources=None if self._order.sources is None else list(self._order.sources.marks),
+            empty=self.empty,
         )
         snapshot.load(new, data)
         return new
@@ -561,10 +574,18 @@ class Window:
             )
 
     def _is_news(self, result: Result) -> bool:
-        stream = self._plan.stream_of(result)
-        if stream in self._last and are_alike(self._last[stream], result.value):
+        stream, last = self._plan.stream_of(result), self._last
+        if self.empty:  # what is not there is empty
+            nothing = self._plan.find_empty_value(result)
+            is_news = not are_alike(last.get(stream, nothing), result.value)
+            if are_alike(nothing, result.value):
+                last.pop(stream, None)
+            else:
+                last[stream] = result.value
+            return is_news
+        if stream in last and are_alike(last[stream], result.value):
             return False
-        self._last[stream] = result.value
+        last[stream] = result.value
         return True
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ from slidewise.events.engines.sliding import Sliding
 from slidewise.events.engines.trailing import Trailing
 from slidewise.events.frame import Frame
 from slidewise.events.measure import Measure, Output, ReadBySeveral, choose_entry, name_aggregations
+from slidewise.events.partials import RowHolder
 from slidewise.events.result import Failed, Result, build_result
 from slidewise.events.row_reader import Row, RowReader
 from slidewise.events.watermark import Mark
@@ -28,6 +30,7 @@ from slidewise.windows.clock import ENDS, Clock
 from slidewise.windows.cumulative import CumulativeWindow
 from slidewise.windows.definitions import DeltaWindow, WindowDefinition
 from slidewise.windows.durations import UNITS, Length
+from slidewise.windows.expiry import leaves_with_time
 from slidewise.windows.grid import Grid
 from slidewise.windows.sessions import SessionWindow
 
@@ -39,10 +42,12 @@ class WindowPlan:
     """The definition of a window, ready for use."""
 
     __slots__ = (
+        "_empty_values",
         "_gap",
         "_grid",
         "clock",
         "definition",
+        "empties",
         "failed",
         "frame",
         "gives_windows",
@@ -57,6 +62,7 @@ class WindowPlan:
         "revises",
         "single",
         "slides_by_time",
+        "tells_leaving",
     )
 
     def __init__(
@@ -71,6 +77,11 @@ class WindowPlan:
         keep: Length | None = None,
     ) -> None:
         self.definition = definition
+        #: whether results are given again when rows leave with time, down to those of none
+        self.empties = False
+        self._empty_values: dict[str, Any] | None = None
+        #: whether such results are of the times at which rows leave, which must be there
+        self.tells_leaving = False
         #: a result has failed that the window has not yet told of
         self.failed = False
         #: what is held, and what is read from it; each output is a measure of its own where that is plain
@@ -135,6 +146,14 @@ class WindowPlan:
                 f"push: the session of the row of {row.stamp!r} ends after the last {clock.kind} that there is, and so "
                 "has no name. Leave such rows out, or give times as plain numbers"
             )
+        if self.tells_leaving:
+            leaves = self.frame.leaves_at(row.time)  # type: ignore[union-attr]
+            if leaves == math.inf or not clock.can_write(leaves):
+                raise InvalidInput(
+                    f"push: the row of {row.stamp!r} leaves its window after the last {clock.kind} that there is, and "
+                    "so there is no time for the result without it. Leave such rows out, or give times as plain numbers"
+                )
+            return
         if not self.slides_by_time or clock.kind is None or clock.kind == "number":
             return
         grid, (first, last) = self.grid, ENDS[clock.kind]
@@ -145,6 +164,8 @@ class WindowPlan:
         if grid.steps is not None:
             step = step // grid.steps * grid.steps
         ends = grid.at(step + 1) if grid.size is None else grid.end_of(step)
+        if self.empties:  # the window after the last one that has rows
+            ends += grid.every
         begins = ends if grid.size is None else grid.at(step if grid.steps else grid.first_window(row.time))
         if not (clock.can_write(ends) and clock.can_write(begins)):
             side = "begin before the first" if clock.can_write(ends) else "end after the last"
@@ -153,17 +174,39 @@ class WindowPlan:
                 "Leave such rows out, or give times as plain numbers"
             )
 
+    def give_empties(self) -> None:
+        """Give results again when rows leave with time."""
+        self.empties = self.names_windows = True
+        self.tells_leaving = leaves_with_time(self.definition)
+
+    def stop_empties(self) -> None:
+        """Give no results again from now on."""
+        self.empties = False
+
+    def find_empty_values(self) -> dict[str, Any]:
+        """Find the results over no rows by name; computed once."""
+        if self._empty_values is None:
+            values = RowHolder(self.measures).query()
+            if isinstance(values, Failed):
+                raise values.error
+            self._empty_values = self.read_outputs(values, 0)
+        return self._empty_values
+
+    def find_empty_value(self, result: Result) -> Any:
+        """Find what a result would be over no rows."""
+        found = self.find_empty_values()
+        return next(iter(found.values())) if self.single else found
+
     @property
     def takes_late_rows(self) -> bool:
-        """Whether late rows enter windows that are open: hopping ones and sessions, until the watermark ends them."""
-        definition = self.definition
-        return (definition.hopping or definition.session_gap is not None) and not self.revises
+        """Whether late rows enter windows that are open: hopping and cumulative ones, and sessions."""
+        return self.gives_windows and not self.revises
 
     def is_open(self, row: Row, mark: Mark) -> bool:
         """Tell whether a window that the row belongs to has not been given yet. O(1)."""
         if self.definition.session_gap is not None:
             return not mark.has_passed(row.time + self.gap)
-        return not mark.has_reached(self.grid.end_of(self.grid.step(row.time)))
+        return not mark.has_reached(self.grid.end_of(self.grid.last_window(row.time)))
 
     @property
     def releases_keys(self) -> bool:

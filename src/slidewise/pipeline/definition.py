@@ -179,6 +179,9 @@ class RunSettings(Part):
     emit: Literal["watermark", "arrival", "changes"] | None = Field(
         default=None, description="When a stream gives results."
     )
+    empty: bool | None = Field(
+        default=None, description="With emit: changes, results are given again when rows leave their windows."
+    )
     buckets: int | None = Field(
         default=None, ge=1, le=4096, description="Into how many parts a stream divides its keys."
     )

@@ -267,7 +267,7 @@ class Pipeline:
     def stream_options(self, history: Any = None) -> dict[str, Any]:
         """List what a call on a stream says besides."""
         time, run = self.definition.time, self.definition.run
-        given: dict[str, Any] = {"emit": run.emit, "buckets": run.buckets, "history": history}
+        given: dict[str, Any] = {"emit": run.emit, "empty": run.empty, "buckets": run.buckets, "history": history}
         if history is not None and self.history is not None:
             given["history_until"] = self.history.until
         if self.window is not None:
@@ -286,7 +286,7 @@ class Pipeline:
             given.pop("emit", None)
         if self.definition.late_to is not None:  # a batch has no late rows, and results no mark
             given.pop("late", None)
-        return {name: given[name] for name in ("emit", "late", "keep", "forget_after") if name in given}
+        return {name: given[name] for name in ("emit", "empty", "late", "keep", "forget_after") if name in given}
 
     def compute(self, rows: Any, features: Mapping[str, Any], options: Mapping[str, Any]) -> Any:
         """Compute some features of rows that are prepared: what sw.with_columns or sw.aggregate gives.

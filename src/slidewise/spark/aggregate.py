@@ -13,6 +13,7 @@ from slidewise.columns.with_columns import list_names, list_order
 from slidewise.spark.column_names import require_distinct
 from slidewise.spark.conditions import hoist_conditions
 from slidewise.spark.executor.slide_task import SlideTask
+from slidewise.spark.expiry import compute
 from slidewise.spark.input import Input, read_input, tell_columns
 from slidewise.spark.plan import (
     Group,
@@ -48,6 +49,7 @@ def aggregate(
     max_delay: Any = None,
     max_ahead: Any = None,
     emit: str | None = None,
+    empty: bool | Aggregation | None = None,
     late: str | None = None,
     keep: Any = None,
     forget_after: Any = None,
@@ -70,8 +72,9 @@ def aggregate(
       order columns keep their types and metadata. Rows come in no particular order, as from any shuffle.
     - Results come by name, or as a dict where names are no identifiers.
     - Rows of equal order come in any order, as in Spark's own windows.
-    - `max_delay`, `max_ahead`, `emit`, `late`, `keep`, `forget_after`, `buckets`, `slices`, `metrics`, `checkpoint`,
-      `history` and `history_until` are for streams: see docs/spark-streams.md, also for what they do on a batch.
+    - `max_delay`, `max_ahead`, `emit`, `empty`, `late`, `keep`, `forget_after`, `buckets`, `slices`, `metrics`,
+      `checkpoint`, `history` and `history_until` are for streams: see docs/spark-streams.md, also for what they do on
+      a batch.
     - `engine="spark"` takes Spark's own `window()` for hopping windows of what Spark has, on a batch and on a stream:
       where windows do not overlap it takes less time. It is refused where its answer would not be ours.
     - `schema` and `streaming` are those of `with_columns`: nothing is then asked of the DataFrame.
@@ -84,7 +87,7 @@ def aggregate(
     from slidewise.spark.streams.query import stream_aggregate
 
     options: dict[str, Any] = {
-        "max_delay": max_delay, "max_ahead": max_ahead, "emit": emit, "late": late, "keep": keep,
+        "max_delay": max_delay, "max_ahead": max_ahead, "emit": emit, "empty": empty, "late": late, "keep": keep,
         "forget_after": forget_after, "buckets": buckets, "slices": slices, "metrics": metrics,
         "checkpoint": checkpoint, "history": history, "history_until": history_until, "schema": schema,
         "streaming": streaming, "engine": engine,
@@ -107,6 +110,9 @@ def aggregate(
     if chosen == "spark":
         require_spark_windows(known, group, streams)
         return plan_spark_windows(source.df, group, output)
+    late_row = build_late_row(source) if effects.marks else None
+    if effects.empty:
+        return add_stream_columns(compute(source, reads, output, group, effects, slides=True), effects, late_row)
     kinds = tuple(to_arrow_type(field.dataType, known.zone, field.name) for field in output)
     overs = tuple(expressions.values())
     task = SlideTask(
@@ -118,7 +124,6 @@ def aggregate(
     plain = sort_by_order(rows, *by).select(*build_plain_columns(reads.names))
     if source.given:
         plain = tell_columns(plain, {str(k): known.field(name).dataType for k, name in enumerate(reads.names)})
-    late_row = build_late_row(source) if effects.marks else None
     return add_stream_columns(plain.mapInArrow(_build_function(source, task), output), effects, late_row)
 
 

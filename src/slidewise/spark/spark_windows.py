@@ -22,6 +22,7 @@ ENGINES = ("auto", "slidewise", "spark")
 #: what a stream may say, and Spark's operator has no word for
 _NOT_SPARKS = {
     "emit": ("watermark", 'gives a window once, when the watermark has passed it, and not with emit="{}"'),
+    "empty": (False, "tells of windows that have rows, and of no others, unlike empty={}"),
     "late": ("drop", 'drops late rows, and does nothing else with them, such as late="{}"'),
     "forget_after": (None, "forgets keys by itself, and takes no forget_after"),
     "history": (None, "begins with the first row, and takes no history"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from slidewise.aggregations.over import Over
 from slidewise.errors import InvalidInput
 from slidewise.spark.conditions import hoist_conditions
+from slidewise.spark.expiry import compute_rows
 from slidewise.spark.input import read_input
 from slidewise.spark.layouts import find_layout, record_layout
 from slidewise.spark.plan import (
@@ -48,6 +49,7 @@ def with_columns(
     hot_keys: str | bool = "auto",
     max_delay: Any = None,
     emit: str | None = None,
+    empty: bool | Over | SpecifiedOver | None = None,
     late: str | None = None,
     keep: Any = None,
     forget_after: Any = None,
@@ -79,15 +81,15 @@ def with_columns(
     - `hot_keys=True` spreads a key of more than about a million rows over all cores. To find such keys in a sample,
       the input is read one more time. "auto" does so without keys, where one core would have everything, and where the
       input is cached; False never.
-    - `max_delay`, `max_ahead`, `emit`, `late`, `keep`, `forget_after`, `buckets`, `metrics`, `checkpoint`, `history`
-      and `history_until` are for streams: see docs/spark-streams.md, also for what they do on a batch.
+    - `max_delay`, `max_ahead`, `emit`, `empty`, `late`, `keep`, `forget_after`, `buckets`, `metrics`, `checkpoint`,
+      `history` and `history_until` are for streams: see docs/spark-streams.md, also for what they do on a batch.
     - With `schema`, a StructType or text such as "sensor string, ts timestamp, temp double", nothing is asked of the
       DataFrame, as flows of Spark's Declarative Pipelines demand (docs/pipelines.md); `streaming` then says whether it
       is a stream. A schema that is not the DataFrame's is an error once it runs.
     """
     require_packages()
     options: dict[str, Any] = {
-        "max_delay": max_delay, "emit": emit, "late": late, "keep": keep, "forget_after": forget_after,
+        "max_delay": max_delay, "emit": emit, "empty": empty, "late": late, "keep": keep, "forget_after": forget_after,
         "buckets": buckets, "metrics": metrics, "max_ahead": max_ahead, "checkpoint": checkpoint,
         "history": history, "history_until": history_until, "schema": schema, "streaming": streaming,
     }  # fmt: skip
@@ -137,7 +139,11 @@ def _add_windows(df: Any, given: dict[str, Any], call: _Call) -> Any:
         raise InvalidInput(f'with_columns: hot_keys is True, False or "auto", got {hot_keys!r}')
     groups = group_expressions(given, call.partition_by, call.order_by, call.algorithm)
     effects = read_batch_effects(source, "with_columns", streams, join_groups(groups), source.schema.names)
-    return add_stream_columns(plan_columns(source, groups, engine, hot_keys, effects).finish(given), effects)
+    if effects.empty:
+        out = compute_rows(source, groups, engine, hot_keys, effects, list(given))
+    else:
+        out = plan_columns(source, groups, engine, hot_keys, effects).finish(given)
+    return add_stream_columns(out, effects)
 
 
 # ---- Columns with windows inside

@@ -161,6 +161,10 @@ class CalendarGrid:
         reach = range(last - self.windows_per_row - 1, last + 2)
         return reach[bisect_right(reach, x, key=self.end_of)]
 
+    def last_window(self, x: Any) -> Any:
+        """Find the number of the last window that has x, where that has a window. O(1)."""
+        return self.step(x)
+
     def _search(self, x: Any, find: Any, boundary: Any, back: int) -> Any:
         """Search many times among the boundaries that they are between."""
         import numpy as np
@@ -183,7 +187,7 @@ class CalendarGrid:
     @property
     def far(self) -> int:
         """Further than any window of a time begins before it, or ends after it."""
-        return (_longest(self.size) + _longest(self.every) + 2) * _DAY // self.unit + abs(self.offset) // self.unit
+        return (_longest(self.size) + 2 * _longest(self.every) + 2) * _DAY // self.unit + abs(self.offset) // self.unit
 
     def is_inside(self, times: Any) -> Any:
         """Tell which times are in a window."""

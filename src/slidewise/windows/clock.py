@@ -86,6 +86,22 @@ class Clock:
             return False
         return True
 
+    def next_after(self, x: Any) -> Any:
+        """Return the first number after x along the axis that is a time: of floats the next one. O(1)."""
+        if isinstance(x, float):
+            return math.nextafter(x, math.inf)
+        unit = self._unit
+        return (x // unit + 1) * unit
+
+    def next_from(self, x: Any) -> Any:
+        """Return the first number at or after x along the axis that is a time. O(1)."""
+        return x if isinstance(x, float) else -(-x // self._unit) * self._unit
+
+    @property
+    def _unit(self) -> int:
+        """The finest unit of times, where they are integers along the axis."""
+        return 1000 if self.kind in ("datetime", "aware datetime") else 1
+
     def measure(self, length: Length) -> Any:
         """Convert a fixed length to a number along the axis. O(1)."""
         if isinstance(length, Decimal):  # which floats cannot be added to

@@ -46,6 +46,11 @@ class Grid:
             k += 1
         return k
 
+    def last_window(self, x: Any) -> int:
+        """Find the number of the last window that has x, where that has a window; of cumulative ones, of all steps."""
+        step = self.step(x)
+        return step if self.steps is None else step // self.steps * self.steps
+
     def end_of(self, k: int) -> Any:
         """Return where window k ends. O(1)."""
         return self.at(k) + self.size

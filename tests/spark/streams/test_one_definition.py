@@ -148,6 +148,19 @@ CALLS: dict[str, Any] = {
     "revised rows": (KEYS | {"late": "revise", "keep": "5s", "forget_after": "900ms"}, FEATURES),
     "revised slides": (KEYS | {"late": "revise", "keep": "5s", "window": sw.rows(3, every=2)}, SLIDES_OF),
     "changes of slides": (KEYS | {"order_by": "ts", "emit": "changes", "window": sw.time("4s", every="1s")}, SLIDES_OF),
+    "rows that leave": (
+        {"partition_by": "k", "order_by": "ts", "emit": "changes", "empty": True, "forget_after": "5s"},
+        {
+            "n": sw.count().over(sw.time("2s")),
+            "total": sw.sum("seq").over(sw.time("700ms", closed="left")),
+            "last": sw.max("note").over(sw.rows(2)),
+            "all": sw.count().over(sw.rows_between(-sw.UNBOUNDED, 0)),
+        },
+    ),
+    "windows without rows": (
+        KEYS | {"order_by": "ts", "emit": "changes", "empty": True, "window": sw.time("4s", every="1s")},
+        SLIDES_OF,
+    ),
     "forgotten keys": (KEYS | {"order_by": "ts", "forget_after": "1s", "window": sw.rows(4, every="1s")}, SLIDES_OF),
 }
 
@@ -204,6 +217,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"forget_after": 3}, "forget_after is a length of time"),
     ({"forget_after": "3s", "order_by": sw.desc("timestamp")}, "descending"),
     ({"emit": "changes", "order_by": sw.desc("timestamp")}, "descending"),
+    ({"empty": True}, 'goes with emit="changes"'),
+    ({"empty": "yes", "emit": "changes"}, "empty is True or False"),
+    ({"empty": True, "emit": "changes"}, "none leaves rows"),
+    ({"empty": True, "emit": "changes", "peak": sw.max("value").over(sw.session("3s"))}, "never empty"),
     ({"buckets": 0}, "a number from 1 to 4096"),
     ({"buckets": "many"}, "a number from 1 to 4096"),
     ({"metrics": ""}, "metrics is the name"),

@@ -1,11 +1,11 @@
-"""Cumulative windows: one partial, which is given at every step and leaves with the last."""
+"""Cumulative windows: one partial, or the rows, given at every step; all leave with the last."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from slidewise.events.engines.engine import Engine
-from slidewise.events.partials import RunningHolder
+from slidewise.events.late_slices import build_slices
 from slidewise.events.row_reader import Row
 from slidewise.events.watermark import Deadline, Mark
 
@@ -13,17 +13,23 @@ if TYPE_CHECKING:
     from slidewise.events.window_plan import Due, WindowPlan
 
 
+#: all rows of the windows that begin together are one slice
+_SLICE = 0
+
+
 class Cumulative(Engine):
     """The rows of one key since the last window of all steps has ended."""
 
-    __slots__ = ("holder", "key", "next", "plan")
+    __slots__ = ("count", "holder", "key", "next", "plan")
     keeps_rows = False
 
     def __init__(self, plan: WindowPlan, key: Any) -> None:
         self.plan = plan
         self.key = key
-        self.holder = RunningHolder(plan.measures)
-        #: the step of the grid with which the next window ends that has rows
+        self.holder = build_slices(plan.measures)
+        self.count = 0
+        #: the step of the grid with which the next window ends that has rows; where empty windows are given, too, the
+        #: first one without rows
         self.next: int | None = None
 
     def insert(self, row: Row, mark: Mark, out: list[Due]) -> None:
@@ -31,7 +37,15 @@ class Cumulative(Engine):
         self.release(mark, out)
         if self.next is None:
             self.next = self.plan.grid.step(row.time)
-        self.holder.insert(row.items)
+        self.count += 1
+        self.holder.insert_at(row.items, _SLICE, row.time)
+
+    def insert_late(self, row: Row, mark: Mark) -> None:
+        """Take a late row into those of its windows that are open: they end after `mark`, and begin with all others."""
+        if self.next is None:
+            self.next = self.plan.grid.step(mark.time)
+        self.count += 1
+        self.holder.insert_late(row.items, _SLICE, row.time)
 
     def release(self, mark: Mark, out: list[Due]) -> None:
         """Give the windows that time has passed. O(1) each."""
@@ -40,11 +54,14 @@ class Cumulative(Engine):
         while self.next is not None and mark.has_reached(end := grid.at(self.next + 1)):
             first = self.next // grid.steps * grid.steps
             start, stop = plan.clock.write(grid.at(first)), plan.clock.write(end)
-            values, count = self.holder.query(), self.holder.count
-            out.append((end, plan.result(values, count, self.key, time=stop, start=start, end=stop)))
+            had_rows = self.count > 0
+            values = self.holder.query()
+            out.append((end, plan.result(values, self.count, self.key, time=stop, start=start, end=stop)))
             self.next += 1
             if self.next == first + grid.steps:
-                self.holder.clear()
+                self.holder.evict_before(_SLICE + 1)
+                self.count = 0
+            if not self.count and not (plan.empties and had_rows):
                 self.next = None
 
     def deadline(self) -> Deadline | None:

@@ -35,7 +35,7 @@ class Engine:
         raise NotImplementedError
 
     def insert_late(self, row: Row, mark: Mark) -> None:
-        """Take a late row into windows that are still open; only engines of hopping windows and of sessions can."""
+        """Take a late row into windows that are still open; only engines of windows [start, end) can."""
         raise NotImplementedError
 
     def release(self, mark: Mark, out: list[Due]) -> None:

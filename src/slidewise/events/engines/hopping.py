@@ -110,9 +110,10 @@ class Hopping(Engine):
             start, stop = plan.clock.write(grid.at(self.next)), plan.clock.write(end)
             values = self.holder.query()
             out.append((end, plan.result(values, None, self.key, time=stop, start=start, end=stop)))
+            had_rows = not self.holder.empty
             self.next += 1
             self.holder.evict_before(self.next)
-            if self.holder.empty:
+            if self.holder.empty and not (plan.empties and had_rows):  # the first one without rows is given, too
                 self.next = None
 
     def deadline(self) -> Deadline | None:

@@ -88,6 +88,37 @@ class SharedWindows(Engine):
             if due:
                 self._collect(k, due, out)
         self._settle(out)
+        if self.plan.empties:
+            self._expire(mark, out)
+
+    # ---- as time passes without rows
+    def _next_change(self) -> Any:
+        """Return the next time at which rows leave a window by time; None: at none. O(windows)."""
+        if self.awaited:
+            return None
+        found = (self.engines[k].next_change() for k in self.plan.leaving)
+        return min((at for at in found if at is not None), default=None)
+
+    def _expire(self, mark: Mark, out: list[Due]) -> None:
+        """Give the results of all windows at the times at which rows have left one, up to `mark`."""
+        plan = self.plan
+        while (at := self._next_change()) is not None and mark.has_passed(at):
+            values = dict.fromkeys(plan.joined)
+            for k, part in enumerate(plan.parts):
+                engine = self.engines[k]
+                if not part.each_row or engine.seen < part.least:
+                    continue
+                holder = engine.holder
+                seen, count = engine.see_at(at) if k in plan.leaving else (holder.query(), holder.count)
+                found = part.result(seen, count, self.key, plan.clock.write(at))
+                if isinstance(found, Failed):
+                    plan.failed = True
+                    out.append((at, found))
+                    break
+                values |= found
+            else:
+                out.append((at, Result(values, self.key, time=plan.clock.write(at))))
+            self._settle(out)
 
     def _collect(self, k: int, due: list[Any], out: list[Due]) -> None:
         """Take the results of one window: those of rows are put together, those of slides are given as they are."""
@@ -132,7 +163,10 @@ class SharedWindows(Engine):
 
     def deadline(self) -> Deadline | None:
         """Return when the next result of any window is due. O(windows)."""
-        return min((d for engine in self.engines if (d := engine.deadline()) is not None), default=None)
+        found = [d for engine in self.engines if (d := engine.deadline()) is not None]
+        if self.plan.empties and (at := self._next_change()) is not None:
+            found.append((at, True))
+        return min(found, default=None)
 
     @property
     def idle(self) -> bool:

@@ -97,6 +97,35 @@ class Sliding(Engine):
             self.waiting = ()
             if self.step is None and plan.frame.unit == "range":
                 self.last = None
+            if plan.empties:
+                self._expire(mark, out)
+
+    # ---- as time passes without rows
+    def next_change(self) -> Any:
+        """Return the next time at which rows leave the frame, or enter it; None: at none. O(1).
+
+        Only where frames are by time, and all results of rows have been given.
+        """
+        frame = self.plan.frame
+        assert frame is not None
+        leaves = frame.leaves_at(self.inside[0]) if self.inside else None
+        if not self.ahead:
+            return leaves
+        enters = frame.enters_at(self.ahead[0].x)
+        return enters if leaves is None else min(leaves, enters)
+
+    def see_at(self, time: Any) -> tuple[Any, int]:
+        """Return what a row of this time would see, and of how many rows. O(1) amortised with daba_lite."""
+        probe = Row([], self.key)
+        probe.x = probe.time = time
+        self._move(probe)
+        return self.holder.query(), self.holder.count
+
+    def _expire(self, mark: Mark, out: list[Due]) -> None:
+        """Give the results of the times at which rows have left, up to `mark`. O(1) amortised each."""
+        while (at := self.next_change()) is not None and mark.has_passed(at):
+            values, count = self.see_at(at)
+            out.append((at, self.plan.result(values, count, self.key, self.plan.clock.write(at))))
 
     def _move(self, row: Row) -> None:
         """Make the holder hold the frame of the row."""
@@ -136,6 +165,8 @@ class Sliding(Engine):
         """Return the time at which the next result may be due; None where it depends on rows."""
         if self.waiting:
             return self.plan.frame.deadline(self.waiting[0][0], self.last)  # type: ignore
+        if self.plan.empties and (at := self.next_change()) is not None:
+            return (at, True)
         return None if self.step is None else (self.plan.grid.at(self.step + 1), False)
 
     def partials(self) -> int:

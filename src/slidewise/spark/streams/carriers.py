@@ -17,13 +17,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from slidewise.aggregations.base import Aggregation
-from slidewise.aggregations.extremes import MaxBy, MinBy
+from slidewise.aggregations.extremes import M4, Max, MaxBy, MaxCount, Min, MinBy, MinCount
 from slidewise.aggregations.over import Over
 from slidewise.aggregations.positions import First, Last, NthValue
 from slidewise.aggregations.sums import Avg, Count, Sum
 from slidewise.columns import encoding
 from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.arrays import cast_to, in_one_piece
+from slidewise.columns.changes import find_unlike
 from slidewise.columns.evaluate import Evaluation, divide_exactly
 from slidewise.columns.execute import as_arrays, compute
 from slidewise.columns.frames.bounds import Frames
@@ -83,7 +84,12 @@ def choose_carrier(over: Over, kinds: Mapping[str, pa.DataType]) -> Carrier | No
         return RowCarrier(aggregation, kinds)
     if all(_encodes_alike(aggregation, k, kind) for k, kind in enumerate(own)):
         return ObjectCarrier(aggregation)
-    return None
+    # Texts, and decimals of many digits, are encoded by their order among the rows that are there.
+    if encoding.family(own[0]) == "null":
+        return None
+    if type(aggregation) is M4:
+        return RowCarrier(aggregation, kinds)
+    return ExtremeCountCarrier(aggregation, own[0]) if type(aggregation) in (MaxCount, MinCount) else None
 
 
 def _encodes_alike(aggregation: Aggregation, position: int, kind: pa.DataType) -> bool:
@@ -204,7 +210,7 @@ class MeanCarrier:
 
 
 class RowCarrier:
-    """A total is the row that the aggregation picks, or the first or last n rows, with the columns that it reads."""
+    """A total is the row that the aggregation picks, the first or last n rows, or the four of m4: what it reads."""
 
     def __init__(self, aggregation: Aggregation, kinds: Mapping[str, pa.DataType]) -> None:
         self._aggregation = aggregation
@@ -250,10 +256,64 @@ class RowCarrier:
         has = counts > 0
         if isinstance(aggregation, First):
             return view.row((end - 1 if isinstance(aggregation, Last) else start)[has]), counts
-        codes = view.arguments(aggregation)[-1].values
-        pick = MinBy() if isinstance(aggregation, MinBy) else MaxBy()
-        found, _ = compute(pick, (np.arange(len(codes)), codes), within.take(np.flatnonzero(has)), "recalculate")
-        return view.row(found.astype(np.int64)), counts
+        within = within.take(np.flatnonzero(has))
+        if not isinstance(aggregation, M4):
+            codes = view.arguments(aggregation)[-1].values
+            return view.row(
+                _pick_extremes(MinBy() if isinstance(aggregation, MinBy) else MaxBy(), codes, within)
+            ), counts
+        codes = view.arguments(aggregation)[0].values
+        extremes = [_pick_extremes(pick, codes, within) for pick in (MinBy(), MaxBy())]
+        chosen = np.sort(np.stack([*extremes, within.start, within.end - 1], axis=1), axis=1)
+        new = np.diff(chosen, axis=1, prepend=-1) != 0
+        counts[has] = new.sum(axis=1)
+        return view.row(chosen[new]), counts
+
+
+def _pick_extremes(pick: Aggregation, codes: np.ndarray, frames: Frames) -> np.ndarray:
+    """Pick the first row of each frame whose code is the smallest, or the largest."""
+    found, _ = compute(pick, (np.arange(len(codes)), codes), frames, "recalculate")
+    return found.astype(np.int64)
+
+
+class ExtremeCountCarrier:
+    """How many rows have the largest value, or the smallest: a total is that value, and their number."""
+
+    def __init__(self, aggregation: Aggregation, kind: pa.DataType) -> None:
+        self._aggregation = aggregation
+        self._extreme = (Min if isinstance(aggregation, MinCount) else Max)(
+            *aggregation.columns, where=aggregation.where
+        )
+        name = name_partials(aggregation)
+        self._value, self._count = f"{name} value", f"{name} count"
+        self.columns = {self._value: kind, self._count: pa.int64()}
+
+    def compute(self, rows: ArrangedFrame, totals: pa.Table, frames: RunningFrames) -> pa.Array:
+        """Compute the results of frames."""
+        return self._evaluate(rows, totals, frames)[1]
+
+    def fold(self, rows: ArrangedFrame, totals: pa.Table, frames: RunningFrames) -> list[pa.Array]:
+        """Compute the totals of frames, one per key."""
+        return list(self._evaluate(rows, totals, frames))
+
+    def _evaluate(self, rows: ArrangedFrame, totals: pa.Table, frames: RunningFrames) -> tuple[pa.Array, pa.Array]:
+        """Find the extreme of each frame, and how many rows have it: a row in front stands for those that are gone."""
+        value, count = (in_one_piece(totals[name]) for name in (self._value, self._count))
+        gone = count.fill_null(0).to_numpy()
+        extended = _Extended(rows, (gone > 0).astype(np.int64))
+        [column], where = self._aggregation.columns, self._aggregation.where
+        front = {column: value.filter(pa.array(gone > 0))}
+        if where is not None:
+            front[where] = pa.array(np.ones(int((gone > 0).sum()), bool))
+        joined = extended.join(front, {name: rows.array(name) for name in front})
+        within = extended.move(frames)
+        found, number = (
+            _evaluate(joined, Over(each, _ROW), within, frames.offsets) for each in (self._extreme, self._aggregation)
+        )
+        before = value.take(pa.array(frames.keys))
+        is_gone = (gone[frames.keys] > 0) & ~find_unlike(cast_to(found, before.type), before)
+        number = pc.add(number.cast(pa.int64()), pa.array(np.where(is_gone, gone[frames.keys] - 1, 0)))
+        return cast_to(found, before.type), number
 
 
 class ObjectCarrier:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from slidewise.columns.evaluate import pieces_of
 from slidewise.columns.frames.bounds import Frames
 from slidewise.columns.stream_options import FINAL, REVISION
+from slidewise.spark.streams.expiry import Expiry
 from slidewise.spark.streams.finality import Finality
 from slidewise.spark.streams.last_results import filter_changes, find_keys, record_results
 from slidewise.spark.streams.results import (
@@ -50,7 +51,7 @@ def choose_emission(task: StreamTask, results: Results) -> Emission:
     if task.keep is None:
         ways: dict[str, Callable[[StreamTask, Results], Emission]] = {
             "watermark": WithWatermark,
-            "changes": OnlyChanges,
+            "changes": ChangesOverTime if task.empty else OnlyChanges,
             "arrival": AtArrival,
         }
         return ways[task.emit](task, results)
@@ -90,6 +91,22 @@ class OnlyChanges:
         """Compute the final results that differ from the one before of their key."""
         emitted = emit_once(self._results, rows, progress, decisions)
         return None if emitted is None else filter_changes(self._task, rows, emitted, decisions)
+
+
+class ChangesOverTime:
+    """Each result that is not as the one before of its key, also of times at which rows leave and none comes."""
+
+    def __init__(self, task: StreamTask, results: Results) -> None:
+        self._results, self._expiry = results, Expiry(task, results)
+
+    def build_empty(self) -> pa.Table:
+        """Build the output without rows."""
+        return self._results.build_empty()
+
+    def emit(self, rows: JoinedRows, progress: Progress, decisions: RowDecisions) -> pa.Table | None:
+        """Compute what has changed since the previous watermark, also of keys without rows."""
+        emitted = emit_once(self._results, rows, progress, decisions) if len(rows.table) else None
+        return self._expiry.emit(rows, progress, emitted, decisions)
 
 
 class AtArrival:

@@ -199,6 +199,8 @@ def _write_note(task: StreamTask) -> str:
     said = []
     if task.emit == "changes":
         said.append("what is as the last of its key does not come out")
+    if task.empty:
+        said.append("results come out again when the watermark has passed the time at which rows leave")
     if task.keep is not None:
         far = Duration(task.keep * 1000)
         said.append(f"comes out again when a late row, up to {far} before the watermark, changes its frame")

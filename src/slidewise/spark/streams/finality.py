@@ -112,7 +112,7 @@ class FrameFinality:
         if view.at_arrival:  # a row that is to come may yet take a place among those that are not known
             first = np.minimum(first, rows.find_first(~view.known[places]))
         if self._task.forget_after is not None:
-            due = np.minimum(due, _find_lifetime_ends(self._task, view.rows, view.lifetimes.offsets)[numbers])
+            due = np.minimum(due, find_lifetime_ends(self._task, view.rows, view.lifetimes.offsets)[numbers])
         ended = view.lifetimes.ended[numbers]
         return Selection(rows, places, np.where(ended, rows.end, first), due, ended, view.at_arrival)
 
@@ -291,11 +291,11 @@ def find_lifetimes(task: StreamTask, rows: JoinedRows, known: np.ndarray, waterm
         offsets = np.flatnonzero(anew)
         ended = ~np.isin(offsets[1:], rows.offsets)
         if watermark is not None:
-            ended |= _find_lifetime_ends(task, rows, offsets) <= watermark
+            ended |= find_lifetime_ends(task, rows, offsets) <= watermark
     return Lifetimes(offsets, np.repeat(np.arange(len(ended)), np.diff(offsets)), ended)
 
 
-def _find_lifetime_ends(task: StreamTask, rows: JoinedRows, offsets: np.ndarray) -> np.ndarray:
+def find_lifetime_ends(task: StreamTask, rows: JoinedRows, offsets: np.ndarray) -> np.ndarray:
     """Find when each lifetime ends, if no more rows come."""
     assert rows.times is not None and task.forget_after is not None
     return rows.times[offsets[1:] - 1] + task.forget_after + 1

@@ -180,7 +180,7 @@ def _find_whole(
 # ---- slides
 def _list_open_slides(task: StreamTask, store: BucketCopy, rows: JoinedRows) -> pa.Array:
     """List the slides of each key that are not complete yet, over the rows that are there."""
-    pipeline = Pipeline(task)
+    pipeline = Pipeline(task, whatever_was=True)
     none = task.incoming.empty_table()
     newest = 0 if rows.times is None else int(rows.times.max(initial=0))
     emitted = pipeline.advance(store, none, np.empty(0, np.int64), None if task.time is None else newest + _LATER).rows

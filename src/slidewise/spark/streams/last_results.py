@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from slidewise.columns.arrays import in_one_piece
 from slidewise.columns.changes import find_unlike
+from slidewise.columns.frames.deltas import measure_length
 from slidewise.columns.sorting import key_codes
 from slidewise.spark.streams.step_data import Emitted, JoinedRows, RowDecisions
 from slidewise.spark.streams.stream_task import HASH, NEVER, RESULT_TIME, RESULT_VALUE, StreamTask
@@ -48,6 +49,8 @@ def retain_results(
     Results that are still to come are of pending rows, or of rows after the watermark.
     """
     last = decisions.last_results
+    if task.empty:
+        return last, _find_next_empty(task, last)
     life = task.forget_after if task.emit == "changes" else task.keep
     if not len(last) or life is None:
         return last, np.full(len(last), NEVER)
@@ -60,6 +63,16 @@ def retain_results(
         first = np.where(keys >= 0, pending[keys], NEVER)
     stay = (expires > watermark) | (expires > first)
     return last.filter(pa.array(stay)), expires[stay]
+
+
+def _find_next_empty(task: StreamTask, last: pa.Table) -> np.ndarray:
+    """Find when each result becomes empty if no row comes: with the next window, or when its key is forgotten."""
+    life: int | None = task.forget_after
+    if task.slides:
+        assert task.time is not None
+        life = measure_length(task.windows[0].slide_size, task.rows.field(task.time).type, task.time) - 1
+    times = last[RESULT_TIME].to_numpy()
+    return np.full(len(last), NEVER) if life is None else times + life + 1
 
 
 # ---- emit="changes"

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from slidewise.columns.arrays import in_one_piece
 from slidewise.columns.sorting import arrange, as_sortable
 from slidewise.columns.stream_options import LATE, LATE_ROW
-from slidewise.spark.streams.emission import choose_emission
+from slidewise.spark.streams.emission import ChangesOverTime, Emission, WithWatermark, choose_emission
 from slidewise.spark.streams.finality import BoundaryFinality
 from slidewise.spark.streams.last_results import find_keys, retain_results
 from slidewise.spark.streams.results import Results, choose_results
@@ -42,10 +42,12 @@ MILLISECOND = 1000
 class Pipeline:
     """One task over the rows of a bucket, micro-batch by micro-batch."""
 
-    def __init__(self, task: StreamTask) -> None:
+    def __init__(self, task: StreamTask, whatever_was: bool = False) -> None:
+        """Take a task; with `whatever_was`, results are emitted even where they are as the ones before."""
         self.task = task
         self._results: Results = choose_results(task)
-        self._emission = choose_emission(task, self._results)
+        once = whatever_was and task.emit == "changes"
+        self._emission: Emission = WithWatermark(task, self._results) if once else choose_emission(task, self._results)
 
     def advance(self, store: Store, new: pa.Table, hashes: np.ndarray, watermark: int | None) -> StepResult:
         """Take new rows and the hashes of their keys; the watermark is in microseconds, None without one."""
@@ -119,16 +121,19 @@ class Pipeline:
         rows = self._results.merge(join_rows(self.task, state, new, hashes))
         decisions = RowDecisions.before_step(rows, state.last_results)
         if not len(rows.table):
+            expires = isinstance(self._emission, ChangesOverTime)
+            out = self._emission.emit(rows, progress, decisions) if expires else None
             last, expire = retain_results(self.task, rows, decisions, progress.watermark)
             totals, totals_expire = retain_totals(self.task, rows, decisions, progress.watermark)
             changed = np.zeros(len(totals), bool)
-            return None, replace(
+            return out, replace(
                 state,
                 last_results=last,
                 results_expire=expire,
                 totals=totals,
                 totals_expire=totals_expire,
                 totals_changed=changed,
+                tells_expiry=self.task.empty,
             )
         out = self._emission.emit(rows, progress, decisions)
         return out, self._build_state(rows, decisions, progress.watermark)
@@ -168,6 +173,7 @@ class Pipeline:
             np.logical_or.reduceat(came_or_went, begin)[stay],
             totals_expire,
             find_keys(totals, rows, self.task.partition_by) >= 0,
+            self.task.empty,
         )
 
     def _take_pending(self, rows: JoinedRows, decisions: RowDecisions) -> pa.Table:

@@ -20,6 +20,7 @@ from slidewise.columns.stream_options import (
     ROW,
     StreamOptions,
     check_delay,
+    check_empty,
     check_final,
     check_marks,
     check_options,
@@ -221,11 +222,13 @@ def prepare(source: Input, group: Group, what: str, options: StreamOptions) -> t
     df, schema = source.df, source.schema
     emit, max_delay = options.emit, options.max_delay
     check_options(options, what)
+    check_empty(group.expressions, options, what)
     keys = tuple(schema.field(name).name for name in group.partition_by)
     order = tuple(type(by)(schema.field(by.name).name, by.descending, by.nulls_first) for by in group.order_by)
     group = Group(keys, order, group.expressions)
     keep = None if options.keep is None else read_microseconds(options.keep, f"{what}: keep")
     told: dict[str, Any] = {"emit": emit or "watermark", "keep": keep, "buckets": options.buckets}
+    told["empty"] = bool(options.empty)
     if not order:
         if emit != "arrival":
             raise InvalidInput(

@@ -101,6 +101,8 @@ class KeyedState:
     #: when each of the totals expires, and whether rows of its key came in this step
     totals_expire: np.ndarray = field(default_factory=lambda: _NO_TIMES)
     totals_changed: np.ndarray = field(default_factory=lambda: np.empty(0, bool))
+    #: whether something is emitted when one of the last results expires
+    tells_expiry: bool = False
 
     def __len__(self) -> int:
         return len(self.history) + len(self.pending) + len(self.last_results) + len(self.totals)
@@ -113,7 +115,8 @@ class KeyedState:
         """
         expires = (self.expires, self.results_expire, self.totals_expire)
         last = max(int(each.max(initial=-NEVER)) for each in expires)
-        return min(int(self.due.min(initial=NEVER)), last)
+        first = int(self.results_expire.min(initial=NEVER)) if self.tells_expiry else NEVER
+        return min(int(self.due.min(initial=NEVER)), first, last)
 
     @property
     def most_bytes(self) -> int:
@@ -169,7 +172,7 @@ class KeyedState:
             times = self.due[here], self.expires[here], self.results_expire[recorded]
             rest = self.changed[here], self.totals_expire[carried], self.totals_changed[carried]
             tables_of = keys[own], own_history, own_pending, results[about], totals[gone]
-            found[name] = KeyedState(*tables_of, *times, *rest)
+            found[name] = KeyedState(*tables_of, *times, *rest, self.tells_expiry)
         return found
 
 

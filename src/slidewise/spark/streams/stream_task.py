@@ -61,6 +61,8 @@ class StreamTask:
     #: the columns that aggregates, windows and the order read
     reads: tuple[str, ...]
     emit: str = "watermark"
+    #: with emit="changes", whether results change when rows leave with time, too (expiry.py)
+    empty: bool = False
     #: with late="revise", late rows of up to so many microseconds before the watermark revise what was emitted
     keep: int | None = None
     #: with late="mark", the columns of late rows, which are emitted with a mark
@@ -114,8 +116,7 @@ class StreamTask:
     @property
     def takes_late_rows(self) -> bool:
         """Whether late rows enter those of their windows that were not emitted yet, as in Spark's own windows."""
-        takes = self.windows[0].hopping or self.windows[0].session_gap is not None
-        return self.slides and self.keep is None and takes
+        return self.slides and self.keep is None and self.windows[0].gives_windows
 
     @cached_property
     def divisions(self) -> dict[str, Division]:
@@ -209,6 +210,8 @@ class StreamTask:
             "result": "slides" if self.slides else "rows",
             "buckets": str(self.buckets),
         }
+        if self.empty:
+            said["empty"] = "True"
         if self.slices:
             said["kept"] = "slices"
         if self.keep is not None:
