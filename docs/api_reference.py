@@ -52,6 +52,7 @@ GROUPS = {
     "frequencies": "Distinct counts and modes",
     "distinct": "Of the different values",
     "positions": "First, last and n-th rows",
+    "places": "By a row's place in its key",
     "collecting": "Lists, sets and texts",
     "logic": "Booleans and bits",
     "covariance": "Two columns",
@@ -259,12 +260,13 @@ def pages_shown() -> tuple[Page, ...]:
 
 def by_module(package: ModuleType) -> dict[str, list[Entry]]:
     """Group the aggregations by the module that has their class."""
-    found: dict[type[sw.Aggregation], list[str]] = {}
+    found: dict[Any, list[str]] = {}
     for name in package.__all__:
         found.setdefault(getattr(package, name), []).append(name)
     sections: dict[str, list[Entry]] = {title: [] for title in GROUPS.values()}
     for cls, names in found.items():
-        first, *others = sorted(names, key=lambda n: n != cls.name)
+        own = cls.name if inspect.isclass(cls) else cls.__name__  # lag and its kin are functions
+        first, *others = sorted(names, key=lambda n: n != own)
         module = cls.__module__.rpartition(".")[2]
         title = GROUPS.get(module, module.replace("_", " ").capitalize())
         sections.setdefault(title, []).append(Entry(f"slidewise.{first}", f"sw.{first}", cls, (), tuple(others)))

@@ -85,7 +85,11 @@ def test_every_entry_has_a_docstring_and_an_example(reference):
 def test_signatures_are_those_of_the_running_package(reference):
     pages = reference.pages()
     assert "sw.max(column: str | None = None, *, where=None)" in pages["aggregations.md"]
-    assert "Window.push(value: Any, time: Any = None, key: Any = None) -> list[Result]" in pages["events.md"]
+    assert "Window.flush() -> list[Result]" in pages["events.md"]
+    push = (
+        "Window.push(\n    value: Any,\n    time: Any = None,\n    key: Any = None,\n    source: str | None = None,\n)"
+    )
+    assert f"{push} -> list[Result]" in pages["events.md"]
     assert "F.median(col: ColumnOrName, *, where: ColumnOrName | None = None)" in pages["spark-functions.md"]
     assert "    threads: int | None = None,\n" in pages["columns.md"]
 

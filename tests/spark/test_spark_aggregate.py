@@ -2,6 +2,7 @@
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from support.tiers import in_full, on_both, quick
 
@@ -156,6 +157,45 @@ def test_rows_without_an_order(window, nulls, monkeypatch):
     for seed, (chunks, keys) in enumerate([("row by row", 1), ("tiny chunks", 8)]):
         cut(monkeypatch, chunks)
         check(table_of(seed, 40, keys, nulls), window, RESULTS, order_by=sw.asc("at", nulls=nulls), seed=seed)
+
+
+#: on days and months of the calendar, around changes of clocks
+CALENDAR = [
+    sw.time("1mo", every="1mo", zone="Europe/Berlin"),
+    sw.time("1q", every="1mo", zone="America/Havana"),
+    sw.time("3d", every="1d", zone="Africa/Cairo", offset="6h"),
+    sw.time("1d", every="1mo"),
+    sw.time("1mo", every="1d", zone="Europe/Berlin"),
+]
+
+
+def by_days(table):
+    """The same rows, with days in place of numbers of their order."""
+    times = pc.add(pc.multiply(table["at"], 5 * 3600), 1_711_000_000)
+    return table.set_column(1, "at", times.cast(pa.timestamp("s")).cast(pa.timestamp("us", "Asia/Tokyo")))
+
+
+@pytest.mark.parametrize("window", [CALENDAR[2], *in_full(*CALENDAR[:2], *CALENDAR[3:])], ids=repr)
+def test_days_and_months_chunk_by_chunk(window, monkeypatch):
+    for seed, (chunks, count, keys, nulls) in enumerate(
+        [("row by row", 40, 1, "no"), ("row by row", 30, 6, "first"), ("tiny chunks", 80, 1, "no")]
+    ):
+        cut(monkeypatch, chunks)
+        check(by_days(table_of(seed, count, keys, nulls)), window, RESULTS, seed=seed)
+
+
+@pytest.mark.full
+def test_days_and_months_on_spark(spark):
+    """In whatever zone the session is: the window's own decides."""
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    table = by_days(table_of(3, 300, 4))
+    df = spark.createDataFrame(table.select(["key", "at", "x"]))
+    for window in CALENDAR[:2]:
+        results = {"total": sw.sum("x"), "n": sw.count()}
+        out = sw.aggregate(df, partition_by="key", order_by="at", window=window, **results).toArrow()
+        want = sw.aggregate(table, partition_by="key", order_by="at", window=window, **results)
+        order = [("key", "ascending"), ("window_end", "ascending")]
+        assert out.sort_by(order).to_pylist() == want.sort_by(order).to_pylist()
 
 
 def arranged(table, *by):

@@ -227,6 +227,7 @@ class Rank(Place):
     """One more than the number of rows that come before by the order."""
 
     name = "rank"
+    needs_only_bounds = True
     spark_call = "rank()"
 
     @staticmethod
@@ -242,6 +243,7 @@ class DenseRank(Place):
     """The number of different orders so far."""
 
     name = "dense_rank"
+    needs_only_bounds = True
     spark_call = "dense_rank()"
 
     @staticmethod
@@ -257,6 +259,7 @@ class PercentRank(Place):
     """The share of the other rows that come before; 0 where there is no other."""
 
     name = "percent_rank"
+    needs_only_bounds = True
     spark_call = "percent_rank()"
     needs_all_rows = True
 
@@ -270,6 +273,7 @@ class CumeDist(Place):
     """The share of the rows at or before a row."""
 
     name = "cume_dist"
+    needs_only_bounds = True
     spark_call = "cume_dist()"
     needs_all_rows = True
 
@@ -282,6 +286,7 @@ class Ntile(Place):
     """The part of its key, of n, in which a row is."""
 
     name = "ntile"
+    needs_only_bounds = True
     spark_call = "ntile({n})"
     needs_all_rows = True
 
