@@ -103,7 +103,8 @@ PROCESSES := tests/spark/test_cluster.py tests/spark/streams/test_crash.py
 
 # Every aggregation, the sharing of work, and streams with the kernels that users run: in the full tier, all of these files.
 EXECUTORS := tests/spark/test_against_spark.py tests/spark/test_executor_task.py tests/spark/test_own_parameters_spark.py \
-             tests/spark/test_shipping.py tests/spark/streams/test_pipeline.py tests/spark/streams/test_query.py
+             tests/spark/test_shipping.py tests/spark/streams/test_pipeline.py tests/spark/streams/test_query.py \
+             tests/spark/streams/test_steady_load.py
 ON_SPARK = $(PYTEST) -n $(SPARKS) --dist loadfile
 
 test-spark: $(READY) java
