@@ -365,7 +365,7 @@ def test_several_values_of_max_by_are_sparks_own_where_it_has_them(spark):
         assert isinstance(F.max_by("a", "b", 2), Column)
     else:
         with pytest.raises(
-            InvalidInput, match="max_by: k=2 asks for several values, which is Spark's own, and PySpark"
+            InvalidInput, match="max_by: k=2 asks for several values, which is Spark's own, and not in PySpark"
         ):
             F.max_by("a", "b", 2)
 
