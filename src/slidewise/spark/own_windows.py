@@ -7,13 +7,15 @@ inside of an expression, and so that is what is remembered, of those made last.
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from threading import Lock
 from typing import Any
 
 from slidewise.spark.pyspark_internals import is_column
 
-_WINDOW = " over ("
+#: how windows are written in columns of classic sessions, and in those of Connect
+_WINDOW = re.compile(r" OVER \(|WindowExpression\(")
 
 
 class TextTable:
@@ -54,7 +56,7 @@ def holds_own(condition: Any) -> bool:
     if not is_column(condition):
         return False
     text = _write(condition)
-    return _WINDOW in text.casefold() and _table.find(text) is not None
+    return _WINDOW.search(text) is not None and _table.find(text) is not None
 
 
 def _write(column: Any) -> str:
