@@ -55,6 +55,13 @@ WINDOWS = {
     "running": (sw.rows_between(-sw.UNBOUNDED, 0), lambda a: Counted(a, 10**6)),
 }
 
+GRIDS = {
+    "hopping": (sw.time("10s", every="3s"), (10, 3, 0, False)),
+    "moved": (sw.time("5s", every="5s", offset="1s"), (5, 5, 1, False)),
+    "sampled": (sw.time("3s", every="7s"), (3, 7, 0, False)),
+    "cumulative": (sw.time("12s", every="4s", offset="1s", cumulative=True), (12, 4, 1, True)),
+}
+
 
 @st.composite
 def features(draw):
@@ -133,17 +140,44 @@ def first_of_time(part, before):
     return np.array(found, np.int64)
 
 
-@examples(40)
-@given(features(), batches())
-def test_nothing_is_told_ahead_of_the_watermark(both, parts):
-    ours, _ = both
-    task = task_of(ours, emit="changes", empty=True)
-    stream = Stream(task, 3 * SECOND)
+@examples(80)
+@given(features(), batches(), st.sampled_from([None, 2, 7]))
+def test_all_is_told_when_the_watermark_has_passed_it_and_not_before(both, parts, forget):
+    """Of a bucket that is asked only when it has rows, or its timer says so."""
+    ours, theirs = both
+    forget_after = None if forget is None else forget * SECOND
+    stream = Stream(task_of(ours, emit="changes", empty=True, forget_after=forget_after), 3 * SECOND)
+    parts = [part.take(pa.array(first_of_time(part, parts[:k]))) for k, part in enumerate(parts)]
+    expected = expect(on_time(parts, 3 * SECOND), theirs, forget_after)
     for part in [*parts, parts[0][:0]]:
-        watermark, told = stream.watermark, len(stream.out)
+        watermark = stream.watermark
         stream.push(part)
-        for out in stream.out[told:]:
-            assert all(micros(t) <= watermark for t in out["ts"].to_pylist())
+        told = read(stream.result(), ours) if stream.out else []
+        assert told == [r for r in expected if r[1] <= watermark]
+
+
+@examples(40)
+@given(st.sampled_from(sorted(GRIDS)), batches())
+def test_windows_are_told_when_the_watermark_has_passed_them(kind, parts):
+    window, grid = GRIDS[kind]
+    stream = Stream(task_of({"n": sw.count()}, window=window, emit="changes", empty=True), 3 * SECOND)
+    expected = expect_windows(parts, 3 * SECOND, {"n": "count"}, grid)
+    for part in [*parts, parts[0][:0]]:
+        watermark = stream.watermark
+        stream.push(part)
+        told = found_windows(stream.result(), {"n": "count"}) if stream.out else []
+        assert told == [r for r in expected if r[2] - 1 <= watermark]
+
+
+def test_a_row_at_the_instant_at_which_its_key_is_forgotten():
+    """Nothing is left of the key but a total and its last results."""
+    ours = {"n": sw.count().over(sw.time("2s")), "all": sw.count().over(WINDOWS["running"][0])}
+    theirs = {"n": Ranged("count", -2 * SECOND), "all": Counted("count", 10**6)}
+    task = task_of(ours, emit="changes", empty=True, forget_after=7 * SECOND)
+    for at in (7.000001, 7.000002, 7.0):
+        parts = [table(row("a", 0)), table(row("b", 5, seq=1)), table(row("b", 6, seq=2)), table(row("a", at, seq=3))]
+        stream = run(task, parts, 0)
+        assert read(stream.result(), ours) == expect(pa.concat_tables(parts), theirs, 7 * SECOND)
 
 
 def test_a_silent_key_without_rows_in_the_batch():
@@ -173,14 +207,6 @@ def test_late_rows_are_marked_beside():
 
 
 # ---- windows [start, end)
-GRIDS = {
-    "hopping": (sw.time("10s", every="3s"), (10, 3, 0, False)),
-    "moved": (sw.time("5s", every="5s", offset="1s"), (5, 5, 1, False)),
-    "sampled": (sw.time("3s", every="7s"), (3, 7, 0, False)),
-    "cumulative": (sw.time("12s", every="4s", offset="1s", cumulative=True), (12, 4, 1, True)),
-}
-
-
 @examples(150)
 @given(st.sampled_from(sorted(GRIDS)), batches(), st.sampled_from([0, 3, 8]), st.booleans(), st.booleans())
 def test_windows_are_recalculation(kind, parts, delay, ordered, slices):
