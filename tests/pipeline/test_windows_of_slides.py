@@ -65,3 +65,13 @@ def test_what_places_and_zones_do_not_take(features, window, said):
     given = {} if window is None else {"window": window}
     with pytest.raises(sw.SlidewiseError, match=said):
         sw.Pipeline(name="spent", features=features, keys="user", time="at", **given)
+
+
+def test_a_backfill_reads_as_far_back_as_the_longest_window():
+    """Seven days of a zone may last an hour more, and a month 31 days."""
+    from slidewise.pipeline.backfill import describe_reach, measure_reach
+
+    for over, every, reach in (("7d", "1d", "8d before"), ("1mo", "1mo", "32d before")):
+        window = {"over": over, "every": every, "zone": "Europe/Berlin"}
+        pipeline = sw.Pipeline(name="a", features={"n": {"sum": "price"}}, keys="user", time="at", window=window)
+        assert describe_reach(measure_reach(pipeline)) == reach

@@ -24,8 +24,9 @@ from slidewise.pipeline.stream_run import find_log_folder
 from slidewise.pipeline.target import open_target
 from slidewise.spark.executor.halo import HaloSize, measure_halo
 from slidewise.spark.plan import column
-from slidewise.windows.definitions import WindowDefinition
-from slidewise.windows.durations import Duration
+from slidewise.windows.calendar_grid import CalendarGrid
+from slidewise.windows.definitions import TimeWindow, WindowDefinition
+from slidewise.windows.durations import UNITS, Duration
 
 
 @dataclass(frozen=True)
@@ -155,6 +156,9 @@ def measure_reach(pipeline: Pipeline) -> HaloSize | str:
             return f"{name}: looks at the row before of a key, however long ago that was"
     if window is None:
         return measure_halo(each.window for each in pipeline.features.values() if isinstance(each, Over))
+    if isinstance(window, TimeWindow) and window.by_calendar:
+        days = CalendarGrid(window.every.size, window.size).longest_days  # type: ignore[union-attr]
+        return HaloSize(before=Duration((days + 1) * UNITS["d"]))  # a day for the clocks that change
     if window.gives_windows and window.slide_size is not None and isinstance(window.lengths[0], Duration):
         return HaloSize(before=window.lengths[0])
     return _describe_slide(window)

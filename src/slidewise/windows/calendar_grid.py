@@ -180,6 +180,11 @@ class CalendarGrid:
         return -(-_longest(self.size) // _shortest(self.every)) + 1
 
     @property
+    def longest_days(self) -> int:
+        """How many days a window has, at most."""
+        return _longest(self.size)
+
+    @property
     def has_gaps(self) -> bool:
         """Whether a row may be in no window."""
         return _shortest(self.size) < _longest(self.every) and self.slices != 1

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from microbatches import SCHEMA, SECOND, START, batches, equal, expect, same, task_of
+from microbatches import SCHEMA, SECOND, START, Stream, batch, batches, equal, expect, on_time, same, task_of
 from microbatches import small_pieces as small_pieces
 from support.tiers import examples
 from test_open_windows import RESULTS, Buckets, in_process
@@ -59,6 +59,28 @@ def test_as_in_process_and_as_over_the_rows_that_came_in_time(name, kept, parts,
         value = wanted[each["k"], each["window_start"], each["window_end"]]
         assert all(equal(each[name], value[name]) for name in RESULTS[kept]), (each, value)
     assert sum(each.late for each in stream.streams) == dropped
+
+
+@pytest.mark.parametrize("name", ["months", "days from six", "first days"])
+@examples(10)
+@given(parts=batches(), keep=st.sampled_from([5, 60]))
+def test_late_rows_revise_windows(name, parts, keep):
+    parts, keep = [stretch(part) for part in parts], keep * STRETCH * SECOND
+    task = task_of({"n": sw.count(), "total": sw.sum("odo")}, window=WINDOWS[name], keep=keep)
+    stream, last = Stream(task, 0), {}
+    for part in parts:
+        stream.push(part)
+    for _ in range(2):
+        stream.watermark += 10**15
+        stream.push(task.incoming.empty_table())
+    for r in stream.result().to_pylist():
+        if r["revision"] >= last.get((r["k"], r["window_end"]), r)["revision"]:
+            last[r["k"], r["window_end"]] = r
+    want = batch(task, on_time(parts, 0, keep)).to_pylist()
+    assert len(want) == len(last)
+    assert all(
+        last[r["k"], r["window_end"]] == r | {"revision": last[r["k"], r["window_end"]]["revision"]} for r in want
+    )
 
 
 def test_the_zone_is_part_of_the_definition():

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from microbatches import SECOND, Stream, batches, on_time, run, same, task_of
+from microbatches import SECOND, Stream, batches, equal, on_time, run, same, task_of
 from microbatches import small_pieces as small_pieces
 from support.tiers import examples
 
@@ -65,6 +65,20 @@ def test_lead_waits_for_the_row_that_it_is_the_value_of(parts, delay):
     assert {r["seq"] for r in found.to_pylist()} == complete
     rows = {r["seq"]: r["after"] for r in want}
     assert all(rows[r["seq"]] == r["after"] or rows[r["seq"]] != rows[r["seq"]] for r in found.to_pylist())
+
+
+@examples(20)
+@given(parts=batches(), delay=st.sampled_from([0, 2]), keep=st.sampled_from([5, 40]))
+def test_late_rows_revise_places(parts, delay, keep):
+    task = task_of({**RANKS, "before": sw.lag("x"), "n": sw.row_number()}, order_by=["ts", "seq"], keep=keep * SECOND)
+    last = {}
+    for r in run(task, parts, delay).result().to_pylist():
+        if r["seq"] not in last or r["revision"] > last[r["seq"]]["revision"]:
+            last[r["seq"]] = r
+    rows = on_time(parts, delay * SECOND, keep * SECOND)
+    want = sw.with_columns(rows, dict(task.expressions), partition_by="k", order_by=["ts", "seq"]).to_pylist()
+    assert len(want) == len(last)
+    assert all(equal(r[name], last[r["seq"]][name]) for r in want for name in task.expressions)
 
 
 def test_the_state_of_a_key_does_not_grow():
