@@ -7,9 +7,13 @@ so that every other call goes on from them; of the last time, `leave` first give
 
 from __future__ import annotations
 
+import sys
 from collections import deque
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Union
 
+from slidewise.events import background
+from slidewise.events.compiled import CompiledRows, CompiledTime, may_compile
+from slidewise.events.deadlines import Deadlines
 from slidewise.events.engines.sliding import Sliding
 from slidewise.events.engines.trailing import Trailing
 from slidewise.events.measure import Measure
@@ -26,6 +30,10 @@ if TYPE_CHECKING:
 
 #: so many rows go the ordinary way before the direct one is tried again: twice as many each time that it was left
 PATIENCE = (16, 4096)
+
+
+#: where rows go straight to
+Direct = Union["DirectRows", "DirectTime", CompiledRows, CompiledTime]
 
 
 def kind_of_direct(window: Window) -> Literal["rows", "time"] | None:
@@ -49,7 +57,7 @@ def kind_of_direct(window: Window) -> Literal["rows", "time"] | None:
 class DirectRows:
     """The last n rows, when there are n."""
 
-    __slots__ = ("engine", "evict", "insert", "item", "name", "plan", "query", "structure", "whole_row", "window")
+    __slots__ = ("engine", "evict", "insert", "item", "look", "name", "plan", "query", "structure", "whole_row", "window")
 
     def __init__(self, window: Window, engine: Any) -> None:
         self.window, self.engine = window, engine
@@ -60,6 +68,8 @@ class DirectRows:
         self.name = None if plan.single else plan.outputs[0].name
         self.structure = engine.holder.structures[0]
         self.evict, self.insert, self.query = list_functions(plan.measures[0], self.structure)
+        #: the number of the row after which to see whether there is compiled code for it
+        self.look = plan_look(window, engine.seen)
 
     def push(self, value: Any, time: Any) -> list[Result] | None:
         """Take a row, and give its result; None, and nothing has changed, where it must go the ordinary way. O(1)."""
@@ -78,7 +88,13 @@ class DirectRows:
             found = self.query(structure)
         except Exception as error:
             return self.window._results([(None, self.plan.result(Failed(error), None, None, None, number))])
+        if number == self.look:
+            self.window._direct = CompiledRows.enter(self.window, engine, value) or self
+            self.look += background.AGAIN
         return [build_result(found if self.name is None else {self.name: found}, None, None, number)]
+
+    def sync(self) -> None:
+        """Do nothing: the window tells no time."""
 
     def leave(self) -> None:
         """Do nothing: the engine is as the last row left it."""
@@ -88,8 +104,8 @@ class DirectTime:
     """The rows of the last time: those of the newest time wait for a row of a later one."""
 
     __slots__ = (
-        "clock", "engine", "evict", "holder", "insert", "inside", "item", "low_by", "name", "number", "open_start",
-        "order", "pending", "plan", "query", "structure", "whole_row", "window", "x",
+        "clock", "engine", "evict", "holder", "insert", "inside", "item", "look", "low_by", "name", "number",
+        "open_start", "order", "pending", "plan", "query", "structure", "whole_row", "window", "x",
     )  # fmt: skip
 
     def __init__(self, window: Window, engine: Any) -> None:
@@ -105,8 +121,9 @@ class DirectTime:
         #: the rows whose results wait: what is held of each, and its time as given; their time; the last one's number
         self.pending = [(row.items[0], row.stamp) for row, _ in engine.waiting]
         self.x, self.number = engine.last.time, engine.last.number
+        self.look = plan_look(window, self.number)
         engine.waiting = engine.ahead = ()
-        window._agenda.set(None, None)
+        window._agenda = Deadlines()  # the only key's next result is due with the row after the next
 
     def push(self, value: Any, time: Any) -> list[Result] | None:
         """Take a row, and give the results that waited for it; None where it must go the ordinary way.
@@ -159,7 +176,15 @@ class DirectTime:
                 results.append(self.plan.result(Failed(error), None, None, stamp, number))
             else:
                 results.append(build_result(found if self.name is None else {self.name: found}, None, stamp, number))
-        return self.window._results([(x, result) for result in results]) if failed else results
+        if failed:
+            return self.window._results([(x, result) for result in results])
+        if self.number >= self.look:
+            self.window._direct = CompiledTime.enter(self.window, self.engine, value, self) or self
+            self.look = self.number + background.AGAIN
+        return results
+
+    def sync(self) -> None:
+        """Do nothing: each row has told the window how far time has come."""
 
     def leave(self) -> None:
         """Give the engine the rows whose results wait. O(rows of the newest time)."""
@@ -182,17 +207,30 @@ def list_functions(measure: Measure, structure: Any) -> tuple[Any, Any, Any]:
     return kind.functions["evict"], kind.functions["insert"], kind.query
 
 
-def go_directly(window: Window, engine: Any) -> DirectRows | DirectTime | None:
-    """Let rows go straight to the structure of the engine without a key, if it is so far; None where it is not."""
+def plan_look(window: Window, number: int) -> int:
+    """Return the number of the row after which to see whether there is compiled code; none of them where there is none."""
+    return max(number + background.AGAIN, background.AFTER) if may_compile(window) else sys.maxsize
+
+
+def go_directly(window: Window, engine: Any, value: Any) -> Direct | None:
+    """Let rows go straight to the structure of the engine without a key, if it is so far; None where it is not.
+
+    `value` is that of the last row.
+    """
     holder = engine.holder
     if type(holder) is not RowHolder or holder.structures is None or window._owed or window._plan.failed:
         return None
     plan: Any = window._plan
     if window._direct_kind == "rows":
-        full = holder.count == plan.definition.trailing_rows and not window._timed
-        return DirectRows(window, engine) if full else None
+        if window._timed:
+            return None
+        found = CompiledRows.enter(window, engine, value) if may_compile(window) else None
+        full = holder.count == plan.definition.trailing_rows
+        return found or (DirectRows(window, engine) if full else None)
     waiting, ahead, mark = engine.waiting, engine.ahead, window._order.mark
     alone = len(window._engines) == 1 and len(waiting) == len(ahead) > 0 and waiting[0][0] is ahead[0]
     if alone and type(engine.inside) is deque and engine.inside and mark.time == ahead[0].time and not mark.inclusive:
-        return DirectTime(window, engine)
+        found = DirectTime(window, engine)
+        compiled = CompiledTime.enter(window, engine, value, found) if may_compile(window) else None
+        return compiled or found
     return None

@@ -50,6 +50,8 @@ class AlgorithmEntry:
     compiled: bool = True
     #: has a form that takes one value at a time
     events: bool = True
+    #: its compiled form takes one value at a time, too: one queue from `front` to `end`, and queries change nothing
+    compiled_events: bool = False
 
     @property
     def row_by_row(self) -> bool:

@@ -140,6 +140,20 @@ def open_state(state: Any) -> Any:
     raise Unbound("open_state")
 
 
+#: the fields of a state in a block of memory, and what they are
+layout: str = ""
+
+
+def open_block(address: int, layout: str, identity: Any, moment: Any) -> Any:
+    """Open the state at an address, in place; the types of partials and times are those of the last two."""
+    raise Unbound("open_block")
+
+
+def takes(s: Any, value: Any) -> bool:
+    """Tell whether compiled code holds this value, among those of the state, as Python does."""
+    raise Unbound("takes")
+
+
 def close_state(s: Any) -> Any:
     """Turn the struct into a state tuple again."""
     raise Unbound("close_state")
@@ -190,3 +204,11 @@ class Array:
 
 class IntArray:
     """Many integers in a flat array."""
+
+
+class Moment:
+    """One time, or a length of time."""
+
+
+class Moments:
+    """The times of rows, addressed by position in the stream."""
