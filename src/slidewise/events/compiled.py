@@ -73,7 +73,8 @@ class _Compiled:
             return False
         plan: Any = window._plan
         measure = plan.measures[0]
-        self.window, self.engine, self.held, self.lift = window, engine, found, measure.lift
+        self.window, self.engine, self.held = window, engine, found
+        self.lift = None if measure.raw else measure.lift
         self.run, self.address = found.run, found.address
         self.column = measure.columns[0] if measure.columns else None
         self.whole_row = plan.reader.whole_row
@@ -234,12 +235,12 @@ class CompiledTime(_Compiled):
         engine, inside = self.engine, self.engine.inside
         moments = self.held.give_back()
         inside.clear()
-        inside.extend(moments or ())
+        inside.extend(moments)
         engine.holder.count = len(self.held)
         number = self.number - len(self.pending)
         for k, (value, stamp) in enumerate(self.pending):
             number += 1
-            row = Row([self.lift(value)], None)
+            row = Row([value if self.lift is None else self.lift(value)], None)
             row.time, row.stamp, row.number, row.x = self.x, stamp, number, self.x
             engine.waiting = enqueue(engine.waiting, (row, None))
             if k >= self.entered:

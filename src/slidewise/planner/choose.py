@@ -175,6 +175,7 @@ def has_compiled_events(entry: AlgorithmEntry, aggregation: Aggregation) -> bool
         and aggregation.compiled_alike
         and not aggregation.is_variant
         and aggregation.where is None
+        and (not aggregation.order_statistic or isinstance(getattr(aggregation, "fraction", None), float))
     )
 
 

@@ -16,7 +16,7 @@ from numba.core import cgutils
 from numba.core.datamodel import models
 from numba.extending import intrinsic, overload, register_model
 
-from slidewise.templates.structs import Fields, OpenState
+from slidewise.templates.structs import Fields, OpenState, Slots
 
 # As in structs.py: no annotations where numba compares signatures, and c, b, sig, args.
 
@@ -59,6 +59,8 @@ def open_block(typing: Any, address: Any, layout: Any, identity: Any, time: Any)
         "int": types.int64,
         "Partial": partial,
         "Queue": Pages(partial),
+        "Sorted": Slots(types.Array(partial[-1], 1, "C")),
+        "float": types.float64,
         "Moment": moment,
         "Moments": Pages(moment),
     }

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from itertools import chain
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from slidewise.aggregations import ranks
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.trial import partial_dtype
 from slidewise.registry.entries import AlgorithmEntry
-from slidewise.templates import slide, storage
+from slidewise.templates import slide, sorted_rows, storage
 from slidewise.templates.compile import kernel
 from slidewise.templates.interpret import Swag, state_fields
 from slidewise.templates.names import Partial
@@ -32,19 +32,27 @@ _NEVER = 1 << 62
 _QUEUE = {"at": slide.at, "put": slide.put, "append": slide.put, "drop": slide.drop}
 
 
+class Form(NamedTuple):
+    """What a kernel of one event is made of."""
+
+    module: ModuleType
+    #: of optional partials, of this type, which are tuples without the first field or numbers
+    op: Aggregation
+    partial: np.dtype
+    tuples: bool
+    more: dict[str, FunctionType]
+
+
 class Kernel(NamedTuple):
     """What runs for one event, and how its state is laid out."""
 
     #: takes the address of a block and a row; None with a reason in its first word
     run: Callable[..., Any]
-    #: the type of optional partials, and whether they are tuples
-    partial: np.dtype
-    tuples: bool
+    form: Form
     #: the fields by name: their kind, and the word at which they begin
     fields: dict[str, tuple[str, int]]
     words: int
-    module: ModuleType
-    #: of times, where it takes any: "i8" or "f8"
+    #: the type of times, where it takes any: "i8" or "f8"
     moments: str | None
 
 
@@ -54,37 +62,55 @@ def compile_slide(entry: AlgorithmEntry, op: Aggregation, value: str, moment: st
 
     Seconds the first time, milliseconds where numba's cache has it.
     """
-    column = np.ones(1, value)
-    plain = op.compiled((column,), 1)
-    if plain is None:
+    form = _form_of_ranks(op, value) if op.order_statistic else _form_of_partials(entry, op, value)
+    if form is None:
         return None
-    number = partial_dtype(plain, (column,))
-    partial = optional_dtype(number)
-    kinds = {**_kinds(slide.Header), **_kinds(entry.module.State, state_fields(entry.module))}
-    words = {"Partial": len(partial), "Queue": 4, "Moments": 4}
+    kinds = {
+        name: kind.__name__ for state in (slide.Header, form.module.State) for name, kind in _hints(state).items()
+    }
+    words = {"Partial": len(form.partial), "Queue": 4, "Moments": 4, "Sorted": 2}
     fields, at = {}, 0
     for name, kind in kinds.items():
         fields[name] = (kind, at)
         at += words.get(kind, 1)
     layout = " ".join(f"{name}:{kind}" for name, kind in kinds.items())
     driver: Any = slide.slide_rows if moment is None else slide.slide_time
-    args = (0, *(() if moment is None else (np.zeros(1, moment).item(0),)), 1, column.item(0))
-    more = {**_QUEUE, "takes": _choose_takes(op, value)}
-    run = kernel(driver, entry.module, make_optional(plain, number), partial, args, more, layout)
+    number = np.zeros(1, value).item(0)
+    args = (0, 1, number) if moment is None else (0, np.zeros(1, moment).item(0), 1, number)
+    run = kernel(driver, form.module, form.op, form.partial, args, {**_QUEUE, **form.more}, layout)
     if run is None:
         return None
     entry_point = run.overloads[run.signatures[0]].entry_point  # whose types are known: 0.1 us less
-    return Kernel(entry_point, partial, bool(number.names), fields, at, entry.module, moment)
+    return Kernel(entry_point, form, fields, at, moment)
 
 
-def _kinds(state: Any, hints: dict[str, Any] | None = None) -> dict[str, str]:
-    return {name: kind if isinstance(kind, str) else kind.__name__ for name, kind in (hints or state.__annotations__).items()}
+def _form_of_partials(entry: AlgorithmEntry, op: Aggregation, value: str) -> Form | None:
+    column = np.ones(1, value)
+    plain = op.compiled((column,), 1)
+    if plain is None:
+        return None
+    number = partial_dtype(plain, (column,))
+    takes = slide.takes_any if op.selective else slide.takes_finite if value == "f8" else slide.takes_small
+    made, partial = make_optional(plain, number), optional_dtype(number)
+    return Form(entry.module, made, partial, bool(number.names), {"takes": takes})  # type: ignore[dict-item]
 
 
-def _choose_takes(op: Aggregation, value: str) -> FunctionType:
-    if op.selective:
-        return slide.takes_any
-    return slide.takes_finite if value == "f8" else slide.takes_small
+def _form_of_ranks(op: Any, value: str) -> Form:
+    rule, _ = op.rule_and_fraction
+    made = op.variant(
+        identity=(0, np.zeros(1, value).item(0)),
+        lift=sorted_rows.lift_float if value == "f8" else sorted_rows.lift_integer,
+        **{name: getattr(sorted_rows, name) for name in ("combine", "lower", "defined", "inverse")},
+    )
+    finish = sorted_rows.interpolate if op.interpolates else sorted_rows.pick
+    more: Any = {"takes": sorted_rows.takes, "position": getattr(ranks, rule), "finish": finish}
+    return Form(sorted_rows, made, optional_dtype(np.dtype(value)), False, more)
+
+
+def _hints(state: Any) -> dict[str, Any]:
+    import typing
+
+    return typing.get_type_hints(state)
 
 
 class CompiledStructure:
@@ -107,57 +133,63 @@ class CompiledStructure:
     def take_over(
         cls, kernel: Kernel, swag: Swag, times: Sequence[Any] | None = None, **header: Any
     ) -> CompiledStructure | None:
-        """Take the partials of a structure, and the times of its rows; None where one of them is no such number. O(n).
+        """Take the values of a structure, and the times of its rows; None where one of them is no such number. O(n).
 
         The structure is not looked at again before `give_back`.
         """
-        made = cls(kernel, swag)
-        state: Any = swag
-        front, end = state.front, state.end
-        held = [storage.at(state.queue, i) for i in range(front, end)]
-        single = [getattr(state, name) for name, (kind, _) in kernel.fields.items() if kind == "Partial"]
-        encoded = made._encode(held + single)
-        if encoded is None:
-            return None
-        moments = None
+        made = (OfSortedRows if kernel.form.module is sorted_rows else cls)(kernel, swag)
+        moments: np.ndarray | None = None
         if kernel.moments is not None:
-            moments = _encode_numbers(list(times or ()), kernel.moments)
-            header["reach"] = _encode_numbers([header["reach"]], kernel.moments)
-            if moments is None or header["reach"] is None or len(moments) != len(held):
+            moments, reach = (_encode_numbers(x, kernel.moments) for x in (times or (), [header["reach"]]))
+            if moments is None or reach is None:
                 return None
-            header["reach"] = header["reach"].view(np.int64)[0]
-        ints = {name for name in state_fields(kernel.module) if kernel.fields[name][0] == "int"}
-        for name in ints:
-            made[name] = getattr(state, name)
-        for name, value in {"most": end - front, "room": 0, "limit": _NEVER, **header}.items():
+            header["reach"] = reach.view(np.int64)[0]
+        for name, value in {"limit": _NEVER, **header}.items():
             made[name] = value
-        made["magnitude"] = _magnitude(encoded)
-        places = [at for kind, at in kernel.fields.values() if kind == "Partial"]
-        for at, record in zip(places, encoded[len(held) :], strict=True):
-            made.words[at : at + len(kernel.partial)] = np.array(record).reshape(1).view(np.int64)
-        made._fill(front, [encoded[: len(held)].view(np.int64)] + ([] if moments is None else [moments.view(np.int64)]))
-        return made
+        return made if made._read(moments) else None
 
-    def give_back(self) -> list[Any] | None:
-        """Let the interpreted structure go on from here; returns the times of its rows. O(n)."""
+    def _read(self, moments: np.ndarray | None) -> bool:
+        """Read the interpreted structure; False where that cannot be."""
         state: Any = self.swag
-        table = not storage.is_ring(state.queue)
-        ring = len(state.queue) - 1
-        for name, kind in state_fields(self.kernel.module).items():
-            if self.kernel.fields[name][0] == "int":
-                setattr(state, name, int(self[name]))
-            elif kind is Partial:
-                at = self.kernel.fields[name][1]
-                words = self.words[at : at + len(self.kernel.partial)]
-                setattr(state, name, self._decode(words.copy().view(self.kernel.partial))[0])
         front, end = state.front, state.end
-        values = self._decode(self._list(0, front, end).view(self.kernel.partial))
-        most = int(self["most"])
-        state.queue = storage.lay_out(front, values, None if table or most > storage.MOST else max(ring, most))
+        places = [(name, at) for name, (kind, at) in self.kernel.fields.items() if kind == "Partial"]
+        held = [storage.at(state.queue, i) for i in range(front, end)]
+        records = self._encode([*held, *(getattr(state, name) for name, _ in places)])
+        if records is None:
+            return False
+        for name in self._numbers():
+            self[name] = getattr(state, name)
+        for (_, at), record in zip(places, records[len(held) :], strict=True):
+            self.words[at : at + len(records.dtype)] = np.array(record).reshape(1).view(np.int64)
+        self["most"], self["magnitude"] = len(held), _find_largest(records)
+        self._fill(front, records[: len(held)], moments)
+        return True
+
+    def give_back(self) -> list[Any]:
+        """Let the interpreted structure go on from here; returns the times of its rows. O(n)."""
+        front, end = int(self["front"]), int(self["end"])
+        self._write(self._decode(self._list(0, front, end).view(self.kernel.form.partial)))
         if self.kernel.moments is None:
-            return None
+            return []
         moments: list[Any] = self._list(1, front, end).view(self.kernel.moments).tolist()
         return moments
+
+    def _write(self, values: list[Any]) -> None:
+        """Write the interpreted structure, of which these are the elements of the queue."""
+        state: Any = self.swag
+        for name in self._numbers():
+            setattr(state, name, int(self[name]))
+        for name, (kind, at) in self.kernel.fields.items():
+            if kind == "Partial":
+                record = self.words[at : at + len(self.kernel.form.partial)].copy().view(self.kernel.form.partial)
+                setattr(state, name, self._decode(record)[0])
+        most, ring = int(self["most"]), len(state.queue) - 1
+        long = most > storage.MOST or not storage.is_ring(state.queue)
+        state.queue = storage.lay_out(state.front, values, None if long else max(ring, most))
+
+    def _numbers(self) -> list[str]:
+        """List the fields of the algorithm's own that are integers."""
+        return [name for name in self.kernel.form.module.State._fields if self.kernel.fields[name][0] == "int"]
 
     def __getitem__(self, name: str) -> Any:
         return self.words[self.kernel.fields[name][1]]
@@ -170,12 +202,12 @@ class CompiledStructure:
 
     def _encode(self, partials: list[Any]) -> np.ndarray | None:
         """Write optional partials as records; None where one has other types than their fields."""
-        dtype = self.kernel.partial
+        dtype = self.kernel.form.partial
         found = np.zeros(len(partials), dtype)
         there = np.array([p is not None for p in partials], bool)
         values = [p for p in partials if p is not None]
         found["f0"] = there
-        columns = list(zip(*values, strict=True)) if self.kernel.tuples else [values]
+        columns = list(zip(*values, strict=True)) if self.kernel.form.tuples else [values]
         if not values:
             return found
         for name, column in zip((dtype.names or ())[1:], columns, strict=True):
@@ -188,7 +220,7 @@ class CompiledStructure:
     def _decode(self, records: np.ndarray) -> list[Any]:
         names = (records.dtype.names or ())[1:]
         columns = [records[name].tolist() for name in names]
-        values = list(zip(*columns, strict=True)) if self.kernel.tuples else columns[0]
+        values = list(zip(*columns, strict=True)) if self.kernel.form.tuples else columns[0]
         there = records["f0"]
         if there.all():
             return values
@@ -202,8 +234,7 @@ class CompiledStructure:
         """
         front, end = int(self["front"]), int(self["end"])
         if self.ring:
-            columns = [self._list(k, front, end) for k in range(len(self.table))]
-            self._fill(front, columns)
+            self._fill(front, *(self._list(k, front, end) for k in range(len(self.table))))
             return
         for number in [n for n in self.pages if n < front >> _SHIFT]:
             self.spare.append(self.pages.pop(number))
@@ -211,16 +242,17 @@ class CompiledStructure:
         del self.spare[1:]
 
     def _widths(self) -> list[int]:
-        return [8 * len(self.kernel.partial), *([8] if self.kernel.moments is not None else [])]
+        return [8 * len(self.kernel.form.partial), *([8] if self.kernel.moments is not None else [])]
 
     def _places(self) -> list[int]:
         names = ["queue", *(["moments"] if self.kernel.moments is not None else [])]
         return [self.kernel.fields[name][1] for name in names]
 
-    def _fill(self, front: int, columns: list[np.ndarray]) -> None:
+    def _fill(self, front: int, *columns: np.ndarray | None) -> None:
         """Hold these rows, from position `front` on, in a ring with room for more or in pages."""
         widths = self._widths()
-        count = len(columns[0]) * 8 // widths[0]
+        queues = [np.ascontiguousarray(c).view(f"V{w}") for c, w in zip(columns, widths, strict=False) if c is not None]
+        count = len(queues[0])
         end = front + count
         self.pages, self.spare = {}, []
         if 2 * count < PAGE:
@@ -230,9 +262,8 @@ class CompiledStructure:
             shift, turns = self.ring.bit_length() - 1, 0
             self.table = [np.array([page.ctypes.data]) for page in self.pages[0]]
             self["room"], self["limit"] = self.ring, _NEVER
-            for page, column, width in zip(self.pages[0], columns, widths, strict=True):
-                slots = page.view(f"V{width}")
-                slots[np.arange(front, end) & (self.ring - 1)] = column.view(f"V{width}")
+            for page, queue in zip(self.pages[0], queues, strict=True):
+                page.view(queue.dtype)[np.arange(front, end) & (self.ring - 1)] = queue
         else:
             self.ring, shift, turns = 0, _SHIFT, 15
             self.table = [np.zeros(turns + 1, np.int64) for _ in widths]
@@ -241,10 +272,9 @@ class CompiledStructure:
                 self._add_page(number)
                 first = max(front, number << _SHIFT)
                 last = min(end, number + 1 << _SHIFT)
-                for page, column, width in zip(self.pages[number], columns, widths, strict=True):
-                    low = first - (number << _SHIFT)
-                    slots = page.view(f"V{width}")
-                    slots[low : low + last - first] = column.view(f"V{width}")[first - front : last - front]
+                low = first - (number << _SHIFT)
+                for page, queue in zip(self.pages[number], queues, strict=True):
+                    page.view(queue.dtype)[low : low + last - first] = queue[first - front : last - front]
             turns = len(self.table[0]) - 1
         self._tell(shift, turns)
 
@@ -292,11 +322,35 @@ def _encode_numbers(values: Sequence[Any], kind: str) -> np.ndarray | None:
         return None
 
 
-def _magnitude(records: np.ndarray) -> int:
-    """Find the largest integer that is held, without its sign, of those that may be added to."""
-    numbers = chain.from_iterable(
-        (int(records[name].min()), int(records[name].max()))
-        for name in (records.dtype.names or ())[1:]
-        if records.dtype[name].kind == "i" and len(records)
-    )
-    return min(max(map(abs, numbers), default=0), _NEVER)
+def _find_largest(records: np.ndarray) -> int:
+    """Find the largest integer that is held, without its sign."""
+    names = [name for name in (records.dtype.names or ())[1:] if records.dtype[name].kind == "i"]
+    numbers = [abs(int(x)) for name in names if len(records) for x in (records[name].min(), records[name].max())]
+    return min(max(numbers, default=0), _NEVER)
+
+
+class OfSortedRows(CompiledStructure):
+    """The values of an order statistics tree."""
+
+    __slots__ = ("ranks",)
+
+    def _read(self, moments: np.ndarray | None) -> bool:
+        tree: Any = self.swag
+        if len(tree.queue) > sorted_rows.MOST // 2 or self["rows"] > sorted_rows.MOST:
+            return False
+        records = self._encode(list(tree.queue))
+        if records is None:
+            return False
+        values = np.sort(records["f1"][records["f0"] != 0])
+        self.ranks = np.empty(sorted_rows.MOST + 1, values.dtype)
+        self.ranks[: len(values)] = values
+        at = self.kernel.fields["ranks"][1]
+        self.words[at : at + 2] = self.ranks.ctypes.data, len(self.ranks)
+        self["end"], self["count"] = len(records), len(values)
+        self["fraction"] = np.array([tree.aggregation.rule_and_fraction[1]]).view(np.int64)[0]
+        self._fill(0, records, moments)
+        return True
+
+    def _write(self, values: list[Any]) -> None:
+        tree: Any = self.swag
+        tree.functions["hold"](tree, values)

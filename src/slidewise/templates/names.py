@@ -154,6 +154,16 @@ def takes(s: Any, value: Any) -> bool:
     raise Unbound("takes")
 
 
+def position(n: int, fraction: float) -> tuple[int, float]:
+    """Choose one of n sorted values: its rank from 0, and the share of the way to the next."""
+    raise Unbound("position")
+
+
+def finish(ranks: Any, k: int, share: float) -> Any:
+    """Compute the result at a rank, and so far from there to the next."""
+    raise Unbound("finish")
+
+
 def close_state(s: Any) -> Any:
     """Turn the struct into a state tuple again."""
     raise Unbound("close_state")
@@ -212,3 +222,7 @@ class Moment:
 
 class Moments:
     """The times of rows, addressed by position in the stream."""
+
+
+class Sorted:
+    """Many values in a flat array, in order."""
