@@ -1,7 +1,7 @@
 """Rows straight to their structure: what `push` does for one aggregation without keys, once its window is under way.
 
 An engine serves every kind of window, slide and order, and asks for each row which it is. Here that is decided
-once: the last n rows, or the last of time, with rows in order. Structures, numbers and marks are those of the engine,
+once: the last n rows, or the last of time, or hops, with rows in order. Structures, numbers and marks are those of the engine,
 so that every other call goes on from them; of the last time, `leave` first gives the engine the rows that wait.
 """
 
@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal, Union
 from slidewise.events import background
 from slidewise.events.compiled import CompiledRows, CompiledTime, may_compile
 from slidewise.events.deadlines import Deadlines
+from slidewise.events.engines.hopping import Hopping
 from slidewise.events.engines.sliding import Sliding
 from slidewise.events.engines.trailing import Trailing
+from slidewise.events.late_slices import MergedSlices
 from slidewise.events.measure import Measure
 from slidewise.events.partials import RowHolder
 from slidewise.events.result import Failed, Result, build_result
@@ -33,19 +35,24 @@ PATIENCE = (16, 4096)
 
 
 #: where rows go straight to
-Direct = Union["DirectRows", "DirectTime", CompiledRows, CompiledTime]
+Direct = Union["DirectRows", "DirectTime", "DirectHops", CompiledRows, CompiledTime]
 
 
-def kind_of_direct(window: Window) -> Literal["rows", "time"] | None:
+def kind_of_direct(window: Window) -> Literal["rows", "time", "hops"] | None:
     """Tell whether rows may go straight to the structure of this window, and of which kind it is."""
     plan, order = window._plan, window._order
-    if not isinstance(plan, WindowPlan) or plan.frame is None or plan.definition.every is not None:
+    if not isinstance(plan, WindowPlan) or not plan.plain:
         return None
-    reader, reach = plan.reader, plan.frame.reach
+    reader = plan.reader
     if reader.only is None or reader.asks or reader.looks or reader.partition_by is not None:
         return None
-    if window.emit != "every" or window._guard is not None or order.max_delay is not None or not plan.plain:
+    if window.emit != "every" or window._guard is not None or order.max_delay is not None:
         return None
+    if plan.engine is Hopping:
+        return "hops"
+    if plan.frame is None or plan.definition.every is not None:
+        return None
+    reach = plan.frame.reach
     if plan.engine is Trailing and plan.definition.trailing_rows is not None:
         return "rows"
     bounded = plan.engine is Sliding and reach.unit == "range" and reach.fixed and not reach.from_first_row
@@ -199,6 +206,76 @@ class DirectTime:
         self.window._agenda.set(None, engine.deadline())
 
 
+class DirectHops:
+    """Hopping windows: within a slice, a row is combined with those before it, and nothing is due.
+
+    The engine is up to date but for time. A row that begins a slice, that is late or ends a window goes the ordinary
+    way, and the next ones come here again.
+    """
+
+    __slots__ = ("clock", "combine", "end", "holder", "item", "order", "whole_row", "window", "x")
+
+    def __init__(self, window: Window, holder: Any, end: Any) -> None:
+        plan: Any = window._plan
+        self.window, self.holder, self.order = window, holder, window._order
+        self.item, self.whole_row, self.clock = plan.reader.only, plan.reader.whole_row, plan.clock
+        self.combine = plan.measures[0].combine
+        #: the time of the newest row; where the slice ends that is open, or a window before
+        self.x, self.end = window._order.mark.time, end
+
+    @classmethod
+    def enter(cls, window: Window) -> DirectHops | None:
+        """Go on within the slice that is open; None where there is none, or slices are held in another way. O(1)."""
+        engine: Any = window._engines.get(None)
+        if engine is None or len(window._engines) > 1 or window._owed or window._plan.failed:
+            return None
+        plan: Any = window._plan
+        holder, grid, mark = engine.holder, plan.grid, window._order.mark
+        if type(holder) is not MergedSlices or holder.placed or not holder.open_rows or grid.size < grid.every:
+            return None
+        step = grid.step(mark.time)
+        if mark.inclusive or holder.open_start != step:
+            return None
+        return cls(window, holder, min(grid.at(step + 1), grid.end_of(engine.next)))
+
+    def push(self, value: Any, time: Any) -> list[Result] | None:
+        """Take a row; in the ordinary way, and with the results that are due, where it is not of the open slice."""
+        if time is None or (self.whole_row and type(value) is not dict):
+            return None
+        item = self.item(value)
+        at = self.clock.read(time)
+        if not self.x <= at < self.end:
+            return self._push_ordinarily(value, time)
+        holder = self.holder
+        try:
+            held = holder.open
+            held[0] = self.combine(held[0], item)
+        except BaseException as error:
+            self.window._break(error)
+            raise
+        holder.open_rows += 1
+        self.x = at
+        return []
+
+    def _push_ordinarily(self, value: Any, time: Any) -> list[Result]:
+        window = self.window
+        self.sync()
+        window._direct = None
+        try:
+            return window.push(value, time)
+        finally:
+            if window._broken is None:
+                window._direct = DirectHops.enter(window)
+
+    def sync(self) -> None:
+        """Tell the window how far time has come. O(1)."""
+        self.order.newest, self.order.mark = self.x, before(self.x)
+
+    def leave(self) -> None:
+        """Tell the window how far time has come: the engine is as the last row left it."""
+        self.sync()
+
+
 def list_functions(measure: Measure, structure: Any) -> tuple[Any, Any, Any]:
     """Return evict, insert and query of a structure; of partials, without the checks that these rows pass."""
     kind = type(structure)
@@ -217,6 +294,8 @@ def go_directly(window: Window, engine: Any, value: Any) -> Direct | None:
 
     `value` is that of the last row.
     """
+    if window._direct_kind == "hops":
+        return DirectHops.enter(window)
     holder = engine.holder
     if type(holder) is not RowHolder or holder.structures is None or window._owed or window._plan.failed:
         return None
