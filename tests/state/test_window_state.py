@@ -308,6 +308,10 @@ NOT_STATE = {
     "_Draft",
     "DirectRows",  # engines have what they hold before it is saved
     "DirectTime",
+    "DirectHops",
+    "Compiled",
+    "CompiledRows",
+    "CompiledTime",
     "Times",
     "Mark",
     "Measure",

@@ -9,19 +9,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slidewise.events import background
 from slidewise.events.measure import OfPartials
 from slidewise.events.result import Result, build_result
 from slidewise.events.row_reader import Row
 from slidewise.events.small_queue import enqueue
 from slidewise.events.watermark import before
-from slidewise.planner.choose import has_compiled_events
+from slidewise.templates import background
+from slidewise.templates.slide import FULL
 
 if TYPE_CHECKING:
+    from slidewise.events.direct import DirectTime
     from slidewise.events.window import Window
     from slidewise.templates.memory import CompiledStructure, Kernel
 
 _KINDS: dict[type, tuple[str, int | float]] = {float: ("f8", 0.0), int: ("i8", 0)}
+#: integers below it are floats, too, and times may be added to those below it
+_EXACT, _FAR = 2**53, 2**62
 #: in place of a result: the row goes the ordinary way
 _REFUSED = object()
 
@@ -30,7 +33,14 @@ def may_compile(window: Window) -> bool:
     """Tell whether rows of this window may come to go to compiled code, where they can go directly at all."""
     plan: Any = window._plan
     measure = plan.measures[0]
-    return type(measure.of_partials) is OfPartials and has_compiled_events(measure.entry, measure.aggregation)
+    return type(measure.of_partials) is OfPartials and measure.entry.compiles_events(measure.aggregation)
+
+
+def take_over(kernel: Kernel, structure: Any, times: Any = (), **header: Any) -> CompiledStructure | None:
+    """Take over a structure, and the times of its rows."""
+    from slidewise.templates.memory import CompiledStructure
+
+    return CompiledStructure.take_over(kernel, structure, list(times), **header)
 
 
 def find_kernel(window: Window, seen: int, value: Any, moment: Any) -> Kernel | None:
@@ -57,45 +67,37 @@ def find_kernel(window: Window, seen: int, value: Any, moment: Any) -> Kernel | 
     return kernel
 
 
-class _Compiled:
-    """What both kinds of windows share: the structure, and how a value is read."""
+class Compiled:
+    """What windows of rows and of time share: the structure, and how a value is read."""
 
-    __slots__ = ()
+    __slots__ = ("address", "column", "engine", "held", "kind", "lift", "name", "nothing", "run", "whole_row", "window")
 
-    def _hold(self: Any, window: Window, engine: Any, value: Any, times: Any, **header: Any) -> bool:
-        from slidewise.templates.memory import CompiledStructure
-
-        kernel = header.pop("kernel")
-        found: CompiledStructure | None = CompiledStructure.take_over(
-            kernel, engine.holder.structures[0], times, **header
-        )
-        if found is None:
-            return False
+    def __init__(self, window: Window, engine: Any, cell: Any, held: CompiledStructure) -> None:
         plan: Any = window._plan
         measure = plan.measures[0]
-        self.window, self.engine, self.held = window, engine, found
-        self.lift = None if measure.raw else measure.lift
-        self.run, self.address = found.run, found.address
+        self.window, self.engine, self.held = window, engine, held
+        self.run, self.address = held.run, held.address
         self.column = measure.columns[0] if measure.columns else None
-        self.whole_row = plan.reader.whole_row
-        self.kind, self.nothing = type(value), _KINDS[type(value)][1]
+        self.whole_row: bool = plan.reader.whole_row
+        #: what values are, and what stands for a null
+        self.kind, self.nothing = type(cell), _KINDS[type(cell)][1]
+        self.lift = None if measure.raw else measure.lift
         self.name = None if plan.single else plan.outputs[0].name
-        return True
 
-    def _look(self: Any, *row: Any) -> Any:
+    def _look(self, *row: Any) -> Any:
         """Find out why a call gave None: make room and call again, or refuse the row; or None is its result."""
         status = self.held.words[0]
-        if status == 2:
+        if status == FULL:
             self.held.grow()
             found = self.run(self.address, *row)
             return self._look(*row) if found is None else found
         return _REFUSED if status else None
 
 
-class CompiledRows(_Compiled):
+class CompiledRows(Compiled):
     """The last n rows."""
 
-    __slots__ = ("address", "column", "engine", "held", "kind", "lift", "name", "nothing", "run", "whole_row", "window")
+    __slots__ = ()
 
     @classmethod
     def enter(cls, window: Window, engine: Any, value: Any) -> CompiledRows | None:
@@ -105,9 +107,8 @@ class CompiledRows(_Compiled):
         kernel = find_kernel(window, engine.seen, cell, None)
         if kernel is None or engine.seen < plan.least:
             return None
-        made = cls()
-        rows = plan.definition.trailing_rows
-        return made if made._hold(window, engine, cell, None, kernel=kernel, rows=rows) else None
+        held = take_over(kernel, engine.holder.structures[0], rows=plan.definition.trailing_rows)
+        return None if held is None else cls(window, engine, cell, held)
 
     def push(self, value: Any, time: Any) -> list[Result] | None:
         """Take a row, and give its result; None, and nothing has changed, where it must go the ordinary way. O(1)."""
@@ -145,37 +146,36 @@ class CompiledRows(_Compiled):
         self.engine.holder.count = len(self.held)
 
 
-class CompiledTime(_Compiled):
+class CompiledTime(Compiled):
     """The rows of the last time: those of the newest time wait for a row of a later one."""
 
-    __slots__ = (
-        "address", "clock", "column", "engine", "entered", "held", "kind", "lift", "moment", "name", "nothing",
-        "number", "order", "pending", "plain", "run", "whole_row", "window", "x",
-    )  # fmt: skip
+    __slots__ = ("clock", "entered", "moment", "number", "order", "pending", "plain", "x")
+
+    def __init__(self, window: Window, engine: Any, cell: Any, held: CompiledStructure, direct: DirectTime) -> None:
+        super().__init__(window, engine, cell, held)
+        self.order, self.clock = window._order, window._plan.clock
+        #: the rows whose results wait: value, and time as given; how many of them have entered
+        self.pending = [(cell, direct.pending[0][1])]
+        self.entered = 0
+        #: their time, and the last one's number
+        self.x, self.number = direct.x, direct.number
+        self.moment: type = type(direct.x)
+        #: whether times are what they are given as
+        self.plain = self.clock.kind == "number" and self.moment is int
 
     @classmethod
-    def enter(cls, window: Window, engine: Any, value: Any, direct: Any) -> CompiledTime | None:
+    def enter(cls, window: Window, engine: Any, value: Any, direct: DirectTime) -> CompiledTime | None:
         """Take over the rows of the direct way, of which the last one, of this value, waits alone. O(rows held)."""
-        plan: Any = window._plan
         cell = read_cell(window, value)
         kernel = find_kernel(window, direct.number, cell, direct.x)
-        if kernel is None or len(direct.pending) != 1:
+        is_float = type(direct.x) is float
+        if kernel is None or len(direct.pending) != 1 or abs(direct.low_by) >= (_EXACT if is_float else _FAR):
             return None
-        made = cls()
-        reach = direct.low_by
-        if type(reach) is int and type(direct.x) is float and abs(reach) <= 2**53:
-            reach = float(reach)
-        if abs(reach) >= 2**62:
-            return None
-        header = {"kernel": kernel, "reach": reach, "open_start": int(direct.open_start)}
-        if not made._hold(window, engine, cell, list(direct.inside), **header):
-            return None
-        made.order, made.clock = window._order, plan.clock
-        #: the rows whose results wait: value, and time as given; how many of them have entered; their time
-        made.pending, made.entered = [(cell, direct.pending[0][1])], 0
-        made.x, made.moment, made.number = direct.x, type(direct.x), direct.number
-        made.plain = plan.clock.kind == "number" and made.moment is int
-        return made
+        reach = direct.low_by * 1.0 if is_float else direct.low_by
+        held = take_over(
+            kernel, engine.holder.structures[0], direct.inside, reach=reach, open_start=int(direct.open_start)
+        )
+        return None if held is None else cls(window, engine, cell, held, direct)
 
     def push(self, value: Any, time: Any) -> list[Result] | None:
         """Take a row, and give the results that waited for it; None where it must go the ordinary way.

@@ -1,8 +1,9 @@
 """Rows straight to their structure: what `push` does for one aggregation without keys, once its window is under way.
 
 An engine serves every kind of window, slide and order, and asks for each row which it is. Here that is decided
-once: the last n rows, or the last of time, or hops, with rows in order. Structures, numbers and marks are those of the engine,
-so that every other call goes on from them; of the last time, `leave` first gives the engine the rows that wait.
+once: the last n rows, the last of time, or hops, with rows in order. Structures, numbers and marks are those of the
+engine, so that every other call goes on from them; of the last time, `leave` first gives the engine the rows that wait.
+Where there is compiled code for what is held, rows go to that in the end (compiled.py).
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import sys
 from collections import deque
 from typing import TYPE_CHECKING, Any, Literal, Union
 
-from slidewise.events import background
 from slidewise.events.compiled import CompiledRows, CompiledTime, may_compile
 from slidewise.events.deadlines import Deadlines
 from slidewise.events.engines.hopping import Hopping
@@ -25,6 +25,7 @@ from slidewise.events.row_reader import Row
 from slidewise.events.small_queue import enqueue
 from slidewise.events.watermark import before
 from slidewise.events.window_plan import WindowPlan
+from slidewise.templates import background
 from slidewise.windows.durations import CalendarDuration
 
 if TYPE_CHECKING:
@@ -64,7 +65,19 @@ def kind_of_direct(window: Window) -> Literal["rows", "time", "hops"] | None:
 class DirectRows:
     """The last n rows, when there are n."""
 
-    __slots__ = ("engine", "evict", "insert", "item", "look", "name", "plan", "query", "structure", "whole_row", "window")
+    __slots__ = (
+        "engine",
+        "evict",
+        "insert",
+        "item",
+        "look",
+        "name",
+        "plan",
+        "query",
+        "structure",
+        "whole_row",
+        "window",
+    )
 
     def __init__(self, window: Window, engine: Any) -> None:
         self.window, self.engine = window, engine
@@ -285,7 +298,7 @@ def list_functions(measure: Measure, structure: Any) -> tuple[Any, Any, Any]:
 
 
 def plan_look(window: Window, number: int) -> int:
-    """Return the number of the row after which to see whether there is compiled code; none of them where there is none."""
+    """Return the number of the row after which to see whether there is compiled code; sys.maxsize: never."""
     return max(number + background.AGAIN, background.AFTER) if may_compile(window) else sys.maxsize
 
 
@@ -309,7 +322,7 @@ def go_directly(window: Window, engine: Any, value: Any) -> Direct | None:
     waiting, ahead, mark = engine.waiting, engine.ahead, window._order.mark
     alone = len(window._engines) == 1 and len(waiting) == len(ahead) > 0 and waiting[0][0] is ahead[0]
     if alone and type(engine.inside) is deque and engine.inside and mark.time == ahead[0].time and not mark.inclusive:
-        found = DirectTime(window, engine)
-        compiled = CompiledTime.enter(window, engine, value, found) if may_compile(window) else None
-        return compiled or found
+        by_time = DirectTime(window, engine)
+        compiled = CompiledTime.enter(window, engine, value, by_time) if may_compile(window) else None
+        return compiled or by_time
     return None

@@ -168,17 +168,6 @@ def choose(aggregation: Aggregation, situation: Situation) -> Choice:
     return Choice(rule.algorithm, rule.runner_up if legal else "recalculate", rule.because)
 
 
-def has_compiled_events(entry: AlgorithmEntry, aggregation: Aggregation) -> bool:
-    """Tell whether a window of one aggregation takes numbers by compiled code, event by event."""
-    return (
-        entry.compiled_events
-        and aggregation.compiled_alike
-        and not aggregation.is_variant
-        and aggregation.where is None
-        and (not aggregation.order_statistic or isinstance(getattr(aggregation, "fraction", None), float))
-    )
-
-
 #: The algorithms that go by the bounds of each frame alone, so that bounds may move back.
 BY_BOUNDS = ("recalculate", "flat_fat")
 

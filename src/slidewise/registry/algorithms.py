@@ -134,7 +134,8 @@ ALGORITHMS = (
         "order_statistic_tree",
         "a balanced search tree with subtree sizes, and a queue",
         insert="O(log n)", evict="O(log n)", query="O(log n)", space="n, and a queue",
-        needs=frozenset({"order_statistic"}), paper=TUTORIAL, prefers_size_preserving=False, compiled=False, compiled_events=True,
+        needs=frozenset({"order_statistic"}), paper=TUTORIAL, prefers_size_preserving=False, compiled=False,
+        compiled_events=True,
     ),
     AlgorithmEntry(
         "incremental_count_distinct",

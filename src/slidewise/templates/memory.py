@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from types import FunctionType, ModuleType
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 
@@ -20,8 +20,7 @@ from slidewise.aggregations.trial import partial_dtype
 from slidewise.registry.entries import AlgorithmEntry
 from slidewise.templates import slide, sorted_rows, storage
 from slidewise.templates.compile import kernel
-from slidewise.templates.interpret import Swag, state_fields
-from slidewise.templates.names import Partial
+from slidewise.templates.interpret import Swag
 from slidewise.templates.present import make_optional, optional_dtype
 
 #: elements of a page, and the fewest that a queue has room for
@@ -29,7 +28,7 @@ PAGE, FEWEST = 1024, 64
 _SHIFT = PAGE.bit_length() - 1
 #: a position that is never reached
 _NEVER = 1 << 62
-_QUEUE = {"at": slide.at, "put": slide.put, "append": slide.put, "drop": slide.drop}
+_QUEUE: dict[str, Any] = {"at": slide.at, "put": slide.put, "append": slide.put, "drop": slide.drop}
 
 
 class Form(NamedTuple):
@@ -40,7 +39,12 @@ class Form(NamedTuple):
     op: Aggregation
     partial: np.dtype
     tuples: bool
-    more: dict[str, FunctionType]
+    more: dict[str, Any]
+
+    @property
+    def width(self) -> int:
+        """How many words a partial has."""
+        return self.partial.itemsize // 8
 
 
 class Kernel(NamedTuple):
@@ -65,10 +69,9 @@ def compile_slide(entry: AlgorithmEntry, op: Aggregation, value: str, moment: st
     form = _form_of_ranks(op, value) if op.order_statistic else _form_of_partials(entry, op, value)
     if form is None:
         return None
-    kinds = {
-        name: kind.__name__ for state in (slide.Header, form.module.State) for name, kind in _hints(state).items()
-    }
-    words = {"Partial": len(form.partial), "Queue": 4, "Moments": 4, "Sorted": 2}
+    hints = get_type_hints(slide.Header) | get_type_hints(form.module.State)
+    kinds = {name: kind.__name__ for name, kind in hints.items()}
+    words = {"Partial": form.width, "Queue": 4, "Moments": 4, "Sorted": 2}
     fields, at = {}, 0
     for name, kind in kinds.items():
         fields[name] = (kind, at)
@@ -92,7 +95,7 @@ def _form_of_partials(entry: AlgorithmEntry, op: Aggregation, value: str) -> For
     number = partial_dtype(plain, (column,))
     takes = slide.takes_any if op.selective else slide.takes_finite if value == "f8" else slide.takes_small
     made, partial = make_optional(plain, number), optional_dtype(number)
-    return Form(entry.module, made, partial, bool(number.names), {"takes": takes})  # type: ignore[dict-item]
+    return Form(entry.module, made, partial, bool(number.names), {"takes": takes})
 
 
 def _form_of_ranks(op: Any, value: str) -> Form:
@@ -105,12 +108,6 @@ def _form_of_ranks(op: Any, value: str) -> Form:
     finish = sorted_rows.interpolate if op.interpolates else sorted_rows.pick
     more: Any = {"takes": sorted_rows.takes, "position": getattr(ranks, rule), "finish": finish}
     return Form(sorted_rows, made, optional_dtype(np.dtype(value)), False, more)
-
-
-def _hints(state: Any) -> dict[str, Any]:
-    import typing
-
-    return typing.get_type_hints(state)
 
 
 class CompiledStructure:
@@ -160,7 +157,7 @@ class CompiledStructure:
         for name in self._numbers():
             self[name] = getattr(state, name)
         for (_, at), record in zip(places, records[len(held) :], strict=True):
-            self.words[at : at + len(records.dtype)] = np.array(record).reshape(1).view(np.int64)
+            self.words[at : at + self.kernel.form.width] = np.array(record).reshape(1).view(np.int64)
         self["most"], self["magnitude"] = len(held), _find_largest(records)
         self._fill(front, records[: len(held)], moments)
         return True
@@ -181,7 +178,7 @@ class CompiledStructure:
             setattr(state, name, int(self[name]))
         for name, (kind, at) in self.kernel.fields.items():
             if kind == "Partial":
-                record = self.words[at : at + len(self.kernel.form.partial)].copy().view(self.kernel.form.partial)
+                record = self.words[at : at + self.kernel.form.width].copy().view(self.kernel.form.partial)
                 setattr(state, name, self._decode(record)[0])
         most, ring = int(self["most"]), len(state.queue) - 1
         long = most > storage.MOST or not storage.is_ring(state.queue)
@@ -242,7 +239,7 @@ class CompiledStructure:
         del self.spare[1:]
 
     def _widths(self) -> list[int]:
-        return [8 * len(self.kernel.form.partial), *([8] if self.kernel.moments is not None else [])]
+        return [8 * self.kernel.form.width, *([8] if self.kernel.moments is not None else [])]
 
     def _places(self) -> list[int]:
         names = ["queue", *(["moments"] if self.kernel.moments is not None else [])]
@@ -293,8 +290,9 @@ class CompiledStructure:
                     table[n & 2 * size - 1] = page.ctypes.data
             size *= 2
             self._tell(_SHIFT, size - 1)
-        self.pages[number] = self.spare.pop() if self.spare else [np.empty(PAGE * w // 8, np.int64) for w in self._widths()]
-        for table, page in zip(self.table, self.pages[number], strict=True):
+        new = self.spare.pop() if self.spare else [np.empty(PAGE * width // 8, np.int64) for width in self._widths()]
+        self.pages[number] = new
+        for table, page in zip(self.table, new, strict=True):
             table[number & size - 1] = page.ctypes.data
         self["limit"] = number + 1 << _SHIFT
 
@@ -346,7 +344,7 @@ class OfSortedRows(CompiledStructure):
         self.ranks[: len(values)] = values
         at = self.kernel.fields["ranks"][1]
         self.words[at : at + 2] = self.ranks.ctypes.data, len(self.ranks)
-        self["end"], self["count"] = len(records), len(values)
+        self["end"], self["held"] = len(records), len(values)
         self["fraction"] = np.array([tree.aggregation.rule_and_fraction[1]]).view(np.int64)[0]
         self._fill(0, records, moments)
         return True

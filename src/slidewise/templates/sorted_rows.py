@@ -16,7 +16,7 @@ MOST = 1 << 14
 class State(NamedTuple):
     front: int
     end: int
-    count: int
+    held: int
     fraction: float
     queue: Queue
     ranks: Sorted
@@ -26,13 +26,13 @@ def insert(s, v):
     append(s.queue, s.end, v)
     s.end += 1
     if v[0]:
-        ranks, i = s.ranks, s.count
-        place = find(ranks, s.count, v[1])
+        ranks, i = s.ranks, s.held
+        place = find(ranks, s.held, v[1])
         while i > place:
             ranks[i] = ranks[i - 1]
             i -= 1
         ranks[place] = v[1]
-        s.count += 1
+        s.held += 1
 
 
 def evict(s):
@@ -41,16 +41,16 @@ def evict(s):
     s.front += 1
     if v[0]:
         ranks = s.ranks
-        s.count -= 1
-        for i in range(find(ranks, s.count + 1, v[1]), s.count):
+        s.held -= 1
+        for i in range(find(ranks, s.held + 1, v[1]), s.held):
             ranks[i] = ranks[i + 1]
 
 
 def query(s):
     """Compute the result, and before it whether there is one."""
-    if s.count == 0:
+    if s.held == 0:
         return (0, finish(s.ranks, 0, 0.0))
-    k, share = position(s.count, s.fraction)
+    k, share = position(s.held, s.fraction)
     return (1, finish(s.ranks, k, share))
 
 
