@@ -51,20 +51,10 @@ def find_kernel(window: Window, seen: int, value: Any, moment: Any) -> Kernel | 
     measure = window._plan.measures[0]
     if type(value) not in _KINDS or (moment is not None and type(moment) not in _KINDS):
         return None
-    key = (
-        measure.entry, measure.aggregation,
-        _KINDS[type(value)][0], None if moment is None else _KINDS[type(moment)][0],
-    )  # fmt: skip
-    if not background.is_there(key) and seen < background.AFTER:
-        return None
-
-    def build() -> Kernel | None:
-        from slidewise.templates import cache, memory  # loads numba
-
-        return None if cache.is_compiler_off() else memory.compile_slide(*key)
-
-    kernel: Kernel | None = background.ask(key, build)
-    return kernel
+    moments = None if moment is None else _KINDS[type(moment)][0]
+    return background.ask_for_slide(
+        measure.entry, measure.aggregation, _KINDS[type(value)][0], moments, wait=seen < background.AFTER
+    )
 
 
 class Compiled:

@@ -8,8 +8,15 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
-from typing import Any
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+from slidewise.fallback import warn_of_fallback
+
+if TYPE_CHECKING:
+    from slidewise.aggregations.base import Aggregation
+    from slidewise.registry.entries import AlgorithmEntry
+    from slidewise.templates.memory import Kernel
 
 #: a window has had so many rows before its kernel is asked for: a shorter stream would end before it is there
 AFTER = 5_000
@@ -20,26 +27,34 @@ _found: dict[Any, Any] = {}
 _threads: dict[Any, threading.Thread] = {}
 
 
-def ask(key: Any, build: Callable[[], Any]) -> Any:
-    """Return what `build` has returned; None while it is at it in a thread of its own, and where it failed. O(1)."""
-    if key not in _found and key not in _threads:
+def ask_for_slide(
+    entry: AlgorithmEntry, aggregation: Aggregation, value: str, moment: str | None, *, wait: bool = False
+) -> Kernel | None:
+    """Return the kernel of a slide (memory.compile_slide), or None: there is none, or it is still being compiled. O(1).
 
-        def work() -> None:
-            try:
-                found = build()
-            except Exception:  # numba is not what it was, or has no memory: interpreted, as before
-                found = None
-            _found[key] = found
-            _threads.pop(key, None)
-
-        _threads[key] = threading.Thread(target=work, name="slidewise compiles")
+    With `wait`, it is not worth to begin with it yet.
+    """
+    plain = copy(aggregation)
+    plain.columns = ()  # of any column it is the same
+    key = entry, plain, value, moment
+    if key not in _found and key not in _threads and not wait:
+        _threads[key] = threading.Thread(target=_compile, args=(key,), name="slidewise compiles")
         _threads[key].start()
-    return _found.get(key)
+    found: Kernel | None = _found.get(key)
+    return found
 
 
-def is_there(key: Any) -> bool:
-    """Tell whether there is an answer, if only that there is none. O(1)."""
-    return key in _found
+def _compile(key: Any) -> None:
+    found = None
+    try:
+        from slidewise.templates import cache, memory  # loads numba
+
+        found = None if cache.is_compiler_off() else memory.compile_slide(*key)
+    except Exception as error:  # numba is not what it was, or has no memory: rows are interpreted, as before
+        warn_of_fallback(type(key[1]), key[1].name, f"event by event, since its code cannot be compiled: {error!r}")
+    finally:
+        _found[key] = found
+        _threads.pop(key, None)
 
 
 def wait() -> None:
