@@ -11,8 +11,6 @@ import threading
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
-from slidewise.fallback import warn_of_fallback
-
 if TYPE_CHECKING:
     from slidewise.aggregations.base import Aggregation
     from slidewise.registry.entries import AlgorithmEntry
@@ -50,8 +48,8 @@ def _compile(key: Any) -> None:
         from slidewise.templates import cache, memory  # loads numba
 
         found = None if cache.is_compiler_off() else memory.compile_slide(*key)
-    except Exception as error:  # numba is not what it was, or has no memory: rows are interpreted, as before
-        warn_of_fallback(type(key[1]), key[1].name, f"event by event, since its code cannot be compiled: {error!r}")
+    except Exception:  # numba is not what it was, or has no memory: rows are interpreted, as before
+        pass  # `slidewise doctor` tells; a warning would be one of this thread, which no one called
     finally:
         _found[key] = found
         _threads.pop(key, None)
