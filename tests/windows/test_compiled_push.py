@@ -1,5 +1,6 @@
 """Numbers that go to compiled code give what they give interpreted, with the same state, whatever comes between."""
 
+import copy
 import math
 import os
 import subprocess
@@ -203,6 +204,22 @@ def test_sums_that_leave_64_bits_fail_as_interpreted_ones():
         assert both[0].to_bytes() == both[1].to_bytes()
 
 
+@pytest.mark.parametrize(("aggregation", "window"), CASES)
+def test_a_copy_has_memory_of_its_own(aggregation, window):
+    timed = window is TIME
+    warm(aggregation, window, 0.5, 1 if timed else None)
+    w, expected = (build(aggregation, window, compiles) for compiles in (True, False))
+    for k in range(40):
+        results = [each.push(k * 0.5, time=k if timed else None) for each in (w, expected)]
+    assert isinstance(w._direct, CompiledRows | CompiledTime)
+    other = copy.deepcopy(w)
+    for k in range(40, 80):
+        other.push(-1.0, time=k if timed else None)
+        results = [each.push(k * 0.5, time=k if timed else None) for each in (w, expected)]
+        assert results[0] == results[1]
+    assert w.to_bytes() == expected.to_bytes() != other.to_bytes()
+
+
 def test_columns_of_rows():
     warm(sw.max(), ROWS, 0.5)
     both = [build({"peak": sw.max("x")}, ROWS, compiles) for compiles in (True, False)]
@@ -281,6 +298,7 @@ assert "numba" not in sys.modules
 """
 
 
+@pytest.mark.full
 def test_warm_up_compiles_it_ahead():
     sw.warm_up(["max"], types=["float64"], windows=[sw.rows(9)], events=True)
     w = sw.Window(sw.max("x"), ROWS)
@@ -314,7 +332,7 @@ def test_which_windows_compile():
     for other in (sw.mode(), sw.first(), sw.geomean(), sw.percentile([0.5, 0.9]), sw.count(), sw.max("x", where="y")):
         assert not may(other), other
 
-    class Own(sw.Max):
+    class Own(type(sw.max())):
         """Its combine may be anything."""
 
     assert not may(Own())

@@ -367,6 +367,11 @@ class Window:
         snapshot.load(new, data)
         return new
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Let a copy have the engines: compiled code has its state where that of the copy is not."""
+        self._leave_direct()
+        return self.__dict__
+
     def __repr__(self) -> str:
         return f"Window({self._plan.given!r}{'' if self.window is None else f', {self.window!r}'})"
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from slidewise.aggregations.base import Aggregation
     from slidewise.registry.entries import AlgorithmEntry
-    from slidewise.templates.memory import Kernel
+    from slidewise.templates.memory import Kernel, Operations
 
 #: a window has had so many rows before its kernel is asked for: a shorter stream would end before it is there
 AFTER = 5_000
@@ -34,12 +34,23 @@ def ask_for_slide(
     """
     plain = copy(aggregation)
     plain.columns = ()  # of any column it is the same
-    key = entry, plain, value, moment
+    found: Kernel | None = _ask(("compile_slide", entry, plain, value, moment), wait)
+    return found
+
+
+def ask_for_operations(
+    entry: AlgorithmEntry, aggregation: Aggregation, value: str, *, wait: bool = False
+) -> Operations | None:
+    """Return the operations of a structure (memory.compile_operations), or None: there are none, or not yet. O(1)."""
+    found: Operations | None = _ask(("compile_operations", entry, aggregation, value), wait)
+    return found
+
+
+def _ask(key: Any, wait: bool) -> Any:
     if key not in _found and key not in _threads and not wait:
         _threads[key] = threading.Thread(target=_compile, args=(key,), name="slidewise compiles")
         _threads[key].start()
-    found: Kernel | None = _found.get(key)
-    return found
+    return _found.get(key)
 
 
 def _compile(key: Any) -> None:
@@ -47,7 +58,7 @@ def _compile(key: Any) -> None:
     try:
         from slidewise.templates import cache, memory  # loads numba
 
-        found = None if cache.is_compiler_off() else memory.compile_slide(*key)
+        found = None if cache.is_compiler_off() else getattr(memory, key[0])(*key[1:])
     except Exception:  # numba is not what it was, or has no memory: rows are interpreted, as before
         pass  # `slidewise doctor` tells; a warning would be one of this thread, which no one called
     finally:

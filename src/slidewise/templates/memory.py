@@ -60,12 +60,39 @@ class Kernel(NamedTuple):
     moments: str | None
 
 
+class Operations(NamedTuple):
+    """The operations of a structure one by one: those of `slide.insert_value` and the two after it."""
+
+    insert: Kernel
+    evict: Callable[[int], int]
+    query: Callable[[int], Any]
+
+
 @functools.lru_cache(maxsize=256)
 def compile_slide(entry: AlgorithmEntry, op: Aggregation, value: str, moment: str | None) -> Kernel | None:
     """Compile one slide of a window of rows, or of time, for values "f8" or "i8"; None where that cannot be.
 
     Seconds the first time, milliseconds where numba's cache has it.
     """
+    number = np.zeros(1, value).item(0)
+    if moment is None:
+        return _compile(slide.slide_rows, entry, op, value, (0, 1, number))
+    return _compile(slide.slide_time, entry, op, value, (0, np.zeros(1, moment).item(0), 1, number), moment)
+
+
+@functools.lru_cache(maxsize=256)
+def compile_operations(entry: AlgorithmEntry, op: Aggregation, value: str) -> Operations | None:
+    """Compile the operations of a structure, for values "f8" or "i8"; None where that cannot be."""
+    insert = _compile(slide.insert_value, entry, op, value, (0, 1, np.zeros(1, value).item(0)))
+    others = [_compile(driver, entry, op, value, (0,)) for driver in (slide.evict_value, slide.query_value)]
+    if insert is None or None in others:
+        return None
+    return Operations(insert, *(kernel.run for kernel in others if kernel is not None))
+
+
+def _compile(
+    driver: Any, entry: AlgorithmEntry, op: Aggregation, value: str, args: tuple[Any, ...], moment: str | None = None
+) -> Kernel | None:
     form = _form_of_ranks(op, value) if op.order_statistic else _form_of_partials(entry, op, value)
     if form is None:
         return None
@@ -77,9 +104,6 @@ def compile_slide(entry: AlgorithmEntry, op: Aggregation, value: str, moment: st
         fields[name] = (kind, at)
         at += words.get(kind, 1)
     layout = " ".join(f"{name}:{kind}" for name, kind in kinds.items())
-    driver: Any = slide.slide_rows if moment is None else slide.slide_time
-    number = np.zeros(1, value).item(0)
-    args = (0, 1, number) if moment is None else (0, np.zeros(1, moment).item(0), 1, number)
     run = kernel(driver, form.module, form.op, form.partial, args, {**_QUEUE, **form.more}, layout)
     if run is None:
         return None
@@ -196,6 +220,9 @@ class CompiledStructure:
 
     def __len__(self) -> int:
         return int(self["end"] - self["front"])
+
+    def __reduce__(self) -> Any:
+        raise TypeError("compiled state is where its addresses say: give it back before it is copied")
 
     def _encode(self, partials: list[Any]) -> np.ndarray | None:
         """Write optional partials as records; None where one has other types than their fields."""

@@ -96,6 +96,35 @@ def slide_time(address, moment, there, value):
     return None
 
 
+# ---- the operations of a structure, one by one: they return a status, of which 0 is that all is well
+def insert_value(address, there, value):
+    s = open_block(address, layout, identity, 0)
+    if there and not takes(s, value):
+        return REFUSED
+    if s.end - s.front >= s.room or s.end >= s.limit:
+        return FULL
+    if there:
+        insert(s, lift(value))
+    else:
+        insert(s, identity)
+    s.most = max(s.most, s.end - s.front)
+    return 0
+
+
+def evict_value(address):
+    s = open_block(address, layout, identity, 0)
+    if s.front == s.end:
+        return REFUSED
+    evict(s)
+    return 0
+
+
+def query_value(address):
+    s = open_block(address, layout, identity, 0)
+    total = query(s)
+    return lower(total) if defined(total) else None
+
+
 # ---- `takes`: whether compiled code holds a value as Python does
 def takes_any(s, value):
     return True
