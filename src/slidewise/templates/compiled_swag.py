@@ -59,9 +59,8 @@ def add_compiled_way(plain: type[Swag]) -> type[Swag]:
         running = self._running
         if running is not None:
             if time is None:
-                if type(value) is running.kind and running.kind is float:
-                    if not running.insert(running.address, 1, value):
-                        return
+                if type(value) is float is running.kind and not running.insert(running.address, 1, value):
+                    return
                 if running.take(value):
                     return
             settle(self)
