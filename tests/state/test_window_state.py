@@ -309,6 +309,7 @@ NOT_STATE = {
     "DirectRows",  # engines have what they hold before it is saved
     "DirectTime",
     "DirectHops",
+    "DirectKeys",
     "Compiled",
     "CompiledRows",
     "CompiledTime",

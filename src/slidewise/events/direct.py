@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union
 
 from slidewise.events.compiled import CompiledRows, CompiledTime, may_compile
 from slidewise.events.deadlines import Deadlines
+from slidewise.events.direct_keys import DirectKeys
 from slidewise.events.engines.hopping import Hopping
 from slidewise.events.engines.sliding import Sliding
 from slidewise.events.engines.trailing import Trailing
@@ -36,29 +37,27 @@ PATIENCE = (16, 4096)
 
 
 #: where rows go straight to
-Direct = Union["DirectRows", "DirectTime", "DirectHops", CompiledRows, CompiledTime]
+Direct = Union["DirectRows", "DirectTime", "DirectHops", DirectKeys, CompiledRows, CompiledTime]
 
 
-def kind_of_direct(window: Window) -> Literal["rows", "time", "hops"] | None:
+def kind_of_direct(window: Window) -> Literal["rows", "time", "keys", "hops"] | None:
     """Tell whether rows may go straight to the structure of this window, and of which kind it is."""
     plan, order = window._plan, window._order
-    if not isinstance(plan, WindowPlan) or not plan.plain:
-        return None
-    reader = plan.reader
-    if reader.only is None or reader.asks or reader.looks or reader.partition_by is not None:
+    if not isinstance(plan, WindowPlan) or plan.reader.asks or plan.reader.looks:
         return None
     if window.emit != "every" or window._guard is not None or order.max_delay is not None:
         return None
+    alone = plan.reader.only is not None and plan.reader.partition_by is None and plan.plain
     if plan.engine is Hopping:
-        return "hops"
+        return "hops" if alone else None
     if plan.frame is None or plan.definition.every is not None:
         return None
     reach = plan.frame.reach
     if plan.engine is Trailing and plan.definition.trailing_rows is not None:
-        return "rows"
+        return "rows" if alone else None
     bounded = plan.engine is Sliding and reach.unit == "range" and reach.fixed and not reach.from_first_row
     if bounded and not reach.end and not reach.open_end and not isinstance(reach.start, CalendarDuration):
-        return "time"
+        return "time" if alone else "keys"
     return None
 
 

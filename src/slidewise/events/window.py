@@ -12,6 +12,7 @@ from slidewise.errors import InvalidInput
 from slidewise.events import direct
 from slidewise.events.clock_guard import Now, guard_of
 from slidewise.events.deadlines import Deadlines
+from slidewise.events.direct_keys import DirectKeys
 from slidewise.events.engines.engine import Engine
 from slidewise.events.idle_keys import IdleKeys
 from slidewise.events.ordering import Late, Ordering, check_length
@@ -379,9 +380,14 @@ class Window:
     def _try_directly(self, key: Any, value: Any) -> None:
         """Let rows go straight to the structure from now on, if the window is so far. O(1)."""
         self._direct_after -= 1
-        if self._direct_after > 0 or key is not None:
+        if self._direct_after > 0:
             return
         self._direct_after = self._patience
+        if self._direct_kind == "keys":
+            self._direct = DirectKeys.enter(self)
+            return
+        if key is not None:
+            return
         engine = self._engines.get(None)
         if engine is not None:
             self._direct = direct.go_directly(self, engine, value)
