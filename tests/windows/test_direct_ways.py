@@ -1,4 +1,4 @@
-"""Rows of several keys, or within a slice, that skip what an engine does for all gives what that gives, and its state."""
+"""Rows of several keys, or within a slice, that skip steps of an engine give what they give by it, and its state."""
 
 from random import Random
 
