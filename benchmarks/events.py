@@ -1,7 +1,8 @@
 """Event by event, beside what people use today: `python -m benchmarks.events`.
 
 Microseconds of CPU time per event, and the distribution of single events: p50, p99.99 and the slowest, over passes that
-make the same events, of which the shortest time of each counts. Peers are river (where it is installed: `pip install
+make the same events, of which the shortest time of each counts. What `push` compiles is there before: it does so in the
+background, while the first events are interpreted. Peers are river (where it is installed: `pip install
 river`), a monotone deque by hand, and pandas by appending. Answers are compared before anything is timed. Then
 `push_many` in batches of 10,000 rows, beside `push`.
 """
@@ -25,6 +26,7 @@ from rich.table import Table
 
 import slidewise as sw
 from benchmarks.machine import describe
+from slidewise.templates import background
 
 console = Console(width=max(120, Console().width))
 
@@ -197,6 +199,10 @@ def _as_list(answer: Any) -> list[Any]:
 def measure(build: Callable[[], Step], values: list[float], passes: int) -> tuple[float, np.ndarray]:
     """CPU seconds per event, the best of some passes, and the shortest time of each event by the clock."""
     best, singles = math.inf, np.full(len(values), math.inf)
+    step = build()
+    for k, x in enumerate(values):
+        step(k, x)
+    background.wait()
     gc.collect()
     gc.disable()  # the collector's pauses are not the algorithm's
     for _ in range(passes):

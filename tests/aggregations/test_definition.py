@@ -85,7 +85,7 @@ def test_shortcuts_are_not_inherited():
             return s - 1
 
     declared = {name for name in SHORTCUTS if getattr(Max, name) != getattr(Aggregation, name)}
-    assert declared == {"picks_row", "merges_as", "without_nan", "spark_call"}
+    assert declared == {"picks_row", "merges_as", "without_nan", "compiled_alike", "spark_call"}
     assert all(getattr(Second, name) == getattr(Aggregation, name) for name in SHORTCUTS)
     x = np.array([3.0, 1.0, 2.0])
     assert sw.with_columns({"x": x}, s=Second("x").over(2), m=sw.max("x").over(2))["s"].tolist() == [2, 2, 1]

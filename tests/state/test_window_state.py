@@ -309,6 +309,11 @@ NOT_STATE = {
     "_Draft",
     "DirectRows",  # engines have what they hold before it is saved
     "DirectTime",
+    "DirectHops",
+    "DirectKeys",
+    "Compiled",
+    "CompiledRows",
+    "CompiledTime",
     "Times",
     "Mark",
     "Measure",

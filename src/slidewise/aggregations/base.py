@@ -52,6 +52,7 @@ SHORTCUTS = (
     "merges_as",
     "exact_in_units",
     "without_nan",
+    "compiled_alike",
     "spark_call",
 )
 
@@ -236,6 +237,9 @@ class Aggregation(metaclass=_Filtering):
     exact_in_units: ClassVar[bool] = False
     #: What to put in place of its functions for floats without NaN.
     without_nan: ClassVar[dict[str, Any]] = {}
+    #: Of floats and of 64-bit integers, compiled() computes the same partials and results as the functions themselves,
+    #: to the bit: the same combine, and no function of which machines have several.
+    compiled_alike: ClassVar[bool] = False
     #: The same in Spark SQL, where that has our rules: {0}, {1} are the columns, {n} a parameter.
     spark_call: str | None = None
 

@@ -56,6 +56,7 @@ class Max(OneColumn):
     """
 
     name = "max"
+    compiled_alike = True
     without_nan = {"combine": _larger_number}
     picks_row = True
     merges_as = "itself"
@@ -90,6 +91,7 @@ class Min(OneColumn):
     """
 
     name = "min"
+    compiled_alike = True
     without_nan = {"combine": _smaller_number, "identity_for": _infinity}
     picks_row = True
     merges_as = "itself"

@@ -94,6 +94,7 @@ class VarPop(OneColumn):
     """
 
     name = "var_pop"
+    compiled_alike = True
     from_squares = (0, False)
     spark_call = "var_pop({0})"
     accepts = ("number",)
@@ -148,6 +149,7 @@ class StddevPop(VarPop):
     """
 
     name = "stddev_pop"
+    compiled_alike = True
     from_squares = (0, True)
     spark_call = "stddev_pop({0})"
 
@@ -167,6 +169,7 @@ class VarSamp(VarPop):
     """
 
     name = "var_samp"
+    compiled_alike = True
     from_squares = (1, False)
     spark_call = "var_samp({0})"
 
@@ -190,6 +193,7 @@ class Stddev(VarSamp):
     """
 
     name = "stddev"
+    compiled_alike = True
     from_squares = (1, True)
     spark_call = "stddev_samp({0})"
 

@@ -138,6 +138,7 @@ class Percentile(OrderStatistic):
     """
 
     name = "percentile"
+    compiled_alike = True
     accepts = ("number",)
     unary_lower = False
     interpolates = True
@@ -213,6 +214,7 @@ class PercentileDisc(Percentile):
     """
 
     name = "percentile_disc"
+    compiled_alike = True
     accepts = ("ordered",)
     interpolates = False
     keeps_type = True
@@ -230,6 +232,7 @@ class Median(OrderStatistic):
     """
 
     name = "median"
+    compiled_alike = True
     accepts = ("number",)
     interpolates = True
     fraction = 0.5

@@ -115,6 +115,7 @@ class Sum(OneColumn):
     """
 
     name = "sum"
+    compiled_alike = True
     exact_in_units = True
     spark_call = "sum({0})"
     accepts = ("amount",)
@@ -174,6 +175,7 @@ class Avg(OneColumn):
     """
 
     name = "avg"
+    compiled_alike = True
     derived_from = Sum
     exact_in_units = True
     spark_call = "avg({0})"
@@ -230,6 +232,7 @@ class Product(OneColumn):
     """
 
     name = "product"
+    compiled_alike = True
     accepts = ("number",)
     kind = "distributive"
     identity = 1.0

@@ -92,7 +92,25 @@ def count_held(s: Any) -> Any:
     return s.root.size
 
 
+def hold(s: Any, keys: list[Any]) -> None:
+    """Hold just these keys, the oldest first. O(n log n), of which a tree of them is O(n)."""
+    s.queue = deque(keys)
+    values = sorted(key for key in keys if key is not None)
+    s.root = tree_of(values, 0, len(values))
+
+
 # ---- the tree
+def tree_of(values: Any, start: Any, end: Any) -> Any:
+    """Build the tree of sorted values start to end - 1."""
+    if start == end:
+        return NIL
+    middle = (start + end) // 2
+    node = Node(values[middle])
+    node.left, node.right = tree_of(values, start, middle), tree_of(values, middle + 1, end)
+    node.size = end - start
+    return node
+
+
 def with_value(node: Any, value: Any) -> Any:
     """Add a value to a subtree, right of its equals."""
     if node is NIL:

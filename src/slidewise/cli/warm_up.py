@@ -25,6 +25,7 @@ def warm_up(
         list[str] | None,
         typer.Option("--over", metavar="WINDOW", help="Kinds of windows, as in a file: 1h, 100 rows; may be repeated."),
     ] = None,
+    events: Annotated[bool, typer.Option("--events", help="Also the code of Window.push, event by event.")] = False,
     json: Json = False,
 ) -> None:
     """Compile kernels ahead, in an image or on a new machine, so that the first user does not wait for them.
@@ -50,7 +51,7 @@ def warm_up(
         bar = progress.add_task("", total=len(work))
         for name, kind, window in work:
             progress.update(bar, description=f"{name} of {kind} over {window}")
-            done = kernels.warm_up([name], types=[kind], windows=[window])
+            done = kernels.warm_up([name], types=[kind], windows=[window], events=events)
             compiled, there = compiled + done.compiled, max(there, done.there)
             progress.advance(bar)
     screen.say(("✓ ", "green"), f"{compiled} kernels compiled, {there} were there")

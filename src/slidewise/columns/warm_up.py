@@ -14,6 +14,9 @@ from slidewise import aggregations as built_in
 from slidewise.aggregations.base import Aggregation
 from slidewise.columns.with_columns import with_columns
 from slidewise.errors import InvalidInput
+from slidewise.planner.choose import choose, situation_of
+from slidewise.registry import algorithm
+from slidewise.templates import background
 from slidewise.templates.announce import compiling
 from slidewise.templates.cache import count_kernels, is_compiler_off
 from slidewise.windows.definitions import WindowDefinition, rows, time, window_of
@@ -47,6 +50,7 @@ def warm_up(
     *,
     types: Iterable[str | pa.DataType] = TYPES,
     windows: Iterable[WindowDefinition | int] = WINDOWS,
+    events: bool = False,
 ) -> WarmUp:
     """Compile the kernels of these aggregations, of columns of these types, over windows of these kinds.
 
@@ -62,6 +66,8 @@ def warm_up(
     - `types` are Arrow's, or their names: "float32", "string", "timestamp[us]".
     - `windows` tell kinds: one of rows stands for all of rows, with keys and without.
 
+    - `events` adds the code of `Window.push`, which a window compiles by itself while it goes on interpreted.
+
     The kernel that computes several aggregations of many rows in one pass is compiled by the call that has them.
     """
     work = list(
@@ -73,6 +79,9 @@ def warm_up(
     for number, (aggregation, kind, window) in enumerate(work, 1):
         with compiling(f"{aggregation.name} of {kind}, {number} of {len(work)}"):
             _run(aggregation, kind, window)
+            if events:
+                _ask_for_events(aggregation, kind, window)
+                background.wait()
     after = count_kernels()
     compiled = after.compiled - before.compiled
     return WarmUp(compiled, after.compiled + after.loaded - compiled)
@@ -106,6 +115,14 @@ def _run(aggregation: Aggregation, kind: pa.DataType, window: WindowDefinition) 
     for data in (few, few.take(np.arange(FEW)[::-1]), many, many.take(np.random.default_rng(0).permutation(MANY))):
         for keys in ("number", "name", None):
             with_columns(data, {"result": aggregation.over(window)}, partition_by=keys, order_by="at")
+
+
+def _ask_for_events(aggregation: Aggregation, kind: pa.DataType, window: WindowDefinition) -> None:
+    """Compile what `Window.push` takes such rows by, where there is such code; times are datetimes or integers."""
+    value = {pa.float64(): "f8", pa.int64(): "i8"}.get(kind)
+    entry = algorithm(choose(aggregation, situation_of(window, "events")).algorithm)
+    if value is not None and window.every is None and entry.compiles_events(aggregation):
+        background.ask_for_slide(entry, aggregation, value, None if window.trailing_rows is not None else "i8")
 
 
 def _table(count: int, columns: Iterable[str], kind: pa.DataType, window: WindowDefinition) -> pa.Table:

@@ -72,6 +72,7 @@ def _is_in_order(window: Window, batch: Batch) -> bool:
     if batch.time is None:
         return True
     times = read_times(window, batch)
+    window._tell_time()
     return times is not None and bool((times.x[1:] >= times.x[:-1]).all()) and window._order.newest == times.last
 
 
@@ -116,6 +117,7 @@ def _take_one_by_one(window: Window, batch: Batch, source: str | None = None) ->
             taken += 1
     except Exception as error:
         if window._broken is None:
+            window._leave_direct()  # which gives nothing that is owed
             _owe(window, results)
             error.add_note(
                 f"in row {taken} of the batch, counted from 0: the rows before it were taken, and their results come "

@@ -12,6 +12,7 @@ from slidewise.errors import InvalidInput
 from slidewise.events import direct
 from slidewise.events.clock_guard import Now, guard_of
 from slidewise.events.deadlines import Deadlines
+from slidewise.events.direct_keys import DirectKeys
 from slidewise.events.engines.engine import Engine
 from slidewise.events.idle_keys import IdleKeys
 from slidewise.events.ordering import Late, Ordering, check_length
@@ -141,7 +142,7 @@ class Window:
         #: what has failed halfway through a row, after which nothing more is taken or given
         self._broken: str | None = None
         #: where rows go straight to the structure; whether they may, and after how many they are tried next
-        self._direct: direct.DirectRows | direct.DirectTime | None = None
+        self._direct: direct.Direct | None = None
         self._direct_kind = direct.kind_of_direct(self)
         self._direct_after = self._patience = direct.PATIENCE[0]
         #: the rows of batches, where these are the state in place of engines, or soon will be
@@ -184,7 +185,7 @@ class Window:
                 raise
             results = self._results(out)
             if self._direct_kind is not None:
-                self._try_directly(row.key)
+                self._try_directly(row.key, value)
             return results
         if self._guard is not None and self._guard.leaves_out(time):
             order.ahead += 1
@@ -210,7 +211,7 @@ class Window:
             raise
         results = self._results(out)
         if self._direct_kind is not None:
-            self._try_directly(row.key)
+            self._try_directly(row.key, value)
         return results
 
     def push_many(self, batch: Any, time: Any = None, key: Any = None, source: str | None = None) -> pa.Table:
@@ -328,6 +329,7 @@ class Window:
         >>> w.push("a", time=18), w.watermark
         ([], 13)
         """
+        self._tell_time()
         mark = self._order.mark
         if mark is BEGIN or mark.ended or not self._plan.clock.can_write(mark.time):
             return None
@@ -394,19 +396,34 @@ class Window:
         snapshot.load(new, data)
         return new
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Let a copy have the engines: compiled code has its state where that of the copy is not."""
+        self._leave_direct()
+        return self.__dict__
+
     def __repr__(self) -> str:
         return f"Window({self._plan.given!r}{'' if self.window is None else f', {self.window!r}'})"
 
     # ---- steps
-    def _try_directly(self, key: Any) -> None:
+    def _try_directly(self, key: Any, value: Any) -> None:
         """Let rows go straight to the structure from now on, if the window is so far. O(1)."""
         self._direct_after -= 1
-        if self._direct_after > 0 or key is not None:
+        if self._direct_after > 0:
             return
         self._direct_after = self._patience
+        if self._direct_kind == "keys":
+            self._direct = DirectKeys.enter(self)
+            return
+        if key is not None:
+            return
         engine = self._engines.get(None)
         if engine is not None:
-            self._direct = direct.go_directly(self, engine)
+            self._direct = direct.go_directly(self, engine, value)
+
+    def _tell_time(self) -> None:
+        """Let the direct way tell how far time has come. O(1)."""
+        if self._direct is not None:
+            self._direct.sync()
 
     def _leave_direct(self) -> None:
         """Let rows go to the engine again, which is then as if they had all along. O(1)."""

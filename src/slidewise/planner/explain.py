@@ -91,6 +91,8 @@ def explain_choice(
     if named != "auto":  # which is for columns alone
         choices = {"columns": _choose(Over(aggregation, window, named), integers)}
     notes = _notes(aggregation, choices)
+    if "events" in choices and windows == 1 and _compiles_events(aggregation, window, late, choices["events"]):
+        notes.append(_COMPILED)
     if windows > 1 and named == "auto":
         notes.append(_note_on_sharing(window, late, windows, choices["events"]))
     return Explanation(f"{aggregation!r} over {window!r}", choices, tuple(notes))
@@ -187,6 +189,22 @@ def describe_sharing(name: str, over: Over, columns: dict[str, Over]) -> str:
         if users:
             parts.append(f"its result with {', '.join(users)}")
     return "; ".join(parts) or "-"
+
+
+#: of windows for which there is compiled code event by event
+_COMPILED = (
+    "event by event, numbers of one type go to compiled code where the window has one aggregation and no keys, from "
+    "some thousand rows on: it is compiled meanwhile. Other values are interpreted, with the same results"
+)
+
+
+def _compiles_events(aggregation: Aggregation, window: WindowDefinition, late: str, events: Choice) -> bool:
+    """Tell whether rows of such a window come to go to compiled code."""
+    reach = window.reach
+    if window.every is not None or late == "revise" or not algorithm(events.algorithm).compiles_events(aggregation):
+        return False
+    by_time = reach is not None and reach.unit == "range" and reach.fixed and not reach.from_first_row
+    return window.trailing_rows is not None or (by_time and not reach.end and not reach.open_end)  # type: ignore[union-attr]
 
 
 def _note_on_sharing(window: WindowDefinition, late: str, windows: int, events: Choice) -> str:

@@ -51,7 +51,7 @@ ALGORITHMS = (
         "two_stacks_lite",
         "two stacks in one queue, with one partial per value",
         insert="1", evict="<= n, 1 on average", query="1", space="n + 1",
-        needs=ASSOCIATIVE, paper=DABA,
+        needs=ASSOCIATIVE, paper=DABA, compiled_events=True,
     ),
     AlgorithmEntry(
         "daba",
@@ -63,7 +63,7 @@ ALGORITHMS = (
         "daba_lite",
         "DABA with one partial per value: constant time in the worst case, with the least space",
         insert="<= 3, 2 on average", evict="<= 2, 1 on average", query="1", space="n + 2",
-        needs=ASSOCIATIVE, paper=DABA,
+        needs=ASSOCIATIVE, paper=DABA, compiled_events=True,
     ),
     AlgorithmEntry(
         "monoid_fifo",
@@ -135,6 +135,7 @@ ALGORITHMS = (
         "a balanced search tree with subtree sizes, and a queue",
         insert="O(log n)", evict="O(log n)", query="O(log n)", space="n, and a queue",
         needs=frozenset({"order_statistic"}), paper=TUTORIAL, prefers_size_preserving=False, compiled=False,
+        compiled_events=True,
     ),
     AlgorithmEntry(
         "incremental_count_distinct",

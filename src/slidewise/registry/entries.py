@@ -50,11 +50,20 @@ class AlgorithmEntry:
     compiled: bool = True
     #: has a form that takes one value at a time
     events: bool = True
+    #: its compiled form takes one value at a time, too: one queue from `front` to `end`, and queries change nothing
+    compiled_events: bool = False
 
     @property
     def row_by_row(self) -> bool:
         """Whether a window can hold it, which takes rows one by one and does not say how many there will be."""
         return self.events and not {"range", "slide"} & set(self.options)
+
+    def compiles_events(self, aggregation: Aggregation) -> bool:
+        """Tell whether there is compiled code for one event of this algorithm and aggregation, of numbers."""
+        alike = self.compiled_events and aggregation.compiled_alike and not aggregation.is_variant
+        if not alike or aggregation.where is not None:
+            return False
+        return not aggregation.order_statistic or isinstance(getattr(aggregation, "fraction", None), float)
 
     @property
     def module(self) -> ModuleType:

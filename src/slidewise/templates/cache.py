@@ -48,7 +48,7 @@ def is_compiler_off() -> bool:
 def cached_njit(function: Callable[..., Any], **options: Any) -> Any:
     """njit with the disk cache in the first place that takes it, and without where none does; `options` are numba's."""
     announce.listen()
-    made = _njit(function, **options)
+    made = _njit(function, **{"nogil": True, **options})
     is_called = not options.get("no_cpython_wrapper")  # others are inside of the kernels that call them
     if is_called and not is_compiler_off():
         _kernels.append(made)
@@ -61,14 +61,14 @@ def _njit(function: Callable[..., Any], **options: Any) -> Any:
     for directory in (numba.config.CACHE_DIR, private_directory()):
         before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, directory  # read at decoration only
         try:
-            made = numba.njit(nogil=True, cache=True, **options)(function)
+            made = numba.njit(cache=True, **options)(function)
             if Path(function.__code__.co_filename).exists() or _writable(made.stats.cache_path):
                 return made  # from a zip, numba does not look whether it can write before it does
         except RuntimeError:  # numba has no place that it can write to: try the next
             continue
         finally:
             numba.config.CACHE_DIR = before
-    return numba.njit(nogil=True, **options)(function)
+    return numba.njit(**options)(function)
 
 
 def _writable(directory: str) -> bool:

@@ -61,22 +61,24 @@ def kernel(
     partial: np.dtype,
     args: tuple[Any, ...],
     more: Mapping[str, types.FunctionType] | None = None,
+    layout: str = "",
 ) -> Any:
     """`driver` for one algorithm, aggregation and set of argument types; None where numba cannot compile it.
 
     `more` are the functions of a joint aggregation (columns/fused.py), in place of its own or beside them. Where it
-    cannot be compiled there is no warning: its parts run alone, and have their own.
+    cannot be compiled there is no warning: its parts run alone, and have their own. `layout` is that of a state in a
+    block of memory; a kernel of one event does not let go of the interpreter's lock.
     """
     more = more or {}
     parts = (op.lift, op.combine, op.lower, op.defined, op.inverse, op.selective, op.commutative, *more.values())
     parts += op.partial_parts
-    code = _code_of(driver, module, parts, f"({typed_identity(op, partial)!r}, {_shown(partial)})")
+    code = _code_of(driver, module, parts, f"({typed_identity(op, partial)!r}, {_shown(partial)}){layout}")
     who = (driver.__module__, driver.__name__, module and module.__name__, op.name, _type_key(args))
     with _lock:
         key = (*who, code)
         if key not in _kernels:
             functions = functions_of(module) if module else []
-            _kernels[key] = _build(driver, functions, op, partial, args, who, code, more)
+            _kernels[key] = _build(driver, functions, op, partial, args, who, code, more, layout)
         found = _kernels[key]
     if not isinstance(found, _Failure):
         return found
@@ -155,6 +157,7 @@ def _build(
     who: tuple[Any, ...],
     code: Code,
     more: Mapping[str, types.FunctionType],
+    layout: str,
 ) -> Any:
     import numba
 
@@ -164,15 +167,19 @@ def _build(
     )
     clones: dict[Any, Any] = {}
     names = {n: _jitable(getattr(op, n), tag, clones) for n in ("lift", "combine", "lower", "defined", "inverse")}
-    names |= {n: _jitable(f, tag, clones) for n, f in {**write_out_parts(op.partial_parts), **more}.items()}
+    names |= {n: _jitable(f, tag, clones) for n, f in write_out_parts(op.partial_parts).items()}
     names["identity"] = typed_identity(op, partial)
     names["always_defined"] = op.defined is Aggregation.defined
     names["selective"] = op.selective
     names["commutative"] = op.commutative
     queue = {"at": ring.at, "put": ring.put, "append": ring.put, "drop": ring.drop}
     flat = {"grow": storage.refuse_growth, "shrink": storage.keep_size}
-    names |= {n: _jitable(f, tag, clones) for n, f in {**queue, **flat}.items()}
+    names |= {n: _jitable(f, tag, clones) for n, f in {**queue, **flat, **more}.items()}
     names |= _struct_names()
+    if layout:
+        from slidewise.templates.blocks import open_block
+
+        names |= {"layout": layout, "open_block": open_block}
     if functions:
         namespace = bind(functions, names, tag, _register)
         names |= {f.__name__: namespace[f.__name__] for f in functions}
@@ -180,9 +187,9 @@ def _build(
         # Compiled integers wrap and floats overflow without a word: so do those of NumPy then.
         return np.errstate(all="ignore")(bind([driver], names, tag)[driver.__name__])
     signature = tuple(numba.typeof(a) for a in args)
-    attempts = ([] if code.unknown else [cache.cached_njit]) + [numba.njit(nogil=True)]
+    attempts = ([] if code.unknown else [cache.cached_njit]) + [numba.njit]
     for make in attempts:
-        compiled = bind([driver], names, tag, make)[driver.__name__]
+        compiled = bind([driver], names, tag, functools.partial(make, nogil=not layout))[driver.__name__]
         try:  # only compiling may fail here, never running; what numba raises is not always its own error
             compiled.compile(signature)
         except Exception as error:

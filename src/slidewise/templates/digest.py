@@ -20,8 +20,9 @@ def _kernel_sources() -> bytes:
     """Read the machinery that every kernel is made with: numba's own stamp covers only the file of the driver."""
     if not _cached_sources:
         here = files("slidewise.templates")  # which may be a zip, on a Spark executor
-        _cached_sources.append(b"".join((here / f).read_bytes() for f in ("structs.py", "storage.py", "ring.py")))
+        _cached_sources.append(b"".join((here / f).read_bytes() for f in _SOURCES))
     return _cached_sources[0]
 
 
+_SOURCES = ("structs.py", "blocks.py", "storage.py", "ring.py")
 _cached_sources: list[bytes] = []

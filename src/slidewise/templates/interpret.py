@@ -21,6 +21,7 @@ from slidewise.errors import IllegalPair, InvalidInput, Refused, StateError
 from slidewise.registry.entries import AlgorithmEntry
 from slidewise.templates import storage
 from slidewise.templates.bind import bind, functions_of
+from slidewise.templates.compiled_swag import add_compiled_way
 from slidewise.templates.names import Array, IntArray, IntQueue, Partial, Queue
 
 _ROW = (tuple, list)
@@ -361,7 +362,9 @@ def build_swag_class(entry: AlgorithmEntry, aggregation: Aggregation, now: tuple
     bases = (*getattr(module, "MIXINS", ()), Swag)
     plain = {n: getattr(Swag, n) for n in methods}
     body |= {n: m for n, m in methods.items() if all(getattr(b, n, plain[n]) is plain[n] for b in bases)}
-    return type(f"{entry.name}[{aggregation.name}]", bases, body)
+    made = type(f"{entry.name}[{aggregation.name}]", bases, body)
+    compiles = entry.compiles_events(aggregation) and not aggregation.order_statistic
+    return add_compiled_way(made) if compiles else made
 
 
 _UNUSABLE = (

@@ -140,6 +140,30 @@ def open_state(state: Any) -> Any:
     raise Unbound("open_state")
 
 
+#: the fields of a state in a block of memory, and what they are
+layout: str = ""
+
+
+def open_block(address: int, layout: str, identity: Any, moment: Any) -> Any:
+    """Open the state at an address, in place; the types of partials and times are those of the last two."""
+    raise Unbound("open_block")
+
+
+def takes(s: Any, value: Any) -> bool:
+    """Tell whether compiled code holds this value, among those of the state, as Python does."""
+    raise Unbound("takes")
+
+
+def position(n: int, fraction: float) -> tuple[int, float]:
+    """Choose one of n sorted values: its rank from 0, and the share of the way to the next."""
+    raise Unbound("position")
+
+
+def finish(ranks: Any, k: int, share: float) -> Any:
+    """Compute the result at a rank, and so far from there to the next."""
+    raise Unbound("finish")
+
+
 def close_state(s: Any) -> Any:
     """Turn the struct into a state tuple again."""
     raise Unbound("close_state")
@@ -190,3 +214,15 @@ class Array:
 
 class IntArray:
     """Many integers in a flat array."""
+
+
+class Moment:
+    """One time, or a length of time."""
+
+
+class Moments:
+    """The times of rows, addressed by position in the stream."""
+
+
+class Sorted:
+    """Many values in a flat array, in order."""

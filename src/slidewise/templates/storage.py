@@ -114,6 +114,20 @@ def build_ring(front: int, values: list[Any]) -> Pages:
     return pages
 
 
+def lay_out(front: int, values: list[Any], most: int | None) -> Pages:
+    """Build the queue that has had `most` elements at once, None: more than MOST, and now has these."""
+    if most is not None:
+        slots = max(FEWEST, 1 << (most - 1).bit_length())
+        return build_ring(front, values + [None] * (slots - len(values)))
+    pages: Pages = [None] * SIZE
+    end = front + len(values)
+    for i, value in enumerate(values, front):
+        append(pages, i, value)
+    if not values and front & LAST:  # its page goes with its last slot
+        append(pages, end, None)
+    return pages
+
+
 def holds(pages: Pages, start: int, stop: int) -> bool:
     """Tell whether positions start to stop - 1 have slots. O(pages that are there)."""
     if is_ring(pages):
