@@ -31,7 +31,6 @@ def run_spark() -> Iterator[tuple[Any, str]]:
     """
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    _let_workers_find_support()
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
@@ -45,6 +44,7 @@ def run_spark() -> Iterator[tuple[Any, str]]:
         # so short a life is not worth the JVM's second compiler
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.python.daemon.module": "support.spark_daemon",
+        "spark.executorEnv.PYTHONPATH": str(Path(__file__).parent.parent),  # where workers find it
         # on a busy machine a worker may take longer than the 15 s that Spark waits for it
         "spark.python.authenticate.socketTimeout": "120s",
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
@@ -56,14 +56,6 @@ def run_spark() -> Iterator[tuple[Any, str]]:
     yield session, f"sc://127.0.0.1:{session.conf.get(PORT, None)}"
     if not runs:
         session.stop()
-
-
-def _let_workers_find_support() -> None:
-    """Add the folder of this package to the path of the processes that Spark starts."""
-    folder = str(Path(__file__).parent.parent)
-    found = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    if folder not in found:
-        os.environ["PYTHONPATH"] = os.pathsep.join([folder, *filter(None, found)])
 
 
 def find_port() -> int:
