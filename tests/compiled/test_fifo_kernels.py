@@ -363,7 +363,7 @@ def test_a_directory_that_numba_made_anew_is_taken(tmp_path, monkeypatch):
 
 @needs_cache
 def test_without_any_cache_at_all_kernels_still_compile(monkeypatch):
-    monkeypatch.setattr(cache, "cached_njit", lambda f: numba.njit(nogil=True)(f))
+    monkeypatch.setattr(cache, "cached_njit", lambda f, **options: numba.njit(**options)(f))
     mine, _ = user_class("def combine(a, b): return a + b + 0.0 * 11")
     x = np.arange(10.0)
     assert run("two_stacks_lite", mine(), (x,), *sliding(10, 1)) == x.tolist()

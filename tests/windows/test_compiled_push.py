@@ -323,6 +323,14 @@ def test_short_streams_load_no_compiler():
     subprocess.run([sys.executable, "-c", SHORT_STREAM], check=True)
 
 
+@pytest.mark.full
+def test_a_process_may_end_or_fork_while_its_kernel_is_compiled(tmp_path):
+    program = SHORT_STREAM.replace("3000", "5100").replace('assert "numba" not in sys.modules', "import os; os.fork()")
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, check=True, stderr=subprocess.PIPE)
+    assert done.stderr == b"" and list(tmp_path.rglob("*slide_rows*"))
+
+
 def test_which_windows_compile():
     def may(aggregation, window=ROWS):
         w = sw.Window(aggregation, window)

@@ -31,6 +31,10 @@ class Node:
         self.left = self.right = NIL
         self.size = 1
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Have one empty subtree, in copies as well: by its name in this module."""
+        return "NIL" if self is NIL else super().__reduce_ex__(protocol)
+
 
 NIL = object.__new__(Node)
 NIL.size = 0
