@@ -169,15 +169,30 @@ def test_windows_are_told_when_the_watermark_has_passed_them(kind, parts):
         assert told == [r for r in expected if r[2] - 1 <= watermark]
 
 
-def test_a_row_at_the_instant_at_which_its_key_is_forgotten():
-    """Nothing is left of the key but a total and its last results."""
+@pytest.mark.parametrize("by_time", [True, False])
+def test_a_row_at_the_instant_at_which_its_key_is_forgotten(by_time):
     ours = {"n": sw.count().over(sw.time("2s")), "all": sw.count().over(WINDOWS["running"][0])}
     theirs = {"n": Ranged("count", -2 * SECOND), "all": Counted("count", 10**6)}
+    if not by_time:  # no row is left then, either
+        del ours["n"], theirs["n"]
     task = task_of(ours, emit="changes", empty=True, forget_after=7 * SECOND)
     for at in (7.000001, 7.000002, 7.0):
         parts = [table(row("a", 0)), table(row("b", 5, seq=1)), table(row("b", 6, seq=2)), table(row("a", at, seq=3))]
         stream = run(task, parts, 0)
         assert read(stream.result(), ours) == expect(pa.concat_tables(parts), theirs, 7 * SECOND)
+
+
+def test_each_key_is_forgotten_at_its_own_time():
+    """Of keys in one piece, and without rows of any."""
+    ours = {"n": sw.count().over(sw.time("2s")), "all": sw.count().over(WINDOWS["running"][0])}
+    stream = Stream(task_of(ours, emit="changes", empty=True, forget_after=7 * SECOND), 0)
+    stream.push(table(row("a", 0), row("b", 3)))
+    for second, told in ((6, ["a", "a", "b", "b"]), (8, ["a"]), (9, None), (11, ["b"])):
+        stream.watermark, before = BEGIN + second * SECOND, len(stream.out)
+        stream.push(SCHEMA.empty_table())
+        out = [key for each in stream.out[before:] for key in each["k"].to_pylist()]
+        assert out == (told or [])
+    assert stream.state_rows == 0
 
 
 def test_a_silent_key_without_rows_in_the_batch():
