@@ -325,9 +325,13 @@ def test_short_streams_load_no_compiler():
 
 @pytest.mark.full
 def test_a_process_may_end_or_fork_while_its_kernel_is_compiled(tmp_path):
-    program = SHORT_STREAM.replace("3000", "5100").replace('assert "numba" not in sys.modules', "import os; os.fork()")
+    program = SHORT_STREAM.replace("3000", "5100").replace(
+        'assert "numba" not in sys.modules', "import os; pid = os.fork(); pid and os.waitpid(pid, 0)"
+    )
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", program], env=environment, check=True, stderr=subprocess.PIPE)
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, check=True, stderr=subprocess.PIPE, timeout=120
+    )
     assert done.stderr == b"" and list(tmp_path.rglob("*slide_rows*"))
 
 

@@ -1,8 +1,7 @@
 """Rows of several keys or aggregations straight to their engines: the last of time, with rows in order.
 
 All rows of the newest time wait for a row of a later one, of any key. They wait here, key by key in the order in which
-these came, and not in each engine with a deadline of its own: 12 us of 25 for an event of two aggregations. What has
-entered is where the engine has it.
+these came, and not in each engine with a deadline of its own. What has entered is where the engine has it.
 """
 
 from __future__ import annotations

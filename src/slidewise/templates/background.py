@@ -6,6 +6,7 @@ cache has; the window looks again a while later. The process does not end, and i
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 from copy import copy
@@ -48,6 +49,7 @@ def ask_for_operations(
 
 def _ask(key: Any, wait: bool) -> Any:
     if key not in _found and key not in _threads and not wait:
+        _wait_before_forks()
         _threads[key] = threading.Thread(target=_compile, args=(key,), name="slidewise compiles")
         _threads[key].start()
     return _found.get(key)
@@ -72,5 +74,13 @@ def wait() -> None:
         thread.join()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=wait)  # the locks of numba would stay taken in the child
+@functools.cache
+def _wait_before_forks() -> None:
+    """Fork only when all that were asked for are there: the locks of numba would stay taken in the child.
+
+    What is registered last is called first: before logging takes its own lock, which the thread may need.
+    """
+    import logging  # noqa: F401 - it registers that when it is loaded
+
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=wait)
