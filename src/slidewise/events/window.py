@@ -11,6 +11,7 @@ from slidewise.aggregations.over import Over
 from slidewise.errors import InvalidInput
 from slidewise.events import direct
 from slidewise.events.clock_guard import Now, guard_of
+from slidewise.events.compiled import Compiled
 from slidewise.events.deadlines import Deadlines
 from slidewise.events.direct_keys import DirectKeys
 from slidewise.events.engines.engine import Engine
@@ -426,11 +427,13 @@ class Window:
             self._direct.sync()
 
     def _leave_direct(self) -> None:
-        """Let rows go to the engine again, which is then as if they had all along. O(1)."""
+        """Let rows go to the engine again, which is then as if they had all along. O(1) amortised over rows."""
         if self._direct is not None:
+            # To hand over what is compiled takes as long as there are rows: not before as many have come again.
+            held = len(self._direct.held) if isinstance(self._direct, Compiled) else 0
             self._direct.leave()
             self._direct = None
-            self._direct_after = self._patience = min(2 * self._patience, direct.PATIENCE[1])
+            self._direct_after = self._patience = max(min(2 * self._patience, direct.PATIENCE[1]), held)
 
     def _break(self, error: BaseException) -> None:
         """Note that a row has failed halfway."""
