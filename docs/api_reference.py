@@ -265,7 +265,7 @@ def by_module(package: ModuleType) -> dict[str, list[Entry]]:
         found.setdefault(getattr(package, name), []).append(name)
     sections: dict[str, list[Entry]] = {title: [] for title in GROUPS.values()}
     for cls, names in found.items():
-        own = cls.name if inspect.isclass(cls) else cls.__name__  # lag and its kin are functions
+        own = getattr(cls, "name", None) or cls.__name__  # lag and its kin are functions
         first, *others = sorted(names, key=lambda n: n != own)
         module = cls.__module__.rpartition(".")[2]
         title = GROUPS.get(module, module.replace("_", " ").capitalize())

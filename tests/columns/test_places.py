@@ -136,7 +136,7 @@ def test_an_algorithm_by_name_changes_no_place():
     plain = sw.with_columns(data, expressions, order_by="t")
     for algorithm in ("recalculate", "flat_fat"):
         named = sw.with_columns(data, expressions, order_by="t", algorithm=algorithm)
-        assert all(named[name].tolist() == plain[name].tolist() for name in expressions)
+        assert all(list(named[name]) == list(plain[name]) for name in expressions)
 
 
 # ---- event by event

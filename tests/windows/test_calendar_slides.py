@@ -83,7 +83,7 @@ def draw(pick, zone):
 
 
 def read_offset(text):
-    return dt.timedelta() if text is None else dt.timedelta(microseconds=duration(text).nanoseconds // 1000)
+    return dt.timedelta() if text is None else dt.timedelta(microseconds=duration(text).nanoseconds // 1000)  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("block", range(4))
@@ -218,7 +218,7 @@ AWARE = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
         (lambda: sw.time("1mo", every="1M"), 'Write "1m" for minutes, "1mo" for months'),
         (lambda: sw.time("1mo", every="1mo", zone="Europe/Berli"), "there is no time zone 'Europe/Berli'"),
         (lambda: sw.time("1mo", every="1mo", zone="../etc/passwd"), "there is no time zone"),
-        (lambda: sw.time("1mo", every="1mo", zone=3), "zone= names a time zone"),
+        (lambda: sw.time("1mo", every="1mo", zone=3), "zone= names a time zone"),  # type: ignore[call-overload]
         (lambda: sw.time("1h", every="1h", zone="UTC"), 'whole days or months, and the size is "1h"'),
         (lambda: sw.time("1mo", every="1h"), 'is a length by the calendar, and "1h" is not'),
         (lambda: sw.time("1h", zone="UTC"), "give every= by time"),

@@ -348,3 +348,18 @@ def test_which_windows_compile():
         """Its combine may be anything."""
 
     assert not may(Own())
+
+
+def test_rows_of_a_long_window_are_not_handed_over_again_and_again(monkeypatch):
+    monkeypatch.setattr(direct, "MANY", 30)
+    warm(sw.max(), ROWS, 0.5)
+    w = build(sw.max(), sw.rows(60), True)
+    for k in range(200):
+        w.push(k * 0.5)
+    assert isinstance(w._direct, CompiledRows)
+    w.to_bytes()
+    ways = []
+    for k in range(80):
+        w.push(k * 0.5)
+        ways.append(isinstance(w._direct, CompiledRows))
+    assert not any(ways[:59]) and all(ways[60:])

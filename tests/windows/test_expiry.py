@@ -17,6 +17,7 @@ from support.tiers import examples
 
 import slidewise as sw
 from slidewise.errors import InvalidInput, StateError
+from slidewise.windows.definitions import WindowDefinition
 
 FUNCTIONS = {
     "count": lambda: sw.count(),
@@ -36,6 +37,7 @@ def features(draw, unit=1):
         kind = "time" if not k else draw(st.sampled_from(["time", "range", "rows"]))
         if kind == "rows":
             n = draw(st.integers(1, 3))
+            window: WindowDefinition
             window, theirs[name] = sw.rows(n), Counted(aggregate, n)
         elif kind == "range":
             high = draw(st.integers(-4, 0))
@@ -175,7 +177,7 @@ def test_floats_leave_with_the_next_float(times, size):
     """The row is in the frame of the float before its time of leaving, and no more in that of the time itself."""
     times = sorted(times)
     for closed in CLOSED:
-        ours = {"n": sw.count().over(sw.time(size, closed=closed))}
+        ours = {"n": sw.count().over(sw.time(size, closed=closed))}  # type: ignore[call-overload]
         found, _ = run_in_process(ours, [("a", t, 1) for t in times])
         table = pa.table({"k": ["a"] * len(times), "ts": times, "x": [1] * len(times)})
         batch = sw.with_columns(table, ours, partition_by="k", order_by="ts", emit="changes", empty=True)
@@ -194,7 +196,7 @@ def test_floats_leave_with_the_next_float(times, size):
 
 def test_integers_leave_with_an_integer_whatever_the_length():
     for closed, gone in (("both", 3), ("right", 3)):
-        window = sw.Window(sw.count(), sw.time(2.5, closed=closed), emit="changes", empty=True)
+        window = sw.Window(sw.count(), sw.time(2.5, closed=closed), emit="changes", empty=True)  # type: ignore[call-overload]
         assert [(r.time, r.value) for r in window.push(1, time=0) + window.flush()] == [(0, 1), (gone, 0)]
     window = sw.Window(sw.count(), sw.time(2.0, closed="right"), emit="changes", empty=True)
     assert [(r.time, r.value) for r in window.push(1, time=0) + window.flush()] == [(0, 1), (2, 0)]

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 #: so many rows go the ordinary way before the direct one is tried again: twice as many each time that it was left
 PATIENCE = (16, 4096)
+#: to hand over more rows than this to or from compiled code is not done again before as many have come
+MANY = 16_384
 
 
 #: where rows go straight to

@@ -429,11 +429,13 @@ class Window:
     def _leave_direct(self) -> None:
         """Let rows go to the engine again, which is then as if they had all along. O(1) amortised over rows."""
         if self._direct is not None:
-            # To hand over what is compiled takes as long as there are rows: not before as many have come again.
             held = len(self._direct.held) if isinstance(self._direct, Compiled) else 0
             self._direct.leave()
             self._direct = None
-            self._direct_after = self._patience = max(min(2 * self._patience, direct.PATIENCE[1]), held)
+            self._patience = min(2 * self._patience, direct.PATIENCE[1])
+            if held > direct.MANY:
+                self._patience = held
+            self._direct_after = self._patience
 
     def _break(self, error: BaseException) -> None:
         """Note that a row has failed halfway."""
