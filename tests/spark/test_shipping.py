@@ -20,7 +20,7 @@ from slidewise.spark.executor.task import Task
 #: What an executor does: the zip is on its path, and nothing of ours besides.
 EXECUTOR = """
 import pickle, sys
-sys.path = [p for p in sys.path if "slidewise" not in p and not __import__("pathlib").Path(p, "slidewise").exists()]
+sys.path = [p for p in sys.path if not __import__("pathlib").Path(p, "slidewise", "__init__.py").exists()]
 sys.meta_path = [f for f in sys.meta_path if "editable" not in str(f)]
 zip, function, before = sys.argv[1:]
 sys.path.append(zip)

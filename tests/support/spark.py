@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+TESTS = Path(__file__).parent.parent
 #: What both modes have: small data, few partitions.
 SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
@@ -31,6 +32,8 @@ def run_spark() -> Iterator[tuple[Any, str]]:
     """
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    if str(TESTS) not in (found := os.environ.get("PYTHONPATH", "")).split(os.pathsep):
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(TESTS), found]))  # for workers of Connect
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
@@ -44,7 +47,7 @@ def run_spark() -> Iterator[tuple[Any, str]]:
         # so short a life is not worth the JVM's second compiler
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.python.daemon.module": "support.spark_daemon",
-        "spark.executorEnv.PYTHONPATH": str(Path(__file__).parent.parent),  # where workers find it
+        "spark.executorEnv.PYTHONPATH": str(TESTS),  # where workers find it, in a JVM that was started without it
         # on a busy machine a worker may take longer than the 15 s that Spark waits for it
         "spark.python.authenticate.socketTimeout": "120s",
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",

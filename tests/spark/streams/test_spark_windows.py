@@ -104,7 +104,6 @@ REFUSED = {
     "sessions": ({"r": sw.count()}, {"window": sw.session("5s")}, 'and not session("5s")'),
     "cumulative": ({"r": sw.count()}, {"window": sw.time("1d", every="1h", cumulative=True)}, "Spark has hopping"),
     "days of a zone": ({"r": sw.count()}, {"window": sw.time("7d", every="1d", zone="Europe/Berlin")}, "no calendar"),
-    "places": ({"r": sw.row_number()}, {}, "row_number"),
     "gaps": ({"r": sw.count()}, {"window": sw.time("1s", every="5s")}, "leave no time between them"),
     "rows": ({"r": sw.count()}, {"window": sw.rows(5, every=2)}, "and not rows(5, every=2)"),
     "revise": ({"r": sw.count()}, {"late": "revise", "keep": "1m"}, 'such as late="revise"'),
