@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from microbatches import SCHEMA, SECOND, SLIDES, Stream, batches, expect, row, run, same, task_of
 from microbatches import small_pieces as small_pieces
 from support.tiers import examples
+from test_open_windows import in_process
 
 import slidewise as sw
 from slidewise.columns.changes import find_unlike
@@ -76,16 +77,18 @@ def test_slides_equal_those_of_a_batch_without_repeats(name, parts, delay):
 @given(batches(), st.sampled_from([sw.time("10s", every="2s"), sw.rows(3), sw.time("5s")]))
 def test_results_are_those_of_the_window_in_process(parts, window):
     """Micro-batches of one row each; within a key, results come in the same order."""
-    window_in_process = sw.Window(RESULTS, window, partition_by="k", emit="changes", max_delay="3s", late="drop")
     whole = pa.concat_tables(parts)
-    due = [result for row in whole.to_pylist() for result in window_in_process.push(row, time=row["ts"])]
-    due += window_in_process.flush()
+    each = [whole[n : n + 1] for n in range(len(whole))]
     if window.every is None:
-        task = task_of({name: each.over(window) for name, each in RESULTS.items()}, emit="changes")
-    else:
+        task = task_of({name: result.over(window) for name, result in RESULTS.items()}, emit="changes")
+        w = sw.Window(RESULTS, window, partition_by="k", emit="changes", max_delay="3s", late="drop")
+        due = [result for row in whole.to_pylist() for result in w.push(row, time=row["ts"])] + w.flush()
+        dropped = w.dropped
+    else:  # late rows enter windows that the micro-batch before has left open
         task = task_of(RESULTS, window=window, emit="changes")
-    stream = run(task, [whole[n : n + 1] for n in range(len(whole))], 3)
-    assert stream.late == window_in_process.dropped
+        due, dropped = in_process(window, RESULTS, each, 3 * SECOND, emit="changes")
+    stream = run(task, each, 3)
+    assert stream.late == dropped
     for key in set(whole["k"].to_pylist()):
         found = [[row[name] for name in RESULTS] for row in stream.result().to_pylist() if row["k"] == key]
         assert are_alike(found, [[result[name] for name in RESULTS] for result in due if result.key == key])

@@ -53,9 +53,9 @@ class Buckets:
         return pa.concat_tables([out for stream in self.streams for out in stream.out])
 
 
-def in_process(window, results, parts, delay):
+def in_process(window, results, parts, delay, **options):
     """A Window whose watermark moves as that of a stream does: after the rows of each micro-batch."""
-    w = sw.Window(results, window, partition_by="k", max_delay="100000d", late="drop")
+    w = sw.Window(results, window, partition_by="k", max_delay="100000d", late="drop", **options)
     found = []
     for rows, watermark in zip(parts, find_watermarks(parts, delay), strict=True):
         for each in rows.to_pylist():
