@@ -7,6 +7,7 @@ import random
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.errors import StreamingQueryException
 
 from slidewise.spark.streams.stream_task import to_state_type
 
@@ -68,11 +69,25 @@ class Folder:
         return reader.parquet(str(self.path / "in"))
 
     def run(self, df):
-        """All that is there, from the checkpoint on; progress of the batches."""
+        """All that is there, from the checkpoint on; progress of the batches.
+
+        Spark waits 10 s for the Python process with which a stateful query begins, whatever is set, and on a busy
+        machine that may take longer: the query is then started again, and goes on from the checkpoint.
+        """
         writer = df.writeStream.format("parquet").option("path", str(self.path / "out"))
-        query = writer.option("checkpointLocation", str(self.path / "checkpoint")).trigger(availableNow=True).start()
-        query.awaitTermination()
-        return query.recentProgress
+        writer = writer.option("checkpointLocation", str(self.path / "checkpoint")).trigger(availableNow=True)
+        progress = []
+        for attempt in range(1, 4):
+            query = writer.start()
+            try:
+                query.awaitTermination()
+            except StreamingQueryException as error:
+                if attempt == 3 or "Python worker failed to connect back" not in str(error):
+                    raise
+            else:
+                return [*progress, *query.recentProgress]
+            progress += query.recentProgress
+        raise AssertionError
 
     def result(self):
         return self.session.read.parquet(str(self.path / "out")).toArrow()
