@@ -79,6 +79,14 @@ def test_whatever_is_done_with_others(name, aggregation, values, size):
     run_both(name, aggregation, values, size)
 
 
+def ask(s):
+    """What a query gives, or says: a sum may leave 64 bits."""
+    try:
+        return repr(s.query())
+    except OverflowError as error:
+        return str(error)
+
+
 def run_both(name, aggregation, values, size):
     random, went = Random(size), 0
     s, other = build(name, aggregation, values[0])
@@ -89,7 +97,7 @@ def run_both(name, aggregation, values, size):
             each.insert(value)
             if len(each) > size:
                 each.evict()
-        assert repr(s.query()) == repr(other.query())
+        assert ask(s) == ask(other)
         assert (len(s), s.oldest, s.youngest, repr(s)) == (len(other), None, None, repr(other))
         if k % 61 == 60:
             assert saved(s) == saved(other)

@@ -54,7 +54,7 @@ def expected(times, size, every, zone=None, offset=dt.timedelta()):
         return []
     low, high = (t.date() if isinstance(t, dt.datetime) else t for t in (min(times), max(times)))
     day, k = EPOCH, 0
-    step = 1 if low > EPOCH else -1
+    step = 1 if low - 1200 * DAY > EPOCH else -1
     # begin long before the first row
     while (day < low - 1200 * DAY) if step > 0 else (day > low - 1200 * DAY):
         k += step
