@@ -71,8 +71,8 @@ class Folder:
     def run(self, df):
         """All that is there, from the checkpoint on; progress of the batches.
 
-        Spark waits 10 s for the Python process with which a stateful query begins, whatever is set, and on a busy
-        machine that may take longer: the query is then started again, and goes on from the checkpoint.
+        On a busy machine Spark gives up on the Python process with which a stateful query begins, although workers have
+        120 s to connect here: the query is then started again, and goes on from the checkpoint.
         """
         writer = df.writeStream.format("parquet").option("path", str(self.path / "out"))
         writer = writer.option("checkpointLocation", str(self.path / "checkpoint")).trigger(availableNow=True)
