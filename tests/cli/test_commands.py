@@ -210,7 +210,6 @@ def test_data_leaves_no_half_of_a_file(slidewise, tmp_path):
     assert not (tmp_path / "x.parquet").exists()
 
 
-@pytest.mark.compiled
 def test_doctor_finds_what_is_here(slidewise):
     found = {each["what"]: each for each in json.loads(slidewise("doctor", "--json").stdout)}
     for what in ("Python", "Java", "pyspark", "pandas", "protobuf", "pyarrow", "numba", "state store"):
@@ -218,7 +217,6 @@ def test_doctor_finds_what_is_here(slidewise):
     assert found["cache of kernels"]["found"]
 
 
-@pytest.mark.compiled
 def test_doctor_says_what_to_do(slidewise, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", "nowhere")
     result = slidewise("doctor", code=1)

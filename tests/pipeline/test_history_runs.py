@@ -136,7 +136,6 @@ features: {spent: {sum: amount, over: 1h}}
 sink: {format: parquet, path: "${out}"}
 run: {checkpoint: _checkpoint}
 """)
-    spark.conf.set("spark.sql.session.timeZone", "UTC")
     results = run_batch(spark, [sw.load(file)])
     assert (results[0].rows, results[0].unparsed) == (3, 2)
     batches = list(StreamRun(spark, sw.load(file, {"out": "stream"}), once=True).follow())

@@ -134,8 +134,10 @@ def _examine_cache() -> Finding:
         import numba
 
         from slidewise.algorithms import two_stacks_lite
-        from slidewise.templates.cache import cached_njit
+        from slidewise.templates.cache import cached_njit, is_compiler_off
 
+        if is_compiler_off():
+            return Finding("cache of kernels", "optional", "none: NUMBA_DISABLE_JIT is set", needed, "unset it")
         folder = cached_njit(two_stacks_lite.insert).stats.cache_path
     except ImportError as error:
         return Finding("cache of kernels", "missing", str(error), needed, "pip install slidewise")

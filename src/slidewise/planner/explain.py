@@ -193,8 +193,8 @@ def describe_sharing(name: str, over: Over, columns: dict[str, Over]) -> str:
 
 #: of windows for which there is compiled code event by event
 _COMPILED = (
-    "event by event, numbers of one type go to compiled code where the window has one aggregation and no keys, from "
-    "some thousand rows on: it is compiled meanwhile. Other values are interpreted, with the same results"
+    "event by event, rows of one aggregation of numbers without keys go to compiled code after some thousand: the "
+    "results are the same"
 )
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import pyarrow as pa
 
 from slidewise.columns.stream_options import BatchEffects
-from slidewise.spark.arrow_types import to_arrow_type
 from slidewise.spark.column_names import require_distinct
 from slidewise.spark.executor.expiry_task import ExpiryTask
 from slidewise.spark.input import Input, tell_columns
@@ -49,6 +48,7 @@ def compute(
     """Compute the output of whole keys from the columns that are read."""
     from pyspark import cloudpickle
 
+    from slidewise.spark.arrow_types import to_arrow_type
     from slidewise.spark.shipping import build_executor_function, ship
 
     known, by = source.schema, (group.partition_by, group.order_by)
