@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 SETTINGS = {
     "spark.driver.memory": "2g",
+    # on two cores and so little data, threads that collect garbage only take the place of others
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",

@@ -33,7 +33,7 @@ from examples.demo.progress import status
 from slidewise.pipeline.run_log import Batch, LogReader, Record, Values, folder_of
 
 #: each is a micro-batch
-FILES = 6
+FILES = 5
 #: how many machines, and how many of the last micro-batches are shown
 MACHINES, SHOWN = 4, 8
 #: longer than rows wait for others that are late (max_delay in plant.yaml)

@@ -18,6 +18,10 @@ from slidewise.pipeline.stream_run import StreamRun
 def main(folder: Path, master: str) -> None:
     local = {
         "spark.sql.shuffle.partitions": str(os.cpu_count() or 1),
+        # so short a life is not worth Java's second compiler, nor a program that is started for each file of the checkpoint
+        "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+        "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing."
+        "FileSystemBasedCheckpointFileManager",
         "spark.local.dir": str(folder / "local"),  # what a killed process leaves behind is removed with the folder
     }
     spark = session.start(master, folder / "log", Console(quiet=True), session.SETTINGS | local)
