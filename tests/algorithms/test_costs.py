@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from support.tiers import in_full
+from support.tiers import in_full, quick
 
 import slidewise as sw
 from slidewise.registry.algorithms import ALGORITHMS
@@ -234,7 +234,7 @@ def test_no_operation_costs_more_than_its_row_says(cost, sequence):
 
 # ---- averages
 @pytest.mark.parametrize("cost", [cost for cost in COSTS if cost.slide is not None], ids=str)
-@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("n", quick(SIZES, 1, 7, 100, 1000))
 def test_averages_over_whole_cycles_of_steady_slides(cost, n):
     c = Counted(cost, n)
     rng = random.Random(1)

@@ -111,6 +111,7 @@ ORDER = [("order_statistic_tree", {})] + [
 ]
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("name", "options"), ORDER)
 def test_order_statistics(name, options, kind):
@@ -387,6 +388,7 @@ def test_the_tournament_holds_only_values_of_the_window_and_shrinks():
     assert len(s.table.counts) <= 40
 
 
+@pytest.mark.full
 def test_the_tournament_compares_logarithmically_where_the_paper_scans():
     class Hashed(Counting):
         def __hash__(self):

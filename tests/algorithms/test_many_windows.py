@@ -21,6 +21,7 @@ def values_for(name, rng):
     return (rng.randrange(100), value) if name == "by" else value
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("name", AGGREGATIONS)
 @pytest.mark.parametrize("algorithm", ANSWERING)
 def test_every_window_at_any_time(algorithm, name):

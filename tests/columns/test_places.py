@@ -7,7 +7,7 @@ import sqlite3
 import numpy as np
 import pyarrow as pa
 import pytest
-from support.tiers import share
+from support.tiers import in_full, share
 
 import slidewise as sw
 from slidewise.errors import InvalidInput
@@ -162,8 +162,8 @@ def push_all(window, rows, save):
     return found + window.flush()
 
 
-@pytest.mark.parametrize("together", [True, False])
-@pytest.mark.parametrize("save", [True, False])
+@pytest.mark.parametrize("together", [True, *in_full(False)])
+@pytest.mark.parametrize("save", [True, *in_full(False)])
 def test_event_by_event_as_over_columns(save, together):
     for seed in range(share(60)):
         pick = random.Random(seed)

@@ -17,7 +17,7 @@ import numba
 import numpy as np
 import pytest
 from support.aggregations import Deviation, Highest
-from support.tiers import in_full
+from support.tiers import in_full, quick
 
 import slidewise as sw
 from slidewise.aggregations.trial import partial_dtype, result_dtype
@@ -146,7 +146,7 @@ def test_kernels_agree_with_recalculation(name, op, frames):
     assert_close(run(name, op, columns, start, end), expected(op, columns, start, end))
 
 
-@pytest.mark.parametrize("name", FIFO)
+@pytest.mark.parametrize("name", quick(FIFO, "recalculate", "two_stacks_lite", "daba_lite"))
 def test_state_carries_on_from_batch_to_batch(name):
     n, batch, width = 600, 75, 40
     op = Total()

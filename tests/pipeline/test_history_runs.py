@@ -172,6 +172,7 @@ def test_another_end_of_the_history_is_refused_on_its_checkpoint_and_another_pat
         list(StreamRun(spark, sw.load(project.file), once=True).follow())
 
 
+@pytest.mark.full
 def test_it_is_explained_and_checked_before_anything_runs(spark: Any, tmp_path: Path) -> None:
     folder = tmp_path / "p"
     project = write_project(folder, projects.FEW_FEATURES, "")

@@ -76,6 +76,7 @@ def test_a_stream_is_appended_once_and_a_day_is_replaced(spark, postgres, databa
         assert database("SELECT seq FROM features ORDER BY seq") == [(2,), (7,)]
 
 
+@pytest.mark.full
 def test_the_newest_row_of_each_key_stays(spark, postgres, database):
     sink = upsert(postgres)
     assert sink.write(make_rows(spark, ("a", at(5), 1, 0), ("a", at(6), 2, 0), ("b", at(1), 3, 0)), 0, "q") == 2

@@ -27,7 +27,7 @@ def rows(session):
     return session.range(40).selectExpr("id AS t", "id % 3 AS k", "id * 7 % 11 AS v")
 
 
-@pytest.mark.parametrize("engine", ["slidewise", "spark"])
+@pytest.mark.parametrize("engine", ["slidewise", *in_full("spark")])
 def test_new_columns_of_our_own_names(heeding, engine):
     df = rows(heeding)
     made = {name: sw.sum("v").over(sw.rows(2 + k)) for k, name in enumerate(OURS)}
@@ -35,6 +35,7 @@ def test_new_columns_of_our_own_names(heeding, engine):
     assert out.equals(sw.with_columns(df.toArrow(), order_by="t", **made))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("hot_keys", [True, *in_full(False)])
 def test_old_columns_of_our_own_names(heeding, hot_keys):
     """Read, as keys and order, and only passed on."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.tiers import examples, on_both
+from support.tiers import examples, in_full, on_both
 
 import slidewise as sw
 from slidewise.errors import InvalidInput
@@ -76,8 +76,7 @@ def test_with_columns_asks_nothing_and_gives_the_same(session: Any, asked: list[
     assert collect(told) == collect(plain)
 
 
-@on_both
-@pytest.mark.parametrize("engine", ["slidewise", "spark"])
+@pytest.mark.parametrize("engine", ["slidewise", *in_full("spark")])
 def test_a_new_column_takes_the_place_of_an_old_one(session: Any, engine: Any, asked: list[str]) -> None:
     rows = make_rows(session)
     asked.clear()

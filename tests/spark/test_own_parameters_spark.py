@@ -1,6 +1,7 @@
 """Aggregations of your own with parameters, on executors: those of each, however its class takes them."""
 
 import pytest
+from support.tiers import in_full
 
 import slidewise as sw
 
@@ -41,7 +42,7 @@ def make_class(column, top):
     return Made(column)
 
 
-@pytest.mark.parametrize("own", [make_object, make_class])
+@pytest.mark.parametrize("own", [make_object, *in_full(make_class)])
 def test_executors_have_the_parameters_of_each(session, own):
     df = session.createDataFrame(list(enumerate(X)), "i int, x double")
     out = sw.with_columns(

@@ -35,7 +35,7 @@ ORDERS = [
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("engine", ["auto", "slidewise"])
+@pytest.mark.parametrize("engine", [*in_full("auto"), "slidewise"])
 def test_ranks_are_those_of_spark(spark, engine, order):
     written, given = order
     df = rows(spark, 400)
@@ -46,7 +46,7 @@ def test_ranks_are_those_of_spark(spark, engine, order):
         assert_equal(ours[e], theirs[e].cast(ours[e].type), e, exact=True)
 
 
-@pytest.mark.parametrize("engine", ["auto", "slidewise"])
+@pytest.mark.parametrize("engine", ["auto", *in_full("slidewise")])
 def test_values_and_numbers_are_those_of_spark(spark, engine):
     """With an order without ties: row by row."""
     df = rows(spark, 400)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.tiers import in_full
 
 import slidewise as sw
 from slidewise import spark as sws
@@ -47,7 +48,7 @@ def test_aggregate(df, capsys):
     assert steps(out(40), capsys) == steps(out(2), capsys)
 
 
-@pytest.mark.parametrize("frame", ["2 PRECEDING", "UNBOUNDED PRECEDING"])
+@pytest.mark.parametrize("frame", ["2 PRECEDING", *in_full("UNBOUNDED PRECEDING")])
 def test_sql(session, df, capsys, frame):
     def out(number):
         sums = ", ".join(f"sum(v) OVER (ORDER BY t ROWS {frame}) AS a{k}" for k in range(number))

@@ -29,6 +29,7 @@ def of_seven_days(row):
     return [other for other in ROWS if other[0] == card and at - timedelta(days=7) <= other[1] <= at]
 
 
+@pytest.mark.full
 def test_the_lines_for_a_pyspark_job(spark, tmp_path):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"```python\n(from slidewise\.spark import Window.*?)```", text, re.DOTALL)

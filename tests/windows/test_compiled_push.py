@@ -308,15 +308,13 @@ def test_warm_up_compiles_it_ahead():
 
 
 def test_explain_tells():
-    assert "compiled code" in repr(sw.explain(sw.max(), ROWS)) and "compiled code" in repr(
-        sw.explain(sw.median(), TIME)
-    )
-    for aggregation, window in (
-        (sw.mode(), ROWS),
-        (sw.max(), sw.time(10, every=5)),
-        (sw.max(), sw.rows_between(-1, 1)),
-    ):
-        assert "compiled code" not in repr(sw.explain(aggregation, window))
+    def tells(aggregation, window):
+        return "compiled code" in " ".join(repr(sw.explain(aggregation, window)).split())
+
+    assert tells(sw.max(), ROWS) and tells(sw.median(), TIME)
+    assert not tells(sw.mode(), ROWS)
+    assert not tells(sw.max(), sw.time(10, every=5))
+    assert not tells(sw.max(), sw.rows_between(-1, 1))
 
 
 def test_short_streams_load_no_compiler():

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.tiers import examples
+from support.tiers import examples, quick
 
 import slidewise as sw
 
@@ -133,7 +133,7 @@ ONE_ROW = {
 }
 
 
-@pytest.mark.parametrize("name", ONE_ROW)
+@pytest.mark.parametrize("name", quick(ONE_ROW, "distinct", "hopping"))
 def test_a_key_with_one_row_takes_at_most_500_bytes(name):
     aggregation, window = ONE_ROW[name]
     w, start = sw.Window(aggregation, window), datetime(2026, 1, 1)

@@ -84,6 +84,7 @@ def test_slides_begin_with_the_history(session, tmp_path):
     assert sws.dropped_rows(progress)["in_history"] == len(came) - len(after)
 
 
+@pytest.mark.full
 def test_what_is_refused(session, tmp_path):
     folder = Folder(tmp_path, session)
     stream = folder.stream()

@@ -240,6 +240,7 @@ REFUSED_SLIDES: list[tuple[dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.full
 def test_what_a_stream_refuses_of_options_a_batch_refuses_too(frames):
     for df in frames.values():
         for option, words in REFUSED:

@@ -39,6 +39,7 @@ def collect(df):
     return {row["k"]: row for row in df.collect()}
 
 
+@pytest.mark.full
 def test_what_a_stopped_query_holds(session, tmp_path):
     folder, path = Folder(tmp_path, session), str(tmp_path / "checkpoint")
     out = sw.with_columns(folder.stream(), **CALL, **OVER)
