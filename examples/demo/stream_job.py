@@ -18,7 +18,7 @@ from slidewise.pipeline.stream_run import StreamRun
 def main(folder: Path, master: str) -> None:
     local = {
         "spark.sql.shuffle.partitions": str(os.cpu_count() or 1),
-        # so short a life is not worth Java's second compiler, nor a program that is started for each file of the checkpoint
+        # so short a life is not worth Java's second compiler, nor a program for each file of the checkpoint
         "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
         "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing."
         "FileSystemBasedCheckpointFileManager",
