@@ -1,6 +1,7 @@
 """The two tiers: what pytest runs by itself is the quick one. See support/tiers.py."""
 
 import gc
+import signal
 
 import pytest
 from hypothesis import settings
@@ -20,6 +21,11 @@ settings.load_profile("quick")
 
 # numba makes so many objects that the collector would take a tenth of the time of compiling.
 gc.set_threshold(100_000, 20, 20)
+
+
+# A shell's job in the background ignores Ctrl-C, and so would the programs that tests start and end by it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects

@@ -16,15 +16,9 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from support.processes import JAVA_OPTIONS, build_environment
+from support.processes import JAVA_OPTIONS, build_environment, find_port
 
 BIN = Path(pyspark.__file__).parent / "bin"
-
-
-def free_port() -> int:
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return int(s.getsockname()[1])
 
 
 def without_the_package(folder: Path) -> Path:
@@ -55,7 +49,7 @@ def without_the_package(folder: Path) -> Path:
 @contextmanager
 def run_cluster(folder: Path) -> Iterator[str]:
     """The address of a master with two workers on loopback; all end with the block."""
-    port = free_port()
+    port = find_port()
     env = build_environment(SPARK_LOG_DIR=str(folder), SPARK_NO_DAEMONIZE="1", SPARK_DAEMON_JAVA_OPTS=JAVA_OPTIONS)
     master = f"spark://127.0.0.1:{port}"
     scala = "org.apache.spark.deploy."

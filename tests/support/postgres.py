@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from support.spark import find_port
+from support.processes import find_port
 
 PASSWORD = "not-in-any-message"
 USER, DATABASE = "ana", "shop"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from support.processes import find_port
 
 TESTS = Path(__file__).parent.parent
 #: What both modes have: small data, few partitions.
@@ -59,10 +60,3 @@ def run_spark() -> Iterator[tuple[Any, str]]:
     yield session, f"sc://127.0.0.1:{session.conf.get(PORT, None)}"
     if not runs:
         session.stop()
-
-
-def find_port() -> int:
-    """Find a free port of loopback."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
