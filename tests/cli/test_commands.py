@@ -236,11 +236,14 @@ def test_ctrl_c_ends_with_130_and_leaves_nothing(tmp_path):
     out = tmp_path / "endless.json"
     command = [sys.executable, "-m", "slidewise", "data", "machines", "--rows", str(10**12), "--out", str(out)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while not out.exists() or not out.stat().st_size:
-        assert process.poll() is None
-        time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=60)
+    try:
+        while not out.exists() or not out.stat().st_size:
+            assert process.poll() is None
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert (process.returncode, stdout, stderr) == (130, "", "interrupted\n")
     assert not out.exists()
 
