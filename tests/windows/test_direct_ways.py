@@ -43,7 +43,8 @@ def random_row(random, keys):
     value = random.choice([1, 2.5, None, -3, 2**62] if random.random() < 0.1 else [1, 2.5, -3])
     if random.random() < 0.002:
         value = "x"
-    return {"x": value, "k": random.choice([f"k{random.randrange(keys)}", random.randrange(keys), None, 2.5]), "j": 1}
+    key = random.choice([f"k{random.randrange(keys)}", random.randrange(keys), None, 2.5, 1.0, True])
+    return {"x": value, "k": key, "j": 1}
 
 
 def run_both(aggregation, window, options, seed, count):
