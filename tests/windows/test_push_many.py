@@ -229,6 +229,15 @@ def test_times_that_are_datetimes():
     assert w.watermark == one.watermark and w.flush() == one.flush()
 
 
+def test_times_of_a_data_frame_are_saved():
+    """Its type has nanoseconds, which pandas would give back in a type of its own."""
+    times = np.arange(600).astype("M8[m]").astype("M8[ns]")
+    w = sw.Window(sw.count(), sw.time("1h"))
+    w.push_many(np.zeros(600), time=times)
+    assert [r.value for r in w.peek()] == [61]
+    assert w.from_bytes(w.to_bytes()).flush() == w.flush() != []
+
+
 def test_rows_out_of_order():
     times = [1, 5, 3, 6, 2, 9]
     for late in ("drop", "mark", "revise"):
