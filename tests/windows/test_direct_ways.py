@@ -133,3 +133,13 @@ def test_a_sum_that_fails():
         assert found[0] == found[1]
     found = [attempt(w.flush) for w in both]
     assert found[0] == found[1]
+
+
+def test_equal_keys_are_told_as_they_came_first():
+    both = [sw.Window({"n": sw.count()}, sw.time(10), partition_by="k") for _ in range(2)]
+    both[1]._direct_kind = None
+    for k in range(60):
+        row = {"k": [1, True, 1.0, 2, 2.0][k % 5]}
+        found = [repr(w.push(row, k // 6)) for w in both]
+        assert found[0] == found[1]
+    assert type(both[0]._direct) is DirectKeys

@@ -229,6 +229,15 @@ def test_times_that_are_datetimes():
     assert w.watermark == one.watermark and w.flush() == one.flush()
 
 
+def test_times_of_a_data_frame_are_saved():
+    """Its type has nanoseconds, which pandas would give back in a type of its own."""
+    times = np.arange(600).astype("M8[m]").astype("M8[ns]")
+    w = sw.Window(sw.count(), sw.time("1h"))
+    w.push_many(np.zeros(600), time=times)
+    assert [r.value for r in w.peek()] == [61]
+    assert w.from_bytes(w.to_bytes()).flush() == w.flush() != []
+
+
 def test_rows_out_of_order():
     times = [1, 5, 3, 6, 2, 9]
     for late in ("drop", "mark", "revise"):
@@ -259,6 +268,34 @@ def test_a_sum_that_leaves_64_bits_fails_as_with_push():
     with pytest.raises(OverflowError):
         w.push_many(np.array([2**63 - 1, -5]))
     assert [r.value for r in w.push(7)] == [2**63 - 6, 2]  # the rows after it were taken
+
+
+@pytest.mark.parametrize("saves", [False, True])
+def test_batches_and_rows_are_taken_though_errors_of_earlier_rows_are_owed(saves):
+    """Each call raises one of them, and none costs a row, nor comes as a result."""
+    w = sw.Window({"s": sw.sum("x")}, sw.rows(2))
+    found, failed, taken = [], 0, 0
+
+    def attempt(do, *args):
+        nonlocal failed
+        try:
+            out = do(*args)
+            found.extend(out.to_pylist() if hasattr(out, "to_pylist") else out)
+        except OverflowError:
+            failed += 1
+
+    for size, value in ((600, 1), (5, 2**62), (600, 2), (700, 3), (1, 2**62), (2, 2**62), (900, 4)):
+        attempt(w.push_many, {"x": np.full(size, value)})
+        attempt(w.push, {"x": value})
+        taken += size + 1
+        if saves and not w._plan.failed:
+            w = w.from_bytes(w.to_bytes())
+    while w._plan.failed:
+        attempt(w.push_many, {"x": np.full(300, 0)})
+        taken += 300
+    attempt(w.flush)
+    rows = [each["row"] if isinstance(each, dict) else each.row for each in found]
+    assert failed == 9 and len(rows) == len(set(rows)) == taken - failed and max(rows) == taken
 
 
 def test_another_type_than_before():

@@ -86,9 +86,19 @@ class Batch:
         else:
             values = zip(*(self.columns[f"{VALUE}{k}"].to_pylist() for k in range(self.arity)), strict=True)
         nothing = [None] * self.rows
-        times = nothing if self.time is None else self.time.to_numpy() if as_datetime64 else self.time.to_pylist()
+        times = nothing if self.time is None else self.time.to_numpy() if as_datetime64 else _list_times(self.time)
         keys = self.columns[KEY].to_pylist() if KEY in self.columns else nothing
         return zip(values, times, keys, strict=True)
+
+
+def _list_times(time: pa.Array) -> list[Any]:
+    """List times as Python's own, which can be saved, also where pandas would have nanoseconds that are none."""
+    if pa.types.is_timestamp(time.type) and time.type.unit == "ns":
+        try:
+            return time.cast(pa.timestamp("us", time.type.tz)).to_pylist()
+        except pa.ArrowInvalid:  # there are some
+            pass
+    return time.to_pylist()
 
 
 def read_batch(plan: WindowPlan | SharedPlan, data: Any, time: Any, key: Any) -> Batch:

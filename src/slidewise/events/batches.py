@@ -32,7 +32,7 @@ def take_batch(window: Window, data: Any, time: Any, key: Any, source: str | Non
     state = window._columns
     known = state is not None and state.rows.keys == batch.keys and state.table.types == batch.types
     table = state.table if known and state is not None else ResultTable(window, batch)
-    if not _goes_by_columns(window, state, batch):
+    if window._plan.failed or not _goes_by_columns(window, state, batch):  # an error that is owed comes after the rows
         window._leave_columns()
         return table.from_results(_take_one_by_one(window, batch, source))
     if not known:
@@ -40,15 +40,15 @@ def take_batch(window: Window, data: Any, time: Any, key: Any, source: str | Non
         state = window._columns = ColumnState(table, batch.slice(0, 0), window._order.mark)
         take_from_engines(window, state)
     assert state is not None
-    owed = window._results([])
     if state.complete:
         found = _take_in_order(window, state, batch)
         if found is not None:
+            owed = window._results([])
             return pa.concat_tables([table.from_results(owed), found]) if owed else found
         window._leave_columns()
         state = ColumnState(table, batch.slice(0, 0), window._order.mark)
     window._columns = None
-    results = owed + _take_one_by_one(window, batch)
+    results = _take_one_by_one(window, batch)
     if _is_in_order(window, batch):
         state.rows = state.rows.append(batch)
         take_from_engines(window, state)

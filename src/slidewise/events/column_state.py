@@ -308,7 +308,7 @@ def _count_keys_gone(window: Window, rows: Batch, numbers: np.ndarray, frame: Ar
 def give_to_engines(window: Window, state: ColumnState) -> None:
     """Let new engines hold the rows that are kept, in place of columns. O(rows kept)."""
     order, plan = window._order, window._plan
-    mark, newest = order.mark, order.newest
+    mark, newest, failed = order.mark, order.newest, plan.failed
     rows, numbers = state.rows, state.numbers
     if len(rows):
         first_of: dict[Any, int] = {}
@@ -326,7 +326,7 @@ def give_to_engines(window: Window, state: ColumnState) -> None:
             window._enter(row, order.take_next(row), [])
             window._close(order.mark, [])
     order.mark, order.newest = mark, newest
-    plan.failed = False  # results over less than their frames are none
+    plan.failed = failed  # results over less than their frames are none
 
 
 def take_from_engines(window: Window, state: ColumnState) -> None:

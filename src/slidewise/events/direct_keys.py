@@ -112,8 +112,9 @@ class DirectKeys:
         x, plan, open_start = self.x, self.plan, self.open_start
         low = x + self.low_by
         results: list[Any] = []
-        for key, (engine, waiting) in self.pending.items():
+        for engine, waiting in self.pending.values():
             inside, holder = engine.inside, engine.holder
+            key = engine.key  # of 1 and 1.0, which are one key, the one that came first
             while inside and (inside[0] < low or (open_start and inside[0] == low)):
                 del inside[0]
                 holder.evict()

@@ -182,7 +182,10 @@ class CompiledStructure:
             self[name] = getattr(state, name)
         for (_, at), record in zip(places, records[len(held) :], strict=True):
             self.words[at : at + self.kernel.form.width] = np.array(record).reshape(1).view(np.int64)
-        self["most"], self["magnitude"] = len(held), _find_largest(records)
+        largest = _find_largest(records)
+        if self.kernel.form.more["takes"] is slide.takes_small and largest * len(held) > slide.FARTHEST:
+            return False  # nulls and rows that leave combine what is held, too
+        self["most"], self["magnitude"] = len(held), min(largest, slide.FARTHEST)
         self._fill(front, records[: len(held)], moments)
         return True
 
@@ -351,7 +354,7 @@ def _find_largest(records: np.ndarray) -> int:
     """Find the largest integer that is held, without its sign."""
     names = [name for name in (records.dtype.names or ())[1:] if records.dtype[name].kind == "i"]
     numbers = [abs(int(x)) for name in names if len(records) for x in (records[name].min(), records[name].max())]
-    return min(max(numbers, default=0), _NEVER)
+    return max(numbers, default=0)
 
 
 class OfSortedRows(CompiledStructure):

@@ -25,6 +25,8 @@ from slidewise.templates.names import (
 NULL, REFUSED, FULL = 0, 1, 2
 #: a window reaches back from later times only without an integer that wraps around
 EARLIEST = -(1 << 62)
+#: sums of integers whose sizes together stay below it do not wrap around, in whatever order they are combined
+FARTHEST = 1 << 62
 
 
 class Header(NamedTuple):
@@ -136,9 +138,9 @@ def takes_finite(s, value):
 
 
 def takes_small(s, value):
-    """Take an integer if sums of as many of the largest stay below 2^62: Python's would not wrap around."""
+    """Take an integer if sums of as many of the largest stay within FARTHEST: Python's would not wrap around."""
     largest = max(s.magnitude, abs(value))
-    if value < -(1 << 62) or largest > (1 << 62) // (s.end - s.front + 1):
+    if value < -FARTHEST or largest > FARTHEST // (s.end - s.front + 1):
         return False
     s.magnitude = largest
     return True
