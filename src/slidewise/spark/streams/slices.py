@@ -103,20 +103,22 @@ class SliceFolding:
         return numbers
 
     def pays(self, rows: pa.Table, hashes: np.ndarray) -> bool:
-        """Tell whether slices of these rows have fewer bytes than the rows, as a sample of them shows."""
+        """Tell whether slices of these rows have at most half of their bytes, as a sample of them shows."""
         chosen = (hashes >> 16) % max(1, len(rows) // SAMPLE) == 0
         some = np.flatnonzero(chosen)
         if len(some) < min(LEAST, len(rows)):
             some = np.arange(min(SAMPLE, len(rows)))
         sample = rows.take(pa.array(some)).select(self._task.rows.names)
         slices, _ = self.fold_counted(sample, hashes[some])
-        return bool(slices.nbytes < sample.nbytes)
+        return bool(2 * slices.nbytes <= sample.nbytes)
 
     # ---- slices
     def merge(self, slices: pa.Table, begins: np.ndarray, offsets: np.ndarray) -> tuple[pa.Table, np.ndarray]:
         """Merge the slices of one key that begin at one time; also tell the first row of each."""
-        first = np.flatnonzero(np.diff(begins, prepend=begins[0] - 1))
-        first = np.union1d(first, offsets[:-1])
+        begins_slice = np.ones(len(begins), bool)
+        begins_slice[1:] = begins[1:] != begins[:-1]
+        begins_slice[offsets[:-1]] = True
+        first = np.flatnonzero(begins_slice)
         if len(first) == len(slices):
             return slices.select(self.schema.names), first
         arranged = Arrangement(None, np.append(first, len(slices)))
@@ -166,10 +168,16 @@ def _require(permutation: np.ndarray | None) -> np.ndarray:
 
 # ---- before the exchange
 def choose_folding(task: StreamTask) -> SliceFolding | None:
-    """Choose whether rows may be folded before they are exchanged; None: the rows themselves are needed.
+    """Choose whether rows may be folded before they are exchanged; None: the rows themselves are needed."""
+    return SliceFolding(task) if task.slices and find_obstacle(task) is None else None
 
-    Late rows are given back whole, those of the history are told by their own time, and so are those between windows.
-    """
-    if not task.slices or task.late_row is not None or task.begins is not None or build_grid(task).has_gaps:
-        return None
-    return SliceFolding(task)
+
+def find_obstacle(task: StreamTask) -> str | None:
+    """Find why the rows of slices are needed after the exchange, one by one; None where they are not."""
+    if task.late_row is not None:
+        return "late rows come out whole"
+    if task.begins is not None:
+        return "rows of the history are told by their own time"
+    if build_grid(task).has_gaps:
+        return "rows between windows are told by their own time"
+    return None
