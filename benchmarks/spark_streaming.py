@@ -212,7 +212,11 @@ def hops(bench: Bench, rows: int, most_seconds: float) -> None:
         words = [f"{part[:-2]} milliseconds" if part.endswith("ms") else part for part in (size, slide)]
         words = [{"1s": "1 second", "1m": "1 minute", "1h": "1 hour"}.get(word, word) for word in words]
         spark = bench.per_row(spark_hopping(words[0], words[1], *texts), small, most_seconds)
-        many = f"{len(aggregates)} aggregates" if len(aggregates) > 2 else " and ".join(a.name for a in aggregates.values())
+        many = (
+            f"{len(aggregates)} aggregates"
+            if len(aggregates) > 2
+            else " and ".join(a.name for a in aggregates.values())
+        )
         table.add_row(
             f"{size} every {slide}, {many}, {rate} a second",
             f"{mine:,.0f}",

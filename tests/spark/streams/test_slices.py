@@ -83,7 +83,9 @@ SKETCHES = {
 SETS = {"some": SOME, "picks": PICKS, "sketches": SKETCHES, "all": DIVISIBLE}
 
 
-@pytest.mark.parametrize("which", quick(["some", "picks", "sketches"], "some", "picks") + [pytest.param("all", marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "which", [*quick(["some", "picks", "sketches"], "some", "picks"), pytest.param("all", marks=pytest.mark.soak)]
+)
 @pytest.mark.parametrize(
     "window", quick(WINDOWS.values(), WINDOWS["two cuts to a slide"], WINDOWS["cumulative"]), ids=list(WINDOWS)
 )

@@ -363,9 +363,7 @@ def plan_query(query: Query) -> Any:
     from slidewise.spark.streams.processor import Processor, build_processor
 
     df, task, output, event_time = query.df, query.task, query.output, query.event_time
-    packing = Packing(
-        task.incoming, choose_bucket_labels(task.buckets), task.takes_late_rows, choose_folding(task)
-    )
+    packing = Packing(task.incoming, choose_bucket_labels(task.buckets), task.takes_late_rows, choose_folding(task))
     names = task.incoming.names
     plain = _select_plain(df, task)
     if query.given is not None:

@@ -6,7 +6,6 @@ compute its results in the rows that were selected. When they are emitted is not
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -17,7 +16,6 @@ from slidewise.aggregations.over import Over
 from slidewise.columns.aggregate import number_slide_rows, slide_labels
 from slidewise.columns.arrays import cast_to, in_one_piece
 from slidewise.columns.evaluate import Evaluation, pieces_of
-from slidewise.columns.frames.bounds import Frames
 from slidewise.columns.frames.slides import Slides, slides_of
 from slidewise.columns.stream_options import ROW, check_slices, require_slices
 from slidewise.spark.streams.finality import (

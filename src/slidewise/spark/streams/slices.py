@@ -1,7 +1,8 @@
 """Slices: the rows of a key between two boundaries of windows, folded into one row of partials.
 
-Rows are folded in the partition that they come in, before they are exchanged, where that makes fewer bytes of them
-(wire.py), and else in their bucket (results.py). There the slices of all partitions, and those of the state, are merged.
+Rows are folded in the partition that they come in, before the exchange, where that at least halves their bytes
+(wire.py), and else in their bucket (results.py). There the slices of all partitions, and those of the state, are
+merged.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ from slidewise.windows.grid import Grid
 
 #: any window: the frames are given
 _WINDOW = rows_window(1)
-#: Whether folding pays is tried on about so many rows: of all rows of some keys, or where there are few keys, the first.
-SAMPLE, LEAST = 1 << 14, 1 << 10
+#: Whether folding pays is tried on about so many rows: all rows of some keys, or the first ones where keys are few.
+_SAMPLE, _LEAST = 1 << 14, 1 << 10
 
 
 class SliceFolding:
@@ -96,7 +97,7 @@ class SliceFolding:
         return pa.table([made[name] for name in self.counted.names], schema=self.counted), hashes[places]
 
     def _number_slices(self, begins: np.ndarray) -> np.ndarray:
-        """Number slices in the order of time, so that few digits are to be sorted by."""
+        """Find the number of the slice of each row, in the order of time: few digits are then to be sorted by."""
         grid = self._grid
         step = gcd(grid.every, grid.size) if isinstance(grid, Grid) else 1
         numbers: np.ndarray = (begins - begins.min()) // step
@@ -104,10 +105,10 @@ class SliceFolding:
 
     def pays(self, rows: pa.Table, hashes: np.ndarray) -> bool:
         """Tell whether slices of these rows have at most half of their bytes, as a sample of them shows."""
-        chosen = (hashes >> 16) % max(1, len(rows) // SAMPLE) == 0
+        chosen = (hashes >> 16) % max(1, len(rows) // _SAMPLE) == 0
         some = np.flatnonzero(chosen)
-        if len(some) < min(LEAST, len(rows)):
-            some = np.arange(min(SAMPLE, len(rows)))
+        if len(some) < min(_LEAST, len(rows)):
+            some = np.arange(min(_SAMPLE, len(rows)))
         sample = rows.take(pa.array(some)).select(self._task.rows.names)
         slices, _ = self.fold_counted(sample, hashes[some])
         return bool(2 * slices.nbytes <= sample.nbytes)

@@ -46,9 +46,17 @@ ROW_TIME, SLICE_ROWS = "__slidewise_row_time", "__slidewise_slice_rows"
 #: the names above, which checkpoints have, beside those of the user's columns
 STATE_COLUMNS = frozenset(
     {
-        REVISIONS, HASH, RESULT_TIME, TOTAL_TIME, DROPPED_ROWS, HISTORY_ROWS, PENDING_ROWS, KEY_NUMBER, ROW_TIME,
+        REVISIONS,
+        HASH,
+        RESULT_TIME,
+        TOTAL_TIME,
+        DROPPED_ROWS,
+        HISTORY_ROWS,
+        PENDING_ROWS,
+        KEY_NUMBER,
+        ROW_TIME,
         SLICE_ROWS,
-    }  # fmt: skip
+    }
 )
 
 
