@@ -92,7 +92,8 @@ class Stream:
         rows = rows.select(self.task.incoming.names)
         hashes = hashes_of(rows, self.task.partition_by)
         if told or len(rows) or (self.deadline is not None and self.deadline <= self.watermark):
-            step = Pipeline(self.task).advance(self.memory, *self.exchange(rows, hashes), self.watermark)
+            new, hashes = self.exchange(rows, hashes)
+            step = Pipeline(self.task).advance(self.memory, new, hashes, self.watermark)
             assert step.deadline is None or step.deadline > self.watermark
             self.deadline, self.late, self.untimed = step.deadline, self.late + step.late, self.untimed + step.untimed
             self.out.append(step.rows)
