@@ -231,8 +231,9 @@ class Aggregation(metaclass=_Filtering):
     part_of: ClassVar[tuple[type[Aggregation], int] | None] = None
     #: The result is that of one row, which stands for all rows before it.
     picks_row: ClassVar[bool] = False
-    #: What gives the result of all rows from results of parts of them: the same aggregation, or a sum.
-    merges_as: ClassVar[Literal["itself", "sum"] | None] = None
+    #: What gives the result of all rows from results of parts of them: the same aggregation, or a sum; or from
+    #: partials, as bytes.
+    merges_as: ClassVar[Literal["itself", "sum", "bytes"] | None] = None
     #: Decimals and durations are summed in the integers that they are made of.
     exact_in_units: ClassVar[bool] = False
     #: What to put in place of its functions for floats without NaN.

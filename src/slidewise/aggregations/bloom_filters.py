@@ -83,6 +83,7 @@ class BloomFilter(Aggregation):
     """
 
     name = "bloom_filter"
+    merges_as = "bytes"
     identity = 0
     commutative = True
     unary_lower = False

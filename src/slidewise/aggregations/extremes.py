@@ -23,12 +23,12 @@ def smaller(a: Any, b: Any) -> Any:
     return b if b < a or a != a else a
 
 
-def _above(b: Any, a: Any) -> bool:
+def is_above(b: Any, a: Any) -> bool:
     """Tell whether b is truly above a, with NaN above all numbers."""
     return b > a or (b != b and a == a)
 
 
-def _alike(a: Any, b: Any) -> bool:
+def is_alike(a: Any, b: Any) -> bool:
     return a == b or (a != a and b != b)
 
 
@@ -135,9 +135,9 @@ class MaxCount(OneColumn):
 
     @staticmethod
     def combine(a: Any, b: Any) -> Any:
-        if a[0] == 0 or (b[0] != 0 and _above(b[1], a[1])):
+        if a[0] == 0 or (b[0] != 0 and is_above(b[1], a[1])):
             return b
-        return (a[0] + b[0], a[1]) if b[0] != 0 and _alike(a[1], b[1]) else a
+        return (a[0] + b[0], a[1]) if b[0] != 0 and is_alike(a[1], b[1]) else a
 
     @staticmethod
     def lower(s: Any) -> Any:
@@ -161,9 +161,9 @@ class MinCount(MaxCount):
 
     @staticmethod
     def combine(a: Any, b: Any) -> Any:
-        if a[0] == 0 or (b[0] != 0 and _above(a[1], b[1])):
+        if a[0] == 0 or (b[0] != 0 and is_above(a[1], b[1])):
             return b
-        return (a[0] + b[0], a[1]) if b[0] != 0 and _alike(a[1], b[1]) else a
+        return (a[0] + b[0], a[1]) if b[0] != 0 and is_alike(a[1], b[1]) else a
 
 
 class MaxBy(TwoColumns):
@@ -195,7 +195,7 @@ class MaxBy(TwoColumns):
 
     @staticmethod
     def combine(a: Any, b: Any) -> Any:
-        return b if a[0] == 0 or (b[0] != 0 and _above(b[1], a[1])) else a
+        return b if a[0] == 0 or (b[0] != 0 and is_above(b[1], a[1])) else a
 
     @staticmethod
     def lower(s: Any) -> Any:
@@ -223,7 +223,7 @@ class MinBy(MaxBy):
 
     @staticmethod
     def combine(a: Any, b: Any) -> Any:
-        return b if a[0] == 0 or (b[0] != 0 and _above(a[1], b[1])) else a
+        return b if a[0] == 0 or (b[0] != 0 and is_above(a[1], b[1])) else a
 
 
 class RelativeVariation(OneColumn):
@@ -293,8 +293,8 @@ def _combine_timed(a: Any, b: Any) -> Any:
         return b
     if b[0] == 0:
         return a
-    low, low_time = (b[1], b[5]) if _above(a[1], b[1]) else (a[1], a[5])
-    high, high_time = (b[2], b[6]) if _above(b[2], a[2]) else (a[2], a[6])
+    low, low_time = (b[1], b[5]) if is_above(a[1], b[1]) else (a[1], a[5])
+    high, high_time = (b[2], b[6]) if is_above(b[2], a[2]) else (a[2], a[6])
     return (1, low, high, a[3], b[4], low_time, high_time, a[7], b[8])
 
 

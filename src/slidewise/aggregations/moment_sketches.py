@@ -48,6 +48,7 @@ class MomentSketch(Aggregation):
     """
 
     name = "moment_sketch"
+    merges_as = "bytes"
     accepts = ("number",)
     commutative = True
     unary_lower = False

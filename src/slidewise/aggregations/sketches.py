@@ -58,6 +58,7 @@ class ApproxCountDistinct(_Sketch):
     """
 
     name = "approx_count_distinct"
+    merges_as = "bytes"
     empty = 0
 
     def __init__(self, column: str | None = None, rsd: float = 0.05, *, where: str | None = None) -> None:
@@ -123,6 +124,7 @@ class CountMinSketch(_Sketch):
     """
 
     name = "count_min_sketch"
+    merges_as = "bytes"
     unary_lower = False
 
     def __init__(
@@ -195,6 +197,7 @@ class ApproxPercentile(_Sketch):
     """
 
     name = "approx_percentile"
+    merges_as = "bytes"
     accepts = ("number",)
     unary_lower = False
 

@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from slidewise.aggregations.over import Over
 from slidewise.columns.frames.deltas import measure_length
+from slidewise.columns.slice_partials import divide_slices
 from slidewise.columns.sorting import OrderColumn
-from slidewise.columns.two_phase import divide
 from slidewise.errors import InvalidInput
 from slidewise.windows.calendar_grid import CalendarGrid
 from slidewise.windows.definitions import TimeWindow, WindowDefinition, require_results_that_stay
@@ -292,7 +292,8 @@ def read_effects(
         check_marks((*expressions, *came_in), what == "aggregate")
     if options.slices:
         kinds = {name: [kind_of(column) for column in over.aggregation.columns] for name, over in expressions.items()}
-        divided = {name: divide(over.aggregation, kinds[name]) is not None for name, over in expressions.items()}
+        time = pa.field("time", kind_of(order_by[0].name) if order_by else pa.timestamp("us"))
+        divided = {n: divide_slices(over.aggregation, kinds[n], time) is not None for n, over in expressions.items()}
         require_slices(True, check_slices(expressions, revises, divided.__getitem__))
     return _build_effects(options, what, expressions, order_by, kind_of)
 

@@ -92,7 +92,8 @@ class Stream:
         rows = rows.select(self.task.incoming.names)
         hashes = hashes_of(rows, self.task.partition_by)
         if told or len(rows) or (self.deadline is not None and self.deadline <= self.watermark):
-            step = Pipeline(self.task).advance(self.memory, rows, hashes, self.watermark)
+            new, hashes = self.exchange(rows, hashes)
+            step = Pipeline(self.task).advance(self.memory, new, hashes, self.watermark)
             assert step.deadline is None or step.deadline > self.watermark
             self.deadline, self.late, self.untimed = step.deadline, self.late + step.late, self.untimed + step.untimed
             self.out.append(step.rows)
@@ -101,6 +102,10 @@ class Stream:
         if self.newest is not None:
             self.watermark = max(self.watermark, (self.newest - self.delay) // 1000 * 1000)
         return self.out[-1] if self.out else None
+
+    def exchange(self, rows, hashes):
+        """What comes of new rows on their way to the bucket."""
+        return rows, hashes
 
     def flush(self):
         """As if another key had brought the watermark far ahead."""

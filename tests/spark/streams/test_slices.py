@@ -3,17 +3,21 @@
 import datetime as dt
 from decimal import Decimal
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from microbatches import SCHEMA, SECOND, START, Stream, batch, batches, expect, row, run, same, task_of
+from microbatches import SCHEMA, SECOND, START, Stream, batch, batches, expect, hashes_of, row, run, same, task_of
 from microbatches import small_pieces as small_pieces
 from support.tiers import examples, quick
 from test_pipeline import Spread
 
 import slidewise as sw
 from slidewise.errors import StateError
+from slidewise.spark.streams.slices import choose_folding
+from slidewise.spark.streams.stream_task import SLICE_ROWS
+from slidewise.spark.streams.wire import Packing
 
 WINDOWS = {
     "whole slides": sw.time("12s", every="4s"),
@@ -59,10 +63,29 @@ DIVISIBLE = {
 
 #: one for each way to divide an aggregation; each compiles three kernels, and make soak takes them all
 SOME = {name: DIVISIBLE[name] for name in ("n", "chosen", "last_note", "driven", "mean", "spread", "variance", "own")}
-SETS = {"some": SOME, "all": DIVISIBLE}
+#: by the time of rows, within a slice too
+PICKS = {
+    "begin": sw.first("note"),
+    "latest": sw.last("note", ignore_nulls=True),
+    "end": sw.last("x", where="mark"),
+    "at_peak": sw.max_by("seq", "x"),
+    "note_at_low": sw.min_by("note", "odo"),
+    "time_at_high": sw.max_by("ts", "note"),
+    "newest": sw.max("ts"),
+}
+SKETCHES = {
+    "notes": sw.approx_count_distinct("note"),
+    "median": sw.approx_percentile("odo", 0.5, accuracy=100),
+    "seen": sw.bloom_filter("odo", contains=[3, 5]),
+    "often": sw.count_min_sketch("note", eps=0.1, counts_of="x"),
+    "moments": sw.moment_sketch("odo", order=3),
+}
+SETS = {"some": SOME, "picks": PICKS, "sketches": SKETCHES, "all": DIVISIBLE}
 
 
-@pytest.mark.parametrize("which", ["some", pytest.param("all", marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "which", [*quick(["some", "picks", "sketches"], "some", "picks"), pytest.param("all", marks=pytest.mark.soak)]
+)
 @pytest.mark.parametrize(
     "window", quick(WINDOWS.values(), WINDOWS["two cuts to a slide"], WINDOWS["cumulative"]), ids=list(WINDOWS)
 )
@@ -74,6 +97,68 @@ def test_slices_give_what_a_batch_gives(window, which, parts, delay):
     stream = run(task, parts, delay)
     same(stream.result(), expect(task, parts, delay * SECOND), by=("k", "window_end"))
     assert not stream.memory.pieces
+
+
+class Exchanged(Stream):
+    """Rows of two partitions, of which one folds its rows before the exchange, and the other may."""
+
+    folds = True
+
+    def exchange(self, rows, hashes):
+        packing = Packing(self.task.incoming, (0,), True, choose_folding(self.task))
+        whole = rows.append_column("hash", pa.array(hashes))
+        cut, blobs = len(rows) // 2, []
+        for part, folds in ((whole[:cut], True), (whole[cut:], self.folds)):
+            if len(part):
+                blobs += packing.pack(part.to_batches(), folds)["blob"].to_pylist()
+        return packing.unpack(blobs)
+
+
+@pytest.mark.parametrize("emit", ["watermark", "arrival"])
+@pytest.mark.parametrize("folds", [True, False])
+@examples(20)
+@given(batches(), st.sampled_from([0, 2, 10]))
+def test_rows_folded_before_the_exchange_change_nothing(folds, emit, parts, delay):
+    """Results, late rows, and rows without a time are the same, whichever partitions fold theirs."""
+    aggregates = {**PICKS, "n": sw.count(), "total": sw.sum("odo"), "chosen": sw.count("x", where="mark")}
+    task = task_of(aggregates, window=WINDOWS["two cuts to a slide"], slices=True, emit=emit)
+    untimed = pa.Table.from_pylist([row("a", None), row("b", None)], schema=SCHEMA)
+    parts = [*parts, pa.concat_tables([untimed, parts[0]])]
+    one, other = Stream(task, delay * SECOND), Exchanged(task, delay * SECOND)
+    other.folds = folds
+    for stream in (one, other):
+        for part in parts:
+            stream.push(part)
+        stream.flush()
+    by = ("k", "window_end", *(["final"] if emit == "arrival" else []))
+    assert (one.late, one.untimed) == (other.late, other.untimed)
+    assert one.untimed == 2
+    for ours, theirs in zip(one.out, other.out, strict=True):
+        same(ours, theirs, by=by)
+
+
+def test_rows_are_folded_where_that_makes_fewer_bytes_of_them():
+    def folds(rows, **options):
+        task = task_of({"peak": sw.max("x")}, window=sw.time("10s", every="1s"), slices=True, **options)
+        folding = choose_folding(task)
+        rows = pa.Table.from_pylist(rows, schema=SCHEMA).select(task.rows.names)
+        return folding is not None and folding.pays(rows, hashes_of(rows, ["k"]))
+
+    dense = [row(f"key {n % 50}", n / 1000) for n in range(5000)]
+    assert folds(dense)
+    assert not folds([row(f"key {n % 50}", n) for n in range(5000)])
+    # Of these, the rows themselves are given back, or are told by their own time.
+    assert not folds(dense, late_row=SCHEMA)
+    assert not folds(dense, begins="newest")
+
+
+def test_what_is_exchanged_counts_its_rows():
+    task = task_of({"n": sw.count()}, window=sw.time("10s", every="5s"), slices=True)
+    rows = pa.Table.from_pylist([row("a", 1), row("b", 2), row("a", 3), row("a", 7), row("a", None)], SCHEMA)
+    slices, hashes = choose_folding(task).fold_counted(rows.select(task.rows.names), np.arange(5))
+    assert slices[SLICE_ROWS].to_pylist() == [2, 1, 1, 1]
+    assert hashes.tolist() == [0, 3, 1, 4]
+    assert slices["ts"].null_count == 1
 
 
 @examples(25)

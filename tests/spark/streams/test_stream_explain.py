@@ -91,6 +91,11 @@ def test_what_is_said_of_slides_and_options():
     assert sliced["n"]["bytes per key"] == "1,920 bytes + 32 bytes a slice"  # when it begins, n, and two of the mean
     assert "for each further slice" in sliced["all together"]["bytes per key"]
     assert "row" not in sliced["all together"]["bytes per key"]
+    picks = {"n": sw.count(), "first": sw.first("x")}
+    folded = explain_task(task_of(picks, window=sw.time("1h", every="1m"), slices=True))
+    assert "folded before the exchange" in folded.note
+    marked = explain_task(task_of(picks, window=sw.time("1h", every="1m"), slices=True, late_row=SCHEMA))
+    assert "folded after the exchange: late rows come out whole" in marked.note
     by_time = lines_of(task_of({"n": sw.count()}, window=sw.rows(100, every="1m")))
     assert by_time["n"]["kept per key"] == "99 rows, and those since the last boundary"
     at_once = lines_of(task_of({"n": sw.count().over(sw.rows(3))}, emit="arrival"))

@@ -11,6 +11,7 @@ from slidewise.display import Table
 from slidewise.planner.explain import describe_sharing
 from slidewise.spark.streams.compatibility import RUNNING, measure_extent, write_extent
 from slidewise.spark.streams.finality import build_grid
+from slidewise.spark.streams.slices import find_obstacle
 from slidewise.spark.streams.stream_task import StreamTask
 from slidewise.windows.definitions import TimeWindow, WindowDefinition
 from slidewise.windows.durations import Duration
@@ -208,6 +209,13 @@ def _write_note(task: StreamTask) -> str:
         said.append("late rows come out with a mark")
     if task.begins is not None:
         said.append("begins with the state that the history leaves")
+    if task.slices:
+        why = find_obstacle(task)
+        said.append(
+            "rows of one key and slice are folded before the exchange, where that at least halves their bytes"
+            if why is None
+            else f"rows are folded after the exchange: {why}"
+        )
     said.append(
         "keys are never forgotten"
         if task.forget_after is None

@@ -32,6 +32,7 @@ from slidewise.spark.streams.stream_task import (
     NEVER,
     PENDING_ROWS,
     REVISIONS,
+    SLICE_ROWS,
     StreamTask,
 )
 
@@ -50,11 +51,15 @@ class Pipeline:
         self._emission: Emission = WithWatermark(task, self._results) if once else choose_emission(task, self._results)
 
     def advance(self, store: Store, new: pa.Table, hashes: np.ndarray, watermark: int | None) -> StepResult:
-        """Take new rows and the hashes of their keys; the watermark is in microseconds, None without one."""
+        """Take new rows, or slices of them, and the hashes of their keys.
+
+        The watermark is in microseconds, None without one.
+        """
         bucket = Bucket(store, self.task)
         was_due, timer = bucket.deadline, self._find_timer(bucket)
         rows, hashes, late, untimed = self._drop_late(new, hashes, Progress(watermark, bucket.watermark))
-        rows, dropped = rows.select(self.task.rows.names), len(late)
+        dropped = count_rows(late)
+        rows = rows if SLICE_ROWS in rows.column_names else rows.select(self.task.rows.names)
         rows, hashes = self._results.receive(rows, hashes)
         exchanged = False
         if self.task.waits_for_watermark and watermark is not None:
@@ -92,7 +97,8 @@ class Pipeline:
     ) -> tuple[pa.Table, np.ndarray, pa.Table, int]:
         """Take out the new rows that are late, or have no time, of which only the number is told.
 
-        Spark's own windows judge rows by the watermark of the micro-batch before, by which they were closed.
+        Spark's own windows judge rows by the watermark of the micro-batch before, by which they were closed. All rows
+        of a slice are in the same windows, and so are late or not together.
         """
         watermark = progress.watermark
         if self.task.time is None:
@@ -186,6 +192,11 @@ class Pipeline:
 
 
 # ---- late rows
+def count_rows(table: pa.Table) -> int:
+    """Count rows, or those that slices are of."""
+    return int(pc.sum(table[SLICE_ROWS]).as_py() or 0) if SLICE_ROWS in table.column_names else len(table)
+
+
 def mark_late(task: StreamTask, emitted: pa.Table, late: pa.Table) -> pa.Table:
     """Add late rows to those that are emitted, and the column that tells them apart.
 

@@ -42,6 +42,7 @@ from slidewise.spark.streams.history import PACKED_HISTORY, UNTIL, HistoryPackin
 from slidewise.spark.streams.history_input import NEWEST, read_begins, read_history
 from slidewise.spark.streams.metrics import AHEAD, IN_HISTORY
 from slidewise.spark.streams.results import choose_slices
+from slidewise.spark.streams.slices import choose_folding
 from slidewise.spark.streams.stream_task import (
     StreamTask,
     check_names,
@@ -362,7 +363,7 @@ def plan_query(query: Query) -> Any:
     from slidewise.spark.streams.processor import Processor, build_processor
 
     df, task, output, event_time = query.df, query.task, query.output, query.event_time
-    packing = Packing(task.incoming, choose_bucket_labels(task.buckets), task.takes_late_rows)
+    packing = Packing(task.incoming, choose_bucket_labels(task.buckets), task.takes_late_rows, choose_folding(task))
     names = task.incoming.names
     plain = _select_plain(df, task)
     if query.given is not None:

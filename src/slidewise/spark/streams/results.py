@@ -6,23 +6,18 @@ compute its results in the rows that were selected. When they are emitted is not
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
 from slidewise.columns.aggregate import number_slide_rows, slide_labels
 from slidewise.columns.arrays import cast_to, in_one_piece
 from slidewise.columns.evaluate import Evaluation, pieces_of
-from slidewise.columns.frames.bounds import Frames
 from slidewise.columns.frames.slides import Slides, slides_of
-from slidewise.columns.sorting import arrange
 from slidewise.columns.stream_options import ROW, check_slices, require_slices
-from slidewise.planner.sharing import read_off
 from slidewise.spark.streams.finality import (
     BoundaryFinality,
     Finality,
@@ -32,8 +27,9 @@ from slidewise.spark.streams.finality import (
     measure_silence,
 )
 from slidewise.spark.streams.running_totals import RunningTotals
+from slidewise.spark.streams.slices import SliceFolding
 from slidewise.spark.streams.step_data import ArrangedRows, Emitted, JoinedRows, Selection, WatermarkView
-from slidewise.spark.streams.stream_task import StreamTask
+from slidewise.spark.streams.stream_task import SLICE_ROWS, StreamTask
 from slidewise.windows.calendar_grid import CalendarGrid
 from slidewise.windows.definitions import WindowDefinition
 from slidewise.windows.grid import Grid
@@ -290,43 +286,27 @@ class SliceSlides:
 
     def __init__(self, task: StreamTask) -> None:
         [self._window] = task.windows
-        self._task, self._grid = task, build_grid(task)
+        self._task, self._grid, self._folding = task, build_grid(task), SliceFolding(task)
         self.finality: Finality = BoundaryFinality(task, self._grid, None)
         merged = {name: Over(made.whole, self._window) for name, made in task.divisions.items()}
         self._table = SlideTable(task, merged)
-        #: of rows, and of partials: what makes the columns of a slice
-        self._parts = {tuple(made.columns): made.part for made in task.divisions.values()}
-        self._merged = {tuple(made.columns): made.merged for made in task.divisions.values()}
-        #: the columns of a slice
-        self._slices = pa.schema([*(task.rows.field(name) for name in task.partition_by), *task.history])
 
     def build_empty(self) -> pa.Table:
         """Build the output without slides."""
-        return self._table.build_empty(self._slices)
+        return self._table.build_empty(self._folding.schema)
 
     def receive(self, rows: pa.Table, hashes: np.ndarray) -> tuple[pa.Table, np.ndarray]:
         """Fold new rows into slices: one row of partials for each key and slice."""
-        rows, hashes = _leave_out_gaps(self._task, self._grid, rows, hashes)
-        if not len(rows):
-            return self._slices.empty_table(), hashes
-        time = self._task.time
-        assert time is not None
-        begins = self._grid.slice_of(in_one_piece(rows[time]).cast(pa.int64()).to_numpy())
-        rows = rows.set_column(rows.column_names.index(time), rows.field(time), pa.array(begins).cast(rows[time].type))
-        keys = [in_one_piece(rows[name]) for name in self._task.partition_by]
-        arranged = arrange(len(rows), keys, [begins])
-        if not arranged.in_order:
-            rows = rows.take(pa.array(arranged.permutation))
-            begins, hashes = begins[arranged.permutation], hashes[arranged.permutation]
-        slices, first = self._fold(rows, begins, arranged.offsets, self._parts)
-        return slices, hashes[first]
+        if SLICE_ROWS in rows.column_names:  # they were folded before the exchange
+            return rows.drop_columns([SLICE_ROWS]), hashes
+        return self._folding.fold(*_leave_out_gaps(self._task, self._grid, rows, hashes))
 
     def merge(self, rows: JoinedRows) -> JoinedRows:
         """Merge the partials of each key and slice."""
         if not len(rows.table):
             return rows
         assert rows.times is not None
-        table, first = self._fold(rows.table, rows.times, rows.offsets, self._merged)
+        table, first = self._folding.merge(rows.table, rows.times, rows.offsets)
         return replace(
             rows,
             table=table,
@@ -343,30 +323,6 @@ class SliceSlides:
     def compute_open(self, view: WatermarkView, new: np.ndarray) -> pa.Table | None:
         """Compute the slides that end after the watermark and have new slices, over what is there."""
         return _compute_open(self.finality, self._table, self._window, view, new)
-
-    def _fold(
-        self, rows: pa.Table, times: np.ndarray, offsets: np.ndarray, how: Mapping[tuple[str, ...], Aggregation]
-    ) -> tuple[pa.Table, np.ndarray]:
-        """Fold the rows of each key and slice into one, and tell where the first of them is."""
-        changes = np.append(True, np.diff(times) != 0)
-        changes[offsets[:-1]] = True
-        first = np.flatnonzero(changes)
-        arranged = ArrangedRows(rows, self._task.partition_by, self._task.order_by, offsets)
-        slices = Slides(Frames(first, np.append(first[1:], len(rows))), np.searchsorted(first, offsets), {})
-        arranged.set_frames(self._window, slices.frames)
-        overs = {str(k): self._fold_once(part) for k, part in enumerate(how.values())}
-        found = Evaluation(arranged, overs.values(), 1, slices).columns(overs)
-        columns = dict(zip(how, found.values(), strict=True))
-        made = {name: rows[name].take(pa.array(first)) for name in self._slices.names if name in rows.column_names}
-        for names, column in columns.items():
-            parts = column.flatten() if pa.types.is_struct(column.type) and len(names) > 1 else [column]
-            made |= {n: cast_to(part, self._slices.field(n).type) for n, part in zip(names, parts, strict=True)}
-        return pa.table([made[name] for name in self._slices.names], schema=self._slices), first
-
-    def _fold_once(self, part: Aggregation) -> Over:
-        """Choose how slices are folded: each row is in one slice, and read once; where bounds tell all, not at all."""
-        read = Over(part, self._window)
-        return read if read_off(read) else Over(part, self._window, "recalculate")
 
 
 def _leave_out_gaps(

@@ -10,9 +10,10 @@ import pyarrow as pa
 
 from slidewise.aggregations.over import Over
 from slidewise.columns.frames.deltas import measure_length
+from slidewise.columns.slice_partials import divide_slices
 from slidewise.columns.sorting import OrderColumn
 from slidewise.columns.stream_options import StreamOptions, check_revisions, require_whole_slides
-from slidewise.columns.two_phase import Division, divide
+from slidewise.columns.two_phase import Division
 from slidewise.errors import InvalidInput
 from slidewise.serialization.definition import Definition
 from slidewise.spark.schema import reads_whole_rows
@@ -40,9 +41,22 @@ TOTAL_TIME, TOTAL = "__slidewise_total_time", "__slidewise_total "
 DROPPED_ROWS, HISTORY_ROWS, PENDING_ROWS = (f"__slidewise_{name}" for name in ("before", "kept", "waiting"))
 #: in a saved entry of rows ahead of the watermark, the number of a row's key
 KEY_NUMBER = "__slidewise_key_number"
+#: in new rows, the time of each beside that at which its slice begins; of slices, of how many rows each is
+ROW_TIME, SLICE_ROWS = "__slidewise_row_time", "__slidewise_slice_rows"
 #: the names above, which checkpoints have, beside those of the user's columns
 STATE_COLUMNS = frozenset(
-    {REVISIONS, HASH, RESULT_TIME, TOTAL_TIME, DROPPED_ROWS, HISTORY_ROWS, PENDING_ROWS, KEY_NUMBER}
+    {
+        REVISIONS,
+        HASH,
+        RESULT_TIME,
+        TOTAL_TIME,
+        DROPPED_ROWS,
+        HISTORY_ROWS,
+        PENDING_ROWS,
+        KEY_NUMBER,
+        ROW_TIME,
+        SLICE_ROWS,
+    }
 )
 
 
@@ -125,7 +139,10 @@ class StreamTask:
         return {name: made for name, made in found.items() if made is not None}
 
     def _divide(self, over: Over) -> Division | None:
-        made = divide(over.aggregation, [self.rows.field(name).type for name in over.aggregation.columns])
+        if self.time is None:
+            return None
+        kinds = [self.rows.field(name).type for name in over.aggregation.columns]
+        made = divide_slices(over.aggregation, kinds, pa.field(ROW_TIME, self.rows.field(self.time).type))
         taken = made is not None and not made.columns.keys().isdisjoint(self.rows.names)
         return None if taken else made
 

@@ -1,7 +1,8 @@
 """Wire: rows on their way to the stateful operator, one blob per bucket of keys, and state on its way to Spark.
 
 Spark's stateful operator in Python pays several round trips per group. Grouped by the user's keys, it would pay them
-for every key; grouped by bucket, for a few, and the rows of a bucket travel as one value.
+for every key; grouped by bucket, for a few, and the rows of a bucket travel as one value. Where slices are kept, and
+rows of a key and slice come together, slices travel in place of rows.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ import pyarrow as pa
 
 from slidewise.errors import StateError
 from slidewise.spark.column_names import find_unused_prefix
+from slidewise.spark.streams.slices import SliceFolding
 
 #: the columns of packed rows
 BUCKET, BLOB = "bucket", "blob"
 PACKED = pa.schema([(BUCKET, pa.int32()), (BLOB, pa.binary())])
 #: Rows are packed when there are so many, or so many bytes: a blob is one value in Arrow, of less than 2 GiB.
 MOST_ROWS, MOST_BYTES = 1 << 20, 1 << 28
+#: what blobs of slices begin with, of a length that keeps what follows aligned; those of rows begin with Arrow's own
+_SLICES = b"slices\0\0"
 #: A bucket is told by the lowest bits of the hash, and a piece of it by others.
 _BUCKET_BITS, _PIECE_BITS = 16, 44
 
@@ -34,6 +38,8 @@ class Packing:
     labels: tuple[int, ...]
     #: whether all buckets are told of rows that any has
     tells_all: bool = False
+    #: how rows become slices before they are exchanged, where they may
+    folding: SliceFolding | None = None
 
     @cached_property
     def key_hash(self) -> str:
@@ -52,6 +58,7 @@ class Packing:
             yield self.pack_empty()
         pending: list[pa.RecordBatch] = []
         rows = size = 0
+        folds: bool | None = None
         for batch in batches:
             if self.tells_all and len(batch) and not told:
                 yield self.pack_empty()
@@ -59,20 +66,28 @@ class Packing:
             pending.append(batch)
             rows, size = rows + len(batch), size + batch.nbytes
             if rows >= MOST_ROWS or size >= MOST_BYTES:
-                yield self.pack(pending)
+                folds = self.pays(pending) if folds is None else folds
+                yield self.pack(pending, folds)
                 pending, rows, size = [], 0, 0
         if rows:
-            yield self.pack(pending)
+            yield self.pack(pending, self.pays(pending) if folds is None else folds)
+
+    def pays(self, batches: list[pa.RecordBatch]) -> bool:
+        """Tell whether rows are better folded into slices. The rows of a partition are, or are not, all together."""
+        return self.folding is not None and self.folding.pays(*self._separate_hashes(self._join(batches)))
 
     def pack_empty(self) -> pa.RecordBatch:
         """Build an empty blob for every bucket: what its state belongs to is checked, whether or not rows come."""
         empty = pa.RecordBatch.from_pylist([], schema=self.schema).serialize().to_pybytes()
         return self._build_batch(list(self.labels), [empty] * len(self.labels))
 
-    def pack(self, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-        """Pack rows into one blob, or several, for each bucket that has some."""
-        table = pa.Table.from_batches(batches)
-        table = pa.table(table.columns, names=self.schema.names).cast(self.schema)
+    def pack(self, batches: list[pa.RecordBatch], folds: bool = False) -> pa.RecordBatch:
+        """Pack rows, or slices of them, into one blob, or several, for each bucket that has some."""
+        table, mark = self._join(batches), b""
+        if folds:
+            assert self.folding is not None
+            slices, hashes = self.folding.fold_counted(*self._separate_hashes(table))
+            table, mark = slices.append_column(self.key_hash, pa.array(hashes)), _SLICES
         number = table[self.key_hash].to_numpy() & ((1 << _BUCKET_BITS) - 1)
         number = (number % len(self.labels)).astype(np.uint16)  # NumPy sorts these by radix, 10 times as fast
         table = table.take(pa.array(np.argsort(number, kind="stable"))).combine_chunks()
@@ -81,19 +96,39 @@ class Packing:
         for label, first, end in zip(self.labels, [0, *ends[:-1].tolist()], ends.tolist(), strict=True):
             for batch in table[first:end].to_batches():
                 labels.append(label)
-                blobs.append(batch.serialize().to_pybytes())
+                blobs.append(mark + batch.serialize().to_pybytes())
         return self._build_batch(labels, blobs)
+
+    def _join(self, batches: list[pa.RecordBatch]) -> pa.Table:
+        table = pa.Table.from_batches(batches)
+        return pa.table(table.columns, names=self.schema.names).cast(self.schema)
+
+    def _separate_hashes(self, table: pa.Table) -> tuple[pa.Table, np.ndarray]:
+        return table.drop_columns([self.key_hash]), table[self.key_hash].to_numpy()
 
     @staticmethod
     def _build_batch(labels: list[int], blobs: list[bytes]) -> pa.RecordBatch:
         return pa.RecordBatch.from_arrays([pa.array(labels, pa.int32()), pa.array(blobs, pa.binary())], schema=PACKED)
 
     def unpack(self, blobs: Iterable[bytes]) -> tuple[pa.Table, np.ndarray]:
-        """Read the rows of some blobs, and the bits of the hash that tell the piece of each."""
-        batches = [pa.ipc.read_record_batch(pa.py_buffer(blob), self.schema) for blob in blobs]
-        table = pa.Table.from_batches(batches, self.schema)
-        pieces = (table[self.key_hash].to_numpy() >> _BUCKET_BITS) & ((1 << _PIECE_BITS) - 1)
-        return table.drop_columns([self.key_hash]), pieces
+        """Read the rows of some blobs, or the slices, and the bits of the hash that tell the piece of each."""
+        of_rows: list[bytes] = []
+        of_slices: list[bytes] = []
+        for blob in blobs:
+            (of_slices if blob[: len(_SLICES)] == _SLICES else of_rows).append(blob)
+        table, hashes = self._separate_hashes(_read(of_rows, self.schema))
+        if self.folding is not None:
+            found = self.folding.fold_counted(table, hashes)
+            schema = self.folding.counted.append(self.schema.field(self.key_hash))
+            folded = self._separate_hashes(_read(of_slices, schema, len(_SLICES)))
+            table, hashes = pa.concat_tables([folded[0], found[0]]), np.concatenate([folded[1], found[1]])
+        return table, (hashes >> _BUCKET_BITS) & ((1 << _PIECE_BITS) - 1)
+
+
+def _read(blobs: list[bytes], schema: pa.Schema, begin: int = 0) -> pa.Table:
+    """Read record batches, each of which begins at the same byte of its blob."""
+    batches = [pa.ipc.read_record_batch(pa.py_buffer(blob).slice(begin), schema) for blob in blobs]
+    return pa.Table.from_batches(batches, schema)
 
 
 #: runs of queries that this process has had rows of
