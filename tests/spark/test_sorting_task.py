@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -156,10 +156,10 @@ def test_nothing_is_left_on_disk(tmp_path, monkeypatch):
 
     def watch(file, batch):
         place = write(file, batch)
-        places.append(os.readlink(f"/proc/self/fd/{file._file.fileno()}"))
+        places.append(Path(f"/proc/self/fd/{file._file.fileno()}").readlink())
         return place
 
     monkeypatch.setattr(SpillFile, "write", watch)
     assert_equal(*compute(build_table(2, 300), "int", "id", TINY))
-    assert {os.path.dirname(place) for place in places} == {str(tmp_path)}
+    assert {place.parent for place in places} == {tmp_path}
     assert not list(tmp_path.iterdir())

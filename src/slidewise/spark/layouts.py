@@ -1,8 +1,8 @@
 """Layouts: by which keys the rows of a DataFrame lie in partitions, and in which order, where slidewise put them so.
 
 `df.withColumn(...).withColumn(...)` of windows with the same keys and order are two steps, of which the second finds
-the rows as the first left them: it needs no shuffle, and no sort where Spark has sorted them. A layout is known of the very DataFrame that a step
-gave, and of no other.
+the rows as the first left them: it needs no shuffle, and no sort where Spark has sorted them. A layout is known of the
+very DataFrame that a step gave, and of no other.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from slidewise.spark.executor.halo import BUCKETS, HaloSize, measure_halo
 from slidewise.spark.executor.sorting_task import SortingTask
 from slidewise.spark.executor.task import Task
 from slidewise.spark.input import Input
-from slidewise.spark.layouts import Layout, find_layout, record_layout
+from slidewise.spark.layouts import find_layout, record_layout
 from slidewise.spark.pyspark_internals import has_subquery
 from slidewise.spark.schema import Schema, infer_result_types
 from slidewise.spark.sorting import add_sort, choose_sort
@@ -218,10 +218,9 @@ class ColumnsPlan:
         run: Task | SortingTask = task
         if sort.by == "python":
             run = add_sort(self.schema, task, group.order_by)
-            self._layout = self._layout or Layout(task.partition_by, None)
-        elif self._layout is None or not self._layout.serves(task.partition_by, group.order_by):
+        if sort.by == "spark":
             self.df = sort_by_order(self.df, task.partition_by, group.order_by)
-            self._layout = Layout(task.partition_by, group.order_by)
+        self._layout = sort.find_layout(self._layout, task.partition_by, group.order_by)
         name = self._name_result()
         if effects.changes:
             kinds = [*kinds, BooleanType()]

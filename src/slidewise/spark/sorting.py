@@ -23,6 +23,11 @@ LEAST_MEMORY, MOST_MEMORY = 1 << 20, 1 << 30
 #: Results cost 5 to 9 ns each to be put back in the order of the rows; Spark's sort costs 120 ns a row where rows come
 #: nearly in order, and 500 where they do not.
 MOST_RESULTS = 16
+#: the types that Python sorts by, by their names in Arrow
+SORTED = (
+    "integer", "floating", "boolean", "string", "large_string", "binary", "large_binary", "date32", "timestamp",
+    "duration", "time64", "decimal128",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,18 @@ class SortChoice:
 
     by: str
     because: str
+
+    def find_layout(
+        self, before: Layout | None, partition_by: tuple[str, ...], order_by: tuple[OrderColumn, ...]
+    ) -> Layout:
+        """Find how rows lie after a pass. Python hands results back in the order in which it was given the rows."""
+        if before is not None and (self.by == "python" or before.serves(partition_by, order_by)):
+            return before
+        return Layout(partition_by, None if self.by == "python" else order_by)
+
+    def describe(self) -> str:
+        """Describe who sorts, and why."""
+        return f"{self.by}: {self.because}"
 
 
 def choose_sort(
@@ -51,7 +68,7 @@ def choose_sort(
         reason = _find_obstacle(schema, name)
         if reason is not None:
             return SortChoice("spark", reason)
-    return SortChoice("python", f"above {_read_memory(schema)} of rows in a task, by way of its disk")
+    return SortChoice("python", f"up to {_read_memory(schema)} of rows in a task, and more by way of its disk")
 
 
 def _find_obstacle(schema: Schema, name: str) -> str | None:
@@ -64,9 +81,7 @@ def _find_obstacle(schema: Schema, name: str) -> str | None:
         arrow = schema.to_arrow([name]).field(0).type
     except InvalidInput:
         return text
-    tests = ("integer", "floating", "boolean", "string", "large_string", "binary", "large_binary", "date32", "timestamp",
-             "duration", "time64", "decimal128")  # fmt: skip
-    return None if any(getattr(pa.types, f"is_{test}")(arrow) for test in tests) else text
+    return None if any(getattr(pa.types, f"is_{test}")(arrow) for test in SORTED) else text
 
 
 def add_sort(schema: Schema, task: Task, order_by: Sequence[OrderColumn]) -> SortingTask:

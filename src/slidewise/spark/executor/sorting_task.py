@@ -1,4 +1,4 @@
-"""Sorting task: what runs on an executor where Spark has not sorted. Rows in as they come, results in the same order."""
+"""Sorting task: what runs on an executor where Spark has not sorted. Rows as they come, and results in that order."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,5 @@ def fit_limit(limit: int) -> int:
     most, _ = resource.getrlimit(resource.RLIMIT_AS)
     if most == resource.RLIM_INFINITY:
         return limit
-    with open("/proc/self/statm") as statm:
-        used = int(statm.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     return min(limit, max(LEAST, (most - used) // 3))

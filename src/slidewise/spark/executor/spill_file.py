@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import random
 import tempfile
+from pathlib import Path
 from typing import IO, TypeAlias
 
 import pyarrow as pa
-
 
 #: where a batch begins in the file, and how many bytes it has
 Place: TypeAlias = tuple[int, int]
@@ -26,7 +26,9 @@ class SpillFile:
         """Append a batch; give its place."""
         if self._file is None:
             # Without a name from the start: a worker that is killed leaves nothing behind.
-            self._file = tempfile.TemporaryFile(prefix="slidewise-", dir=_choose_folder(), buffering=0)
+            self._file = tempfile.TemporaryFile(  # noqa: SIM115 (it is open from batch to batch)
+                prefix="slidewise-", dir=_choose_folder(), buffering=0
+            )
         message = batch.serialize()
         self._file.seek(self._end)  # a batch may have been read since
         place = self._end, message.size
@@ -59,5 +61,5 @@ class SpillFile:
 
 def _choose_folder() -> str:
     """Choose one of the folders that Spark names to its workers, of disks that share the load."""
-    named = [folder for folder in os.environ.get("SPARK_LOCAL_DIRS", "").split(",") if os.path.isdir(folder)]
+    named = [folder for folder in os.environ.get("SPARK_LOCAL_DIRS", "").split(",") if folder and Path(folder).is_dir()]
     return random.choice(named) if named else tempfile.gettempdir()
