@@ -10,7 +10,8 @@ from slidewise import spark as sws
 from slidewise.errors import InvalidInput
 from slidewise.spark import sorting
 from slidewise.spark.executor import sorting_task
-from slidewise.spark.sorting import MEMORY, parse_memory
+from slidewise.spark.schema import WORKER_MEMORY
+from slidewise.spark.sorting import parse_memory
 
 MIB = 1 << 20
 
@@ -26,7 +27,7 @@ def test_explain_tells_who_sorts_and_why(spark):
         "make_ym_interval(1, int(id)) AS months",
     )  # fmt: skip
     m = {"m": sw.max("x").over(sw.rows(100))}
-    spark.conf.set(MEMORY, "300m")
+    spark.conf.set(WORKER_MEMORY, "300m")
     assert find_sorts(df, partition_by="k", order_by="t", **m) == {
         "m": "python: up to 300m of rows in a task, and more by way of its disk"
     }
@@ -101,7 +102,7 @@ def test_answers_are_those_of_spark(session, monkeypatch, memory):
 
 def test_more_than_memory_takes_goes_by_way_of_disk(spark):
     """A limit of 1 MiB: 40,000 rows of two keys are several runs in each task."""
-    spark.conf.set(MEMORY, "1m")
+    spark.conf.set(WORKER_MEMORY, "1m")
     df = spark.range(40_000, numPartitions=2).selectExpr("id", "id % 2 AS k", "id * 7919 % 40009 AS t", "id % 101 AS x")
     made = {"m": sw.max("x").over(sw.rows(50)), "l": sw.collect_list("x").over(sw.rows(2))}
     out = sws.with_columns(df, partition_by="k", order_by="t", **made)

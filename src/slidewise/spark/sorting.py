@@ -13,11 +13,8 @@ from slidewise.spark.executor.row_sorter import RowOrder
 from slidewise.spark.executor.sorting_task import SortingTask
 from slidewise.spark.executor.task import Task
 from slidewise.spark.layouts import Layout
-from slidewise.spark.schema import Schema
+from slidewise.spark.schema import WORKER_MEMORY, Schema
 
-#: Spark's own limit of what a Python worker holds before it goes to disk, and what it is where nobody has set it
-MEMORY = "spark.python.worker.memory"
-DEFAULT_MEMORY = "512m"
 #: Arrow's texts and lists end at 2 GiB; runs of less than a megabyte would be too many
 LEAST_MEMORY, MOST_MEMORY = 1 << 20, 1 << 30
 #: Results cost 5 to 9 ns each to be put back in the order of the rows; Spark's sort costs 120 ns a row where rows come
@@ -68,7 +65,7 @@ def choose_sort(
         reason = _find_obstacle(schema, name)
         if reason is not None:
             return SortChoice("spark", reason)
-    return SortChoice("python", f"up to {_read_memory(schema)} of rows in a task, and more by way of its disk")
+    return SortChoice("python", f"up to {schema.worker_memory} of rows in a task, and more by way of its disk")
 
 
 def _find_obstacle(schema: Schema, name: str) -> str | None:
@@ -92,11 +89,7 @@ def add_sort(schema: Schema, task: Task, order_by: Sequence[OrderColumn]) -> Sor
         keys, order = keys[:-1], (OrderColumn(task.halo.bucket), *order)
     more = [by.name for by in order_by if by.name not in task.reads.names]
     reads = pa.schema([*task.reads, *schema.to_arrow(dict.fromkeys(more))])
-    return SortingTask(task, reads, RowOrder(keys, order), parse_memory(_read_memory(schema)))
-
-
-def _read_memory(schema: Schema) -> str:
-    return str(schema.spark.conf.get(MEMORY, DEFAULT_MEMORY))
+    return SortingTask(task, reads, RowOrder(keys, order), parse_memory(schema.worker_memory))
 
 
 def parse_memory(text: str) -> int:
@@ -107,4 +100,4 @@ def parse_memory(text: str) -> int:
     try:
         return min(MOST_MEMORY, max(LEAST_MEMORY, int(float(number) * unit)))
     except ValueError:
-        raise InvalidInput(f'{MEMORY} is an amount as in "512m", got {text!r}') from None
+        raise InvalidInput(f'{WORKER_MEMORY} is an amount as in "512m", got {text!r}') from None

@@ -58,7 +58,8 @@ class ArrivalOrder:
 
 
 def _has_fixed_width(kind: pa.DataType) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_temporal(kind)
+    number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    return number or (pa.types.is_temporal(kind) and not pa.types.is_interval(kind))
 
 
 class _FixedColumn:
