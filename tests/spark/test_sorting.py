@@ -10,7 +10,7 @@ from slidewise import spark as sws
 from slidewise.errors import InvalidInput
 from slidewise.spark import sorting
 from slidewise.spark.executor import sorting_task
-from slidewise.spark.schema import WORKER_MEMORY
+from slidewise.spark.schema import WORKER_MEMORY, Schema
 from slidewise.spark.sorting import parse_memory
 
 MIB = 1 << 20
@@ -21,7 +21,7 @@ def find_sorts(df, **call) -> dict[str, str]:
 
 
 # ---- what is chosen
-def test_explain_tells_who_sorts_and_why(spark):
+def test_explain_tells_who_sorts_and_why(spark, monkeypatch):
     df = spark.range(3).selectExpr("id AS k", "id AS t", "id AS x", "collate(string(id), 'UTF8_LCASE') AS s")
     m = {"m": sw.max("x").over(sw.rows(100))}
     spark.conf.set(WORKER_MEMORY, "300m")
@@ -35,6 +35,9 @@ def test_explain_tells_who_sorts_and_why(spark):
     many = {f"m{k}": sw.max("x").over(sw.rows(100 + k)) for k in range(17)}
     (found,) = set(find_sorts(df, partition_by="k", order_by="t", **many).values())
     assert found == "spark: 17 results of a row cost more to put back than rows to sort"
+    monkeypatch.setattr(Schema, "worker_limit", "600m")
+    (found,) = find_sorts(df, partition_by="k", order_by="t", **m).values()
+    assert found == "spark: Python workers may have no more than 600m, by spark.executor.pyspark.memory"
     running = sw.sum("x").over(sw.rows_between(-sw.UNBOUNDED, 0))
     assert find_sorts(df, partition_by="k", order_by="t", r=running) == {"r": "spark: for its own operator"}
     sorted_before = sws.with_columns(df, partition_by="k", order_by="t", **many)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Spark's own limit of what a Python worker holds before it goes to disk
 WORKER_MEMORY = "spark.python.worker.memory"
+#: and of what it may have at all
+WORKER_LIMIT = "spark.executor.pyspark.memory"
 
 
 class Schema:
@@ -45,6 +47,11 @@ class Schema:
     def worker_memory(self) -> str:
         """How much memory Spark lets a Python worker have before it is to use its disk."""
         return str(self.spark.conf.get(WORKER_MEMORY, "512m"))  # Spark's own default
+
+    @cached_property
+    def worker_limit(self) -> str:
+        """How much address space Spark lets the Python workers of an executor have; empty: any."""
+        return str(self.spark.conf.get(WORKER_LIMIT, ""))
 
     def fold(self, name: str) -> str:
         """Fold names to one that Spark does not tell apart."""

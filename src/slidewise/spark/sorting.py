@@ -13,7 +13,7 @@ from slidewise.spark.executor.row_sorter import RowOrder
 from slidewise.spark.executor.sorting_task import SortingTask
 from slidewise.spark.executor.task import Task
 from slidewise.spark.layouts import Layout
-from slidewise.spark.schema import WORKER_MEMORY, Schema
+from slidewise.spark.schema import WORKER_LIMIT, WORKER_MEMORY, Schema
 
 #: Arrow's texts and lists end at 2 GiB; runs of less than a megabyte would be too many
 LEAST_MEMORY, MOST_MEMORY = 1 << 20, 1 << 30
@@ -61,6 +61,8 @@ def choose_sort(
         return SortChoice("nobody", "rows are taken as they stand")
     if results > MOST_RESULTS:
         return SortChoice("spark", f"{results} results of a row cost more to put back than rows to sort")
+    if schema.worker_limit:
+        return SortChoice("spark", f"Python workers may have no more than {schema.worker_limit}, by {WORKER_LIMIT}")
     for name in (*partition_by, *(by.name for by in order_by)):
         reason = _find_obstacle(schema, name)
         if reason is not None:
