@@ -12,7 +12,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -29,6 +30,7 @@ import slidewise as sw
 from benchmarks import local_spark
 from benchmarks.machine import describe
 from slidewise import spark as sws
+from slidewise.spark import sorting
 
 console = Console(width=max(120, Console().width))
 SEGMENT_TREE = "spark.sql.window.segmentTree.enabled"
@@ -37,12 +39,13 @@ BATCH = 1_000_000
 
 
 # ---- data
-def write_events(folder: Path, rows: int, keys: int, wide: bool) -> None:
-    """Rows as they would arrive: by time, all keys mixed; x is continuous, c has 1,000 values."""
+def write_events(folder: Path, rows: int, keys: int, wide: bool, shuffled: bool) -> None:
+    """Rows as they would arrive: by time, all keys mixed; x is continuous, c has 1,000 values. Or in random order."""
     rng = np.random.default_rng(1)
+    order = rng.permutation(rows) if shuffled else np.arange(rows)
     for number, first in enumerate(range(0, rows, BATCH)):
         n = min(BATCH, rows - first)
-        row = np.arange(first, first + n)
+        row = order[first : first + n]
         columns: dict[str, Any] = {"k": row % keys, "ts": row, "x": rng.normal(size=n), "c": rng.integers(0, 1_000, n)}
         if wide:
             columns |= {f"n{i}": rng.integers(0, 1 << 40, n) for i in range(10)}
@@ -130,7 +133,8 @@ class Bench:
         path = self.folder / data
         if not path.exists():
             path.mkdir()
-            write_events(path, self.rows, 1 if data == "one_key" else KEYS, data == "wide")
+            keys = 1 if data.startswith("one_key") else KEYS
+            write_events(path, self.rows, keys, data == "wide", data.endswith("shuffled"))
         return self.spark.read.parquet(str(path))
 
     def share(self, data: str, keys: int) -> Any:
@@ -271,6 +275,45 @@ def one_key(bench: Bench) -> None:
     )
 
 
+# ---- who sorts
+@contextmanager
+def spark_sorts() -> Iterator[None]:
+    """Have Spark sort, whatever a call would choose."""
+    before, sorting.MOST_RESULTS = sorting.MOST_RESULTS, 0
+    try:
+        yield
+    finally:
+        sorting.MOST_RESULTS = before
+
+
+def sorts(bench: Bench) -> None:
+    """Rows in order and in random order: ours, where Python sorts and where Spark does, and Spark's sort alone."""
+    peak, (features, _) = {"m": sw.max("x").over(sw.rows(1000))}, _features()
+    table = Table("rows", "order", "sort alone", "Spark sorts", "ours", "goal", "")
+    for name, data, expressions, against, goal in (
+        ("max, 1,000 rows", "narrow", peak, "alone", 1.15),
+        ("max, 1,000 rows", "shuffled", peak, "alone", 0.7),
+        ("6 windows x 5 aggregates", "narrow", features, "with it", 0.95),
+        ("6 windows x 5 aggregates", "shuffled", features, "with it", 0.95),
+        ("one key, max, 1,000 rows", "one_key_shuffled", peak, "with it", 3.0),
+    ):
+        df, rows = bench.read(data), bench.rows
+        if expressions is features:
+            df, rows = bench.share(data, KEYS // 5), bench.rows // 5
+        alone = bench.per_row(sort_alone, df, rows)
+        with spark_sorts():
+            theirs = bench.per_row(ours(expressions, hot_keys=False), df, rows)
+        mine = bench.per_row(ours(expressions, hot_keys=False), df, rows)
+        if against == "alone":
+            asked, met, found = f"at most {goal:g} of the sort alone", mine <= goal * alone, mine / alone
+        else:
+            asked, met, found = f"at least {goal:g} times as fast as with it", theirs >= goal * mine, theirs / mine
+        cells = (f"{rows:,}", data.replace("_", " "), f"{alone:.0f}", f"{theirs:.0f}", f"{mine:.0f}")
+        table.add_row(f"{name}: {cells[0]}", *cells[1:], asked, f"{found:.2f} {'ok' if met else '[red]short[/red]'}")
+        console.print(f"{name}, {cells[1]}: ours {mine:.0f} ns per row, sort alone {alone:.0f}, with it {theirs:.0f}")
+    console.print(table)
+
+
 def break_even(bench: Bench) -> dict[str, Any]:
     """The times that decide where Spark's own operator is taken for short frames."""
     df = bench.read("narrow")
@@ -313,7 +356,9 @@ def main() -> None:
     parser.add_argument("--rows", type=float, default=1e7)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--only", default="", help="workloads with this in their name")
-    parser.add_argument("--part", choices=("all", "peers", "windows", "one-key", "break-even", "memory"), default="all")
+    parser.add_argument(
+        "--part", choices=("all", "peers", "windows", "one-key", "sorts", "break-even", "memory"), default="all"
+    )
     parser.add_argument("--most-seconds", type=float, default=30.0, help="for one run of Spark's own")
     args = parser.parse_args()
     console.print(describe("pyspark", "pyarrow", "numba"))
@@ -325,6 +370,8 @@ def main() -> None:
             windows(bench)
         if args.part in ("all", "one-key"):
             one_key(bench)
+        if args.part in ("all", "sorts"):
+            sorts(bench)
         if args.part == "break-even":
             found = break_even(bench)
             place = Path(sws.__file__).parent / "break_even.json"

@@ -34,7 +34,7 @@ def test_with_columns(df, capsys, keys, window):
             df, {f"a{k}": sw.sum("v").over(window) for k in range(number)}, partition_by=keys, order_by="t"
         )
 
-    assert steps(out(40), capsys) == steps(out(2), capsys)
+    assert steps(out(40), capsys) == steps(out(20), capsys)  # few results are not sorted by Spark
     made = out(40).orderBy("t").toArrow()
     expected = sw.with_columns(df.toArrow(), partition_by=keys, order_by="t", a=sw.sum("v").over(window))
     assert all(made[f"a{k}"].to_pylist() == expected["a"].to_pylist() for k in range(40))
@@ -54,4 +54,4 @@ def test_sql(session, df, capsys, frame):
         sums = ", ".join(f"sum(v) OVER (ORDER BY t ROWS {frame}) AS a{k}" for k in range(number))
         return sws.sql(session, f"SELECT t, {sums} FROM {{df}}", df=df)
 
-    assert steps(out(40), capsys) == steps(out(2), capsys)
+    assert steps(out(40), capsys) == steps(out(20), capsys)

@@ -15,6 +15,7 @@ from slidewise.planner.sharing import read_off
 from slidewise.spark.conditions import hoist_conditions
 from slidewise.spark.executor.running_evaluation import carries_partial, carries_row
 from slidewise.spark.input import Input, read_input
+from slidewise.spark.layouts import find_layout
 from slidewise.spark.plan import (
     LOOKS_BACK,
     Group,
@@ -27,6 +28,7 @@ from slidewise.spark.plan import (
 )
 from slidewise.spark.pyspark_internals import is_column
 from slidewise.spark.schema import Schema
+from slidewise.spark.sorting import choose_sort
 from slidewise.spark.spark_operator import Verdict, choose_engine
 from slidewise.spark.spark_windows import check_engine, recommend, require_spark_windows
 from slidewise.spark.streams.explain import explain_task
@@ -139,13 +141,22 @@ def _explain_batch(
     if effects.on_rows:
         require_one_pass(groups, engine, hot_keys)
         hot_keys = False
+    layout = find_layout(source.df)
     for group in groups:
         decided = choose_engine(group.expressions.values(), engine, schema.wraps)
         if effects.on_rows:
             decided = Verdict("slidewise", LOOKS_BACK)
         spread = decided.engine == "slidewise" and choose_halo(source, group, hot_keys) is not None
+        sort = "spark: by keys and order, before rows come to Python"
+        if decided.engine == "spark":
+            sort, layout = "spark: for its own operator", None
+        elif window is None and not effects.empty:
+            layout = layout if layout is not None and layout.partition_by == group.partition_by and not spread else None
+            choice = choose_sort(schema, group.partition_by, group.order_by, len(group.expressions), layout)
+            sort = choice.describe()
+            layout = None if spread else choice.find_layout(layout, group.partition_by, group.order_by)
         for name, over in group.expressions.items():
-            lines.append(_build_line(name, over, group, decided, schema, spread))
+            lines.append(_build_line(name, over, group, decided, schema, spread, sort))
     sorts = (
         "one shuffle and one sort" if len(groups) == 1 else f"{len(groups)} sorts, one for each partitioning and order"
     )
@@ -155,7 +166,9 @@ def _explain_batch(
     return Table.of(f"{name} on Spark", sorted(lines, key=lambda line: order[line["column"]]), note)
 
 
-def _build_line(name: str, over: Over, group: Group, decided: Verdict, schema: Schema, spread: bool) -> dict[str, str]:
+def _build_line(
+    name: str, over: Over, group: Group, decided: Verdict, schema: Schema, spread: bool, sort: str
+) -> dict[str, str]:
     by = ", ".join(group.partition_by) or "no key"
     order = ", ".join(f"{o.name}{' desc' * o.descending}" for o in group.order_by) or "as rows stand"
     ours = decided.engine == "slidewise"
@@ -169,6 +182,7 @@ def _build_line(name: str, over: Over, group: Group, decided: Verdict, schema: S
         "an executor holds": _describe_state(over, group, schema)
         if ours
         else "what Spark's operator does: the rows of a key",
+        "sorted by": sort,
         "large keys": "spread over all cores" if spread else "on one core each",
     }
 

@@ -1,8 +1,8 @@
 """Layouts: by which keys the rows of a DataFrame lie in partitions, and in which order, where slidewise put them so.
 
 `df.withColumn(...).withColumn(...)` of windows with the same keys and order are two steps, of which the second finds
-the rows as the first left them: it needs no shuffle and no sort. A layout is known of the very DataFrame that a step
-gave, and of no other.
+the rows as the first left them: it needs no shuffle, and no sort where Spark has sorted them. A layout is known of the
+very DataFrame that a step gave, and of no other.
 """
 
 from __future__ import annotations
@@ -22,15 +22,17 @@ class Layout:
     """Partitions by keys, sorted by key and order."""
 
     partition_by: tuple[str, ...]
-    order_by: tuple[OrderColumn, ...]
+    #: None: rows lie in no order
+    order_by: tuple[OrderColumn, ...] | None
 
     def serves(self, partition_by: tuple[str, ...], order_by: tuple[OrderColumn, ...]) -> bool:
         """Tell whether rows are in this order, within the keys."""
-        return self.partition_by == partition_by and self.order_by[: len(order_by)] == order_by
+        in_order = self.order_by is not None and self.order_by[: len(order_by)] == order_by
+        return self.partition_by == partition_by and in_order
 
     def survives(self, changed: Collection[str]) -> bool:
         """Tell whether it is known that rows still lie so when columns of these names, in small letters, are others."""
-        names = [_find_source(name) for name in (*self.partition_by, *(by.name for by in self.order_by))]
+        names = [_find_source(name) for name in (*self.partition_by, *(by.name for by in self.order_by or ()))]
         return all(name is not None and name.lower() not in changed for name in names)
 
 

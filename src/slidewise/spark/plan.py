@@ -16,11 +16,13 @@ from slidewise.columns.with_columns import check_expression, list_names, list_or
 from slidewise.errors import InvalidInput
 from slidewise.spark.column_names import find_unused_prefix, require_distinct
 from slidewise.spark.executor.halo import BUCKETS, HaloSize, measure_halo
+from slidewise.spark.executor.sorting_task import SortingTask
 from slidewise.spark.executor.task import Task
 from slidewise.spark.input import Input
-from slidewise.spark.layouts import Layout, find_layout, record_layout
+from slidewise.spark.layouts import find_layout, record_layout
 from slidewise.spark.pyspark_internals import has_subquery
 from slidewise.spark.schema import Schema, infer_result_types
+from slidewise.spark.sorting import add_sort, choose_sort
 from slidewise.spark.spark_operator import choose_engine, quote, to_sql
 from slidewise.spark.window import SpecifiedOver
 from slidewise.windows.definitions import Between
@@ -197,7 +199,7 @@ class ColumnsPlan:
         self._layout = None
 
     def add(self, group: Group, hot_keys: str | bool, effects: BatchEffects = NO_EFFECTS) -> None:
-        """Add the columns of a group by one sort and one pass through Python."""
+        """Add the columns of a group by one pass through Python, over rows that are sorted there or before."""
         from pyspark.sql import functions as F  # noqa: N812
         from pyspark.sql.types import BooleanType
 
@@ -212,13 +214,17 @@ class ColumnsPlan:
         if self._layout is None or self._layout.partition_by != task.partition_by:
             self.df = repartition_by_keys(self.df, task.partition_by, group.order_by)
             self._layout = None
-        if self._layout is None or not self._layout.serves(task.partition_by, group.order_by):
+        sort = choose_sort(self.schema, group.partition_by, group.order_by, len(kinds), self._layout)
+        run: Task | SortingTask = task
+        if sort.by == "python":
+            run = add_sort(self.schema, task, group.order_by)
+        if sort.by == "spark":
             self.df = sort_by_order(self.df, task.partition_by, group.order_by)
-            self._layout = Layout(task.partition_by, group.order_by)
+        self._layout = sort.find_layout(self._layout, task.partition_by, group.order_by)
         name = self._name_result()
         if effects.changes:
             kinds = [*kinds, BooleanType()]
-        results = _build_udf(self._source, task, kinds)(*(column(read) for read in task.reads.names))
+        results = _build_udf(self._source, run, kinds)(*(column(read) for read in run.reads.names))
         self._add_results({name: results})
         if effects.changes:
             self.df = self.df.where(F.col(name).getField(str(len(group.expressions))))
@@ -324,7 +330,7 @@ def build_plain_columns(names: Iterable[str]) -> list[Any]:
     return [column(name).alias(str(k)) for k, name in enumerate(names)]
 
 
-def _build_udf(source: Input, task: Task, kinds: list[Any]) -> Any:
+def _build_udf(source: Input, task: Task | SortingTask, kinds: list[Any]) -> Any:
     from pyspark import cloudpickle
     from pyspark.sql.functions import arrow_udf
     from pyspark.sql.types import StructField, StructType
@@ -333,7 +339,7 @@ def _build_udf(source: Input, task: Task, kinds: list[Any]) -> Any:
 
     run = build_executor_function(cloudpickle.dumps(task), ship(source.schema.spark, cloned=source.given))
     returns = StructType([StructField(str(k), kind) for k, kind in enumerate(kinds)])
-    # Not deterministic, as far as the optimizer knows: it may neither drop the sort below, nor move or repeat the call.
+    # Not deterministic, as far as the optimizer knows: it may neither drop a sort below, nor move or repeat the call.
     return arrow_udf(run, returns).asNondeterministic()
 
 

@@ -21,6 +21,11 @@ from slidewise.windows.definitions import PunctuationWindow, WindowDefinition
 if TYPE_CHECKING:
     from slidewise.spark.plan import Group
 
+#: Spark's own limit of what a Python worker holds before it goes to disk
+WORKER_MEMORY = "spark.python.worker.memory"
+#: and of what it may have at all
+WORKER_LIMIT = "spark.executor.pyspark.memory"
+
 
 class Schema:
     """The columns of a DataFrame, as they travel to Python."""
@@ -37,6 +42,16 @@ class Schema:
     @cached_property
     def _ansi(self) -> bool:
         return bool(self.spark.conf.get(ANSI) == "true")  # over Connect, asking takes a while
+
+    @cached_property
+    def worker_memory(self) -> str:
+        """How much memory Spark lets a Python worker have before it is to use its disk."""
+        return str(self.spark.conf.get(WORKER_MEMORY, "512m"))  # Spark's own default
+
+    @cached_property
+    def worker_limit(self) -> str:
+        """How much address space Spark lets the Python workers of an executor have; empty: any."""
+        return str(self.spark.conf.get(WORKER_LIMIT, ""))
 
     def fold(self, name: str) -> str:
         """Fold names to one that Spark does not tell apart."""

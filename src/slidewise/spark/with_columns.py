@@ -74,9 +74,10 @@ def with_columns(
     - `where=` of an aggregation is the name of a boolean column, or else a condition in Spark SQL.
     - All other columns stay as they are. A new column with the name of an old one takes its place.
     - Rows of equal order come in any order, as in Spark's own windows.
-    - An executor holds the rows of the longest window. Frames that end with their key, whose bounds are columns, or
-      that grow with it and are of aggregates such as median, of which no part of fixed size can stand for the rows
-      gone, hold the rows of a key.
+    - An executor holds the rows of a task up to Spark's limit for Python workers (`spark.python.worker.memory`), puts
+      them in order by way of its disk above it, and holds the rows of the longest window. Frames that end with their
+      key, whose bounds are columns, or that grow with it and are of aggregates such as median, of which no part of
+      fixed size can stand for the rows gone, hold the rows of a key.
     - `engine` is "slidewise", "spark" for Spark's own operator, or "auto" for the faster of the two.
     - `hot_keys=True` spreads a key of more than about a million rows over all cores. To find such keys in a sample,
       the input is read one more time. "auto" does so without keys, where one core would have everything, and where the
