@@ -278,8 +278,8 @@ def rows_table(bench: Bench, rows: int) -> None:
 def state_table(bench: Bench, keys: int, batches: int) -> None:
     """What micro-batches write that touch some of the keys: bytes of changelog, and those of the keys' own state."""
     table = Table(
-        f"state of {keys:,} keys, {LAST} rows each; touched", "rows", "written", "own state", "ratio", "", "last to first",
-        "seconds",
+        f"state of {keys:,} keys, {LAST} rows each; touched", "keys", "bytes written", "their state", "ratio", "",
+        "last to first", "seconds",
     )  # fmt: skip
     for share in SHARES:
         touched = max(1, int(keys * share))
