@@ -75,7 +75,7 @@ TASKS = {
     "following": lambda: task_of({"n": sw.collect_list("seq").over(sw.rows_between(-2, 1))}),
     "at arrival": lambda: task_of({"n": sw.count().over(sw.rows(5))}, emit="arrival"),
     "forgotten": lambda: task_of(LONG, forget_after=25 * SECOND),
-    "running": lambda: task_of({"total": sw.sum("odo").over(sw.range_between(None, 0))}),
+    "running": lambda: task_of({"total": sw.sum("odo").over(sw.rows_between(-sw.UNBOUNDED, 0))}),
     "revised": lambda: task_of(LONG, keep=10 * SECOND),
     "hopping": lambda: task_of({"n": sw.count()}, window=SLIDES["hopping"]),
     "slices": lambda: task_of({"low": sw.min("odo")}, window=SLIDES["hopping"], slices=True),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -101,7 +102,7 @@ class KeyedState:
         """The hash of each key, of each of the last results and of each total."""
         return np.concatenate([t[HASH].to_numpy() for t in (self.keys, self.last_results, self.totals)])
 
-    @property
+    @cached_property
     def bytes(self) -> int:
         """How much memory the tables take."""
         return sum(getattr(self, name).nbytes for name in TABLES)

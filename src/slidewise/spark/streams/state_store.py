@@ -45,8 +45,9 @@ from slidewise.spark.streams.stream_task import (
 LARGE, LARGE_IF_SPARSE = 1 << 20, 1 << 16
 #: A piece of which a step touches one key in so many, or more, is written anew; of others the keys are logged.
 FEW = 3
-#: Pieces that are more bytes together are written anew that much faster than the log grows: it is read at a start.
-MOST_LOGGED = 1 << 23
+#: A process that has seen nothing of a bucket reads its log. So pieces of more bytes together are written anew that
+#: much faster than the log grows; and some bytes of them with each entry, also a short one: to read it takes 0.15 ms.
+MOST_LOGGED, MOST_ENTRIES, MOST_AT_LEAST = 1 << 23, 1 << 9, 1 << 16
 #: How often a step halves a piece of which few keys have changed, down from a large one: it is written in any case.
 HALVINGS = 4
 #: the whole tree: one leaf. A leaf of depth d is 1 and then the last d bits of the hashes in it.
@@ -313,6 +314,8 @@ class Bucket:
         with codec.refuse_damage():
             token, hashes, times, tables = saved
             read = np.frombuffer(hashes, np.int64)
+            if "totals" not in self._saved:  # those of an earlier definition
+                times = [*times[:-1], NEVER]
             state = self._read_tables(tables, schemas)
             lengths = (len(state.keys), len(state.keys), len(state.last_results), len(state.totals))
             found = {
@@ -333,7 +336,8 @@ class Bucket:
         image = self._load_image()
         kept = {name: getattr(state, name) for name in TIMES}
         image.append(number, Run(hashes, replace(self._view(parts), **kept, tells_expiry=self._task.empty)))
-        self._log.credit += len(data) * max(1, sum(self._sizes.values()) // MOST_LOGGED)
+        size = sum(self._sizes.values())
+        self._log.credit += max(len(data) * max(1, size // MOST_LOGGED), min(size // MOST_ENTRIES, MOST_AT_LEAST))
         return data[-envelope.CHECKSUM :]
 
     # ---- pieces
