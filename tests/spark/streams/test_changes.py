@@ -129,12 +129,15 @@ class Counting(Memory):
         return super().read(piece)
 
 
-@pytest.mark.parametrize("share", [0.01, 0.1, 1.0])
-def test_a_step_writes_few_times_the_state_of_the_keys_that_it_touches(share, monkeypatch):
+@pytest.mark.parametrize(
+    ("share", "number", "steps"),
+    [(0.1, 400, 20), *(pytest.param(*case, marks=pytest.mark.full) for case in ((0.01, 1000, 60), (1.0, 400, 6)))],
+)
+def test_a_step_writes_few_times_the_state_of_the_keys_that_it_touches(share, number, steps, monkeypatch):
     monkeypatch.setattr(state_store, "images", Images(1 << 28))
     monkeypatch.setattr(state_store, "LARGE", 1 << 17)
     monkeypatch.setattr(state_store, "LARGE_IF_SPARSE", 1 << 15)
-    number, last, steps = 1_000, 60, 60 if share < 1 else 8
+    last = 30
     task = task_of({"n": sw.count().over(sw.rows(last))}, emit="arrival")
     memory, chance = Counting(), np.random.default_rng(1)
 
