@@ -20,6 +20,8 @@ def start(folder: Path, partitions: int, cores: int | None = None) -> Any:
         "spark.log.level": "ERROR",
         "spark.driver.memory": "6g",
         "spark.sql.session.timeZone": "UTC",
+        # What micro-batches have written is counted at the end.
+        "spark.sql.streaming.minBatchesToRetain": "1000",
         "spark.local.dir": str(folder / "spark"),
     }.items():
         builder = builder.config(name, value)

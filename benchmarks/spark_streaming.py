@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 import slidewise as sw
+import slidewise.spark
 from benchmarks import local_spark
 from benchmarks.machine import describe
 
@@ -32,6 +33,8 @@ SCHEMA = "k long, ts timestamp, x double"
 BATCHES, WARM = 6, 2
 CORES = os.cpu_count() or 1
 SECOND = 1_000_000
+#: rows of each key that the state has, shares of keys that a micro-batch touches, and bytes of a key
+LAST, SHARES, KEY_BYTES = 20, (0.001, 0.01, 0.1, 1.0), 8
 
 
 # ---- data
@@ -66,6 +69,35 @@ class Feed:
             }
             pq.write_table(pa.table(columns), path / f"part-{number:05}.parquet")
             os.utime(path / f"part-{number:05}.parquet", (number, number))  # read in this order
+        return path
+
+
+@dataclass(frozen=True)
+class Touched:
+    """A stream whose first micro-batch has all rows of all keys, and whose others have a row of some keys each."""
+
+    keys: int
+    touched: int
+    batches: int
+
+    @property
+    def name(self) -> str:
+        return f"touched_{self.keys}_{self.touched}_{self.batches}"
+
+    def write(self, folder: Path) -> Path:
+        """One file per micro-batch."""
+        path, rng = folder / self.name, np.random.default_rng(1)
+        path.mkdir()
+        for number in range(self.batches + 1):
+            if number:
+                chosen = rng.permutation(self.keys)[: self.touched]
+            else:
+                chosen = np.tile(np.arange(self.keys), LAST)
+            times = np.linspace(number, number + 1, len(chosen), endpoint=False) * SECOND + 1_700_000_000 * SECOND
+            ts = pa.array(times.astype(np.int64), pa.timestamp("us", "UTC"))
+            file = path / f"part-{number:05}.parquet"
+            pq.write_table(pa.table({"k": chosen, "ts": ts, "x": rng.normal(size=len(chosen))}), file)
+            os.utime(file, (number, number))
         return path
 
 
@@ -249,6 +281,50 @@ def rows_table(bench: Bench, rows: int) -> None:
     console.print(table)
 
 
+def state_table(bench: Bench, keys: int, batches: int) -> None:
+    """What micro-batches write that touch some of the keys: bytes of changelog, and those of the keys' own state."""
+    table = Table(
+        f"state of {keys:,} keys, {LAST} rows each; touched", "keys", "bytes written", "their state", "ratio", "",
+        "last to first", "seconds",
+    )  # fmt: skip
+    for share in SHARES:
+        touched = max(1, int(keys * share))
+        feed = Touched(keys, touched, batches)
+        checkpoint = bench.folder / f"checkpoint-{feed.name}"
+        reader = bench.spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
+        peak = sw.max("x").over(sw.rows(LAST))
+        out = sw.with_columns(
+            reader.parquet(str(feed.write(bench.folder))),
+            partition_by="k", order_by="ts", max_delay="0s", emit="arrival", peak=peak,
+        )  # fmt: skip
+        writer = out.writeStream.format("noop").trigger(availableNow=True)
+        query = writer.option("checkpointLocation", str(checkpoint)).start()
+        query.awaitTermination()
+        done = [batch for batch in query.recentProgress if batch["numInputRows"]][1 + WARM :]
+        seconds = float(np.median([batch["durationMs"]["triggerExecution"] for batch in done])) / 1000
+        written = measure_changelog(checkpoint)[1 + WARM : 1 + batches]
+        held = slidewise.spark.read_state(out, str(checkpoint)).selectExpr("sum(held.bytes)").head()[0]
+        own = touched * (held / keys + KEY_BYTES)
+        part = max(1, len(written) // 4)
+        ratio, limit = verdict(float(np.mean(written)) / own, 4, most=True)
+        growth = float(np.mean(written[-part:])) / float(np.mean(written[:part]))
+        table.add_row(
+            f"{share:.1%}", f"{touched:,}", f"{np.mean(written):,.0f}", f"{own:,.0f}", ratio, limit, f"{growth:.2f}",
+            f"{seconds:.2f}",
+        )  # fmt: skip
+        console.print(f"{share:.1%} of the keys: {np.mean(written):,.0f} bytes in {seconds:.2f} s")
+    console.print(table)
+
+
+def measure_changelog(checkpoint: Path) -> list[int]:
+    """The bytes of changelog of each micro-batch, of all partitions."""
+    sizes: dict[int, int] = {}
+    for path in checkpoint.glob("state/0/*/*.changelog"):
+        version = int(path.name.split(".")[0].split("_")[0])
+        sizes[version] = sizes.get(version, 0) + path.stat().st_size
+    return [sizes[version] for version in sorted(sizes)]
+
+
 def equal(same: bool) -> str:
     return "equal" if same else "[red]different[/red]"
 
@@ -263,7 +339,9 @@ def verdict(ratio: float, limit: float | None, most: bool = False) -> tuple[str,
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=float, default=2e6, help="rows of a micro-batch, of which there are six (2e6)")
-    parser.add_argument("--part", choices=("all", "hops", "rows"), default="all")
+    parser.add_argument("--part", choices=("all", "hops", "rows", "state"), default="all")
+    parser.add_argument("--keys", type=float, default=2e5, help="keys of the state whose writing is measured (2e5)")
+    parser.add_argument("--batches", type=int, default=40, help="micro-batches that it is measured over (40)")
     parser.add_argument("--most-seconds", type=float, default=120.0, help="for one of Spark's own queries (120)")
     options = parser.parse_args()
     rows = int(options.rows)
@@ -274,6 +352,8 @@ def main() -> None:
         check(bench)
         if options.part in ("all", "rows"):
             rows_table(bench, rows)
+        if options.part in ("all", "state"):
+            state_table(bench, int(options.keys), options.batches)
         if options.part in ("all", "hops"):
             hops(bench, rows, options.most_seconds)
         bench.spark.stop()

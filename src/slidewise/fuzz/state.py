@@ -245,11 +245,12 @@ def window(chance: random.Random) -> Subject:
 
 
 def bucket(chance: random.Random) -> Subject:
-    """Take the state of a stream's bucket: its meta value, or one of its pieces, beside the others as they were."""
+    """Take the state of a stream's bucket: its meta value, a piece or a change, beside the others as they were."""
     from slidewise.columns.arranged import ArrangedFrame
     from slidewise.columns.evaluate import Evaluation
     from slidewise.columns.sources import source_of
     from slidewise.columns.with_columns import list_names, list_order
+    from slidewise.spark.streams.changes import images
     from slidewise.spark.streams.pipeline import Pipeline
     from slidewise.spark.streams.stream_task import StreamTask
 
@@ -263,10 +264,11 @@ def bucket(chance: random.Random) -> Subject:
     task = StreamTask(schema, tuple(keys), tuple(order), expressions, kinds, tuple(schema.names))
 
     def step(store: _Memory, first: int, number: int) -> None:
-        seconds = range(first, first + number)
-        columns = [[f"k{t % 5}" for t in seconds], [1_000_000 * t for t in seconds], [t / 7 for t in seconds]]
+        images.clear()  # what is damaged is to be read
+        seconds, keys = range(first, first + number), 1 if first == 30 else 5  # one of five is logged
+        columns = [[f"k{t % keys}" for t in seconds], [1_000_000 * t for t in seconds], [t / 7 for t in seconds]]
         rows = pa.table([pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
-        hashes = np.array([t % 5 * 2654435761 for t in seconds], np.int64)
+        hashes = np.array([t % keys * 2654435761 for t in seconds], np.int64)
         Pipeline(task).advance(store, rows, hashes, 1_000_000 * (first + number - 6))
 
     store = _Memory({})

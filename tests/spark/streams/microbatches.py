@@ -18,6 +18,7 @@ from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.sources import source_of
 from slidewise.columns.with_columns import list_names, list_order
 from slidewise.spark.plan import bind_order
+from slidewise.spark.streams.changes import images
 from slidewise.spark.streams.pipeline import Pipeline
 from slidewise.spark.streams.stream_task import StreamTask, check_windows
 
@@ -80,7 +81,10 @@ def hashes_of(table, keys):
 
 
 class Stream:
-    """Micro-batches through a Pipeline; a new one for every batch, so that all state goes through bytes."""
+    """Micro-batches through a Pipeline; a new one for every batch, so that all state goes through bytes.
+
+    Of each second one, and of an empty one, the process has seen none before.
+    """
 
     def __init__(self, task, delay):
         self.task, self.delay, self.memory = task, delay, Memory()
@@ -93,6 +97,8 @@ class Stream:
         hashes = hashes_of(rows, self.task.partition_by)
         if told or len(rows) or (self.deadline is not None and self.deadline <= self.watermark):
             new, hashes = self.exchange(rows, hashes)
+            if len(self.out) % 2 or not len(rows):
+                images.clear()
             step = Pipeline(self.task).advance(self.memory, new, hashes, self.watermark)
             assert step.deadline is None or step.deadline > self.watermark
             self.deadline, self.late, self.untimed = step.deadline, self.late + step.late, self.untimed + step.untimed

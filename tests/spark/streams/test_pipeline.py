@@ -28,6 +28,7 @@ from support.tiers import examples
 
 import slidewise as sw
 from slidewise.columns.arranged import ArrangedFrame
+from slidewise.spark.streams.changes import images
 from slidewise.spark.streams.pipeline import Pipeline
 from slidewise.spark.streams.step_data import JoinedRows
 
@@ -304,6 +305,7 @@ def test_a_changed_definition_and_damaged_state_are_refused():
     good = dict(stream.memory.pieces), stream.memory.meta
 
     def refused(match):
+        images.clear()
         with pytest.raises(sw.StateError, match=match):
             Pipeline(stream.task).advance(stream.memory, rows, hashes_of(rows, ["k"]), stream.watermark)
 

@@ -23,7 +23,7 @@ from slidewise.spark.streams.finality import find_lifetimes
 from slidewise.spark.streams.history import History
 from slidewise.spark.streams.pipeline import Pipeline, join_rows
 from slidewise.spark.streams.results import choose_results
-from slidewise.spark.streams.state_store import Bucket, join_states
+from slidewise.spark.streams.state_store import Bucket
 from slidewise.spark.streams.step_data import ArrangedRows, JoinedRows
 from slidewise.spark.streams.stream_task import NEVER, StreamTask
 from slidewise.windows.definitions import WindowDefinition
@@ -91,7 +91,8 @@ def _join_all(task: StreamTask, store: BucketCopy) -> JoinedRows:
     ahead, hashes = results.receive(task.rows.empty_table(), np.empty(0, np.int64))
     if task.waits_for_watermark:
         ahead, hashes = bucket.exchange(ahead, hashes, NEVER - 1)
-    state = join_states((bucket.read(piece) for piece in sorted(bucket.due)), bucket.empty)
+    state = bucket.read(bucket.find_all())
+    bucket.release()
     rows = results.merge(join_rows(task, state, ahead, hashes))
     if task.forget_after is None or not len(rows.table):
         return rows

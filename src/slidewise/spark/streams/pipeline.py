@@ -19,11 +19,12 @@ from slidewise.columns.sorting import arrange, as_sortable
 from slidewise.columns.stream_options import LATE, LATE_ROW
 from slidewise.spark.streams.emission import ChangesOverTime, Emission, WithWatermark, choose_emission
 from slidewise.spark.streams.finality import BoundaryFinality
+from slidewise.spark.streams.keyed_state import KeyedState
 from slidewise.spark.streams.last_results import find_keys, retain_results
 from slidewise.spark.streams.results import Results, choose_results
 from slidewise.spark.streams.running_totals import retain_totals
 from slidewise.spark.streams.session_results import SessionFinality
-from slidewise.spark.streams.state_store import Bucket, KeyedState, Store, join_states
+from slidewise.spark.streams.state_store import Bucket, Store
 from slidewise.spark.streams.step_data import JoinedRows, Progress, RowDecisions, StepResult
 from slidewise.spark.streams.stream_task import (
     DROPPED_ROWS,
@@ -68,8 +69,7 @@ class Pipeline:
         touched = bucket.find_touched(hashes, watermark)
         out = None
         if touched:
-            state = join_states((bucket.read(piece) for piece in sorted(touched)), bucket.empty)
-            out, state = self._step(state, rows, hashes, Progress(watermark, bucket.watermark))
+            out, state = self._step(bucket.read(touched), rows, hashes, Progress(watermark, bucket.watermark))
             bucket.replace(touched, state)
         moved = self.task.takes_late_rows and bucket.watermark != watermark
         if touched or moved:

@@ -1,9 +1,9 @@
-"""State store: the state of one bucket of keys, in pieces that are read and written on their own.
+"""State store: the state of one bucket of keys, in pieces and in a log of changes (changes.py).
 
-A piece has all rows of some keys, so that a batch touches about the state of its own keys. Pieces are the leaves of a
-binary tree over the bits of the key's hash, and a piece that is too large is split by the next bit: one of which a step
-changes few keys at 4 KB, and one of which it changes most only at 1 MB, since each piece has its own cost. For that
-reason two halves of which it changes most are joined again. A small meta value names the leaves, and when each is due.
+A piece has all rows of some keys. Pieces are the leaves of a binary tree over the bits of the key's hash, and a piece
+that is too large is split by the next bit: one of which a step changes few keys at 64 KB, and one of which it changes
+most only at 1 MB, since each piece has its own cost. For that reason two halves of which it changes most are joined
+again. A small meta value names the leaves, when each is due, and how far the log goes.
 
 Every value is sealed with the format's version, the definition's fingerprint and a checksum (envelope.py). The meta
 value has the definition in words and is read first: it says what has changed, and pieces need the fingerprint only.
@@ -13,9 +13,9 @@ they are, and written in the form of today.
 
 from __future__ import annotations
 
+import hashlib
 import operator
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,8 +24,10 @@ import pyarrow as pa
 from slidewise.errors import StateError
 from slidewise.serialization import codec, envelope
 from slidewise.serialization.definition import differences, fingerprint
-from slidewise.spark.streams.arrow_tables import read_batch, require_columns, require_numbers
+from slidewise.spark.streams.arrow_tables import read_batch, require_columns
+from slidewise.spark.streams.changes import Image, Log, Run, images
 from slidewise.spark.streams.compatibility import measure_extents, require_sound
+from slidewise.spark.streams.keyed_state import TABLES, TIMES, KeyedState, join_states
 from slidewise.spark.streams.pending_rows import PendingRows, require_times
 from slidewise.spark.streams.stream_task import (
     DROPPED_ROWS,
@@ -33,7 +35,6 @@ from slidewise.spark.streams.stream_task import (
     HISTORY_ROWS,
     NEVER,
     PENDING_ROWS,
-    RESULT_TIME,
     TOTAL,
     TOTAL_TIME,
     StreamTask,
@@ -41,15 +42,21 @@ from slidewise.spark.streams.stream_task import (
 
 #: A piece of more bytes is split, unless it is of one hash: where at least half of its keys have changed, and where
 #: fewer have. 1,000 keys of 1,000 rows, all of which change: 0.3 ms of CPU time for each piece.
-LARGE, LARGE_IF_SPARSE = 1 << 20, 1 << 12
-#: How often a step halves a piece of which few keys have changed: the work is spread over some steps.
-HALVINGS = 2
+LARGE, LARGE_IF_SPARSE = 1 << 20, 1 << 16
+#: A piece of which a step touches one key in so many, or more, is written anew; of others the keys are logged.
+FEW = 3
+#: A process that has seen nothing of a bucket reads its log. So pieces of more bytes together are written anew that
+#: much faster than the log grows; and some bytes of them with each entry, also a short one: to read it takes 0.15 ms.
+MOST_LOGGED, MOST_ENTRIES, MOST_AT_LEAST = 1 << 23, 1 << 9, 1 << 16
+#: How often a step halves a piece of which few keys have changed, down from a large one: it is written in any case.
+HALVINGS = 4
 #: the whole tree: one leaf. A leaf of depth d is 1 and then the last d bits of the hashes in it.
 ROOT = 1
 _DEEPEST = 40
 #: leaves up to this depth are looked up in a table
 _TABLE_BITS = 12
-_TABLES = ("keys", "history", "pending", "last_results", "totals")
+#: before the numbers of entries of the log of changes, and the bytes of a token
+_CHANGES, _TOKEN = 1 << 44, 8
 #: of the definition that a piece was written with
 FINGERPRINT = "fingerprint"
 
@@ -73,119 +80,19 @@ class Store(Protocol):
         """Remove a piece."""
 
 
-_NO_TIMES = np.empty(0, np.int64)
 _NOTHING = pa.schema([])
 
 
 @dataclass(frozen=True)
-class KeyedState:
-    """The state of some keys: their rows, the last results that were emitted, and totals of rows that are gone.
+class Touched:
+    """What a step reads and writes of a bucket: some pieces, and of the others the keys of some hashes."""
 
-    A key has its hash, and how many rows of history and of pending are its own, which follow in the order of keys. Last
-    results and totals name their key and its hash: the key may have no rows.
-    """
+    pieces: set[int]
+    #: sorted, each once
+    hashes: np.ndarray
 
-    keys: pa.Table
-    history: pa.Table
-    pending: pa.Table
-    last_results: pa.Table
-    #: the totals of rows that are gone
-    totals: pa.Table
-    #: when rows of each key are due, when all of it expires, and when each of the last results does; not saved, since
-    #: the meta value has all of it per piece
-    due: np.ndarray = field(default_factory=lambda: _NO_TIMES)
-    expires: np.ndarray = field(default_factory=lambda: _NO_TIMES)
-    results_expire: np.ndarray = field(default_factory=lambda: _NO_TIMES)
-    #: whether rows of each key came or went in this step
-    changed: np.ndarray = field(default_factory=lambda: np.empty(0, bool))
-    #: when each of the totals expires, and whether rows of its key came in this step
-    totals_expire: np.ndarray = field(default_factory=lambda: _NO_TIMES)
-    totals_changed: np.ndarray = field(default_factory=lambda: np.empty(0, bool))
-    #: whether something is emitted when one of the last results expires
-    tells_expiry: bool = False
-
-    def __len__(self) -> int:
-        return len(self.history) + len(self.pending) + len(self.last_results) + len(self.totals)
-
-    @property
-    def deadline(self) -> int:
-        """When results are emitted, or nothing is needed any more.
-
-        Silent keys are let go when all keys are silent, or when there is another reason to write: not one by one.
-        """
-        expires = (self.expires, self.results_expire, self.totals_expire)
-        last = max(int(each.max(initial=-NEVER)) for each in expires)
-        first = int(self.results_expire.min(initial=NEVER)) if self.tells_expiry else NEVER
-        return min(int(self.due.min(initial=NEVER)), first, last)
-
-    @property
-    def most_bytes(self) -> int:
-        """How large a piece of these keys may be."""
-        changed = np.concatenate([self.changed, self.totals_changed])
-        return LARGE if 2 * np.count_nonzero(changed) >= len(changed) else LARGE_IF_SPARSE
-
-    @property
-    def divisible(self) -> bool:
-        """Whether there is more than one hash."""
-        hashes = np.concatenate([t[HASH].to_numpy() for t in (self.keys, self.last_results, self.totals)])
-        return bool((hashes != hashes[0]).any())
-
-    def require_whole(self, time: str | None) -> None:
-        """Refuse keys whose rows are not all there, or not only those, and rows without a time."""
-        require_numbers(self.keys, HASH, DROPPED_ROWS, HISTORY_ROWS, PENDING_ROWS)
-        require_numbers(self.last_results, HASH, RESULT_TIME)
-        require_numbers(self.totals, HASH, TOTAL_TIME)
-        for name, table in ((HISTORY_ROWS, self.history), (PENDING_ROWS, self.pending)):
-            require_numbers(table, time)
-            counts = self.read_counts(name).astype(np.int64)
-            if counts.min(initial=0) < 0 or counts.sum() != len(table):
-                raise StateError("saved state is damaged: keys have other rows than those that are there")
-        dropped = self.read_counts(DROPPED_ROWS)
-        if len(self.keys) and not 0 <= dropped.min() <= dropped.max() < NEVER:
-            raise StateError("saved state is damaged: a number of rows that are gone is none")
-
-    def read_counts(self, name: str) -> np.ndarray:
-        """Read how many rows each key has in a table."""
-        return self.keys[name].to_numpy()
-
-    def split(self, label: Callable[[np.ndarray], np.ndarray]) -> dict[int, KeyedState]:
-        """Split the keys by the labels of their hashes."""
-        named = (self.keys, self.last_results, self.totals)
-        all_labels = [label(t[HASH].to_numpy()) for t in named]
-        order, result_order, total_order = orders = [np.argsort(each, kind="stable") for each in all_labels]
-        history, pending = self.read_counts(HISTORY_ROWS), self.read_counts(PENDING_ROWS)
-        keys, results, totals = (t.take(pa.array(each)) for t, each in zip(named, orders, strict=True))
-        tables = [
-            t.take(pa.array(_index_rows(n, order))) for t, n in ((self.history, history), (self.pending, pending))
-        ]
-        ends = [np.concatenate(([0], np.cumsum(n[order]))) for n in (history, pending)]
-        there = np.unique(np.concatenate(all_labels))
-        all_cuts = [
-            np.append(np.searchsorted(labels[each], there), len(each)).tolist()
-            for labels, each in zip(all_labels, orders, strict=True)
-        ]
-        found = {}
-        for k, name in enumerate(there.tolist()):
-            own, about, gone = (slice(cuts[k], cuts[k + 1]) for cuts in all_cuts)
-            own_history, own_pending = (t[end[own.start] : end[own.stop]] for t, end in zip(tables, ends, strict=True))
-            here, recorded, carried = order[own], result_order[about], total_order[gone]
-            times = self.due[here], self.expires[here], self.results_expire[recorded]
-            rest = self.changed[here], self.totals_expire[carried], self.totals_changed[carried]
-            tables_of = keys[own], own_history, own_pending, results[about], totals[gone]
-            found[name] = KeyedState(*tables_of, *times, *rest, self.tells_expiry)
-        return found
-
-
-def _index_rows(counts: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Index the rows of keys, in another order of keys."""
-    begin, count = (np.cumsum(counts) - counts)[order], counts[order]
-    return np.repeat(begin - (np.cumsum(count) - count), count) + np.arange(int(count.sum()))
-
-
-def join_states(parts: Iterable[KeyedState], empty: KeyedState) -> KeyedState:
-    """Join the state of several pieces."""
-    listed = [empty, *parts]
-    return KeyedState(*(pa.concat_tables([getattr(p, name) for p in listed]) for name in _TABLES))
+    def __bool__(self) -> bool:
+        return bool(self.pieces) or len(self.hashes) > 0
 
 
 class Bucket:
@@ -199,14 +106,20 @@ class Bucket:
         self.empty = KeyedState(*(schema.empty_table() for schema in schemas))
         #: what is saved: a task without last results, or totals, saves no table of them
         leaves_out = {"last_results": not task.last_results, "totals": not task.totals}
-        self._saved = [name for name in _TABLES if not leaves_out.get(name, False)]
+        self._saved = [name for name in TABLES if not leaves_out.get(name, False)]
         #: the columns of all tables by the fingerprints that pieces may have
         self._layouts = {self._short[FINGERPRINT]: schemas}
         #: the watermark up to which all results were emitted; None before the first
         self.watermark: int | None = None
         #: leaves, and when something of each is due
         self.due: dict[int, int] = {ROOT: NEVER}
-        self._is_there: set[int] = set()
+        #: the bytes of pieces that are there, and the number of the last entry of the log when each was written
+        self._sizes: dict[int, int] = {}
+        self._written: dict[int, int] = {}
+        self._log = Log()
+        #: what was written since the first step, in so many bytes; and the checksums of what this step writes
+        self._token, self._seals = b"", list[bytes]()
+        self._image: Image | None = None
         self._ahead = PendingRows(task, [])
         saved = store.read_meta()
         if saved is not None:
@@ -234,7 +147,14 @@ class Bucket:
             self.watermark, leaves, due, there, *more = codec.decode(encoded)
             _require_tree(leaves, there)
             require_times(due, () if self.watermark is None else (self.watermark,))
-            self.due, self._is_there = dict(zip(leaves, due, strict=True)), set(there)
+            self.due = dict(zip(leaves, due, strict=True))
+            sizes, written, log, self._token = (
+                more[3] if len(more) > 3 else ([1] * len(there), [0] * len(there), (), b"")
+            )
+            require_times(sizes, written, log)
+            self._sizes, self._written = dict(zip(there, sizes, strict=True)), dict(zip(there, written, strict=True))
+            self._log = Log(*log)
+            self._log.require_sound(self._written.values())
             reach, layouts = more[0] if more else ({}, {})
             self._ahead = PendingRows(self._task, more[1] if len(more) > 1 else [])
             layouts, totals = (
@@ -251,20 +171,29 @@ class Bucket:
 
     def save(self) -> None:
         """Write the meta value, after all pieces."""
-        if not self._is_there:
+        if not self._sizes:
             self.due = {ROOT: NEVER}
         layouts = {name: history.serialize().to_pybytes() for name, (_, history, *_) in self._layouts.items()}
-        pieces = (list(self.due), list(self.due.values()), sorted(self._is_there))
-        payload: tuple[Any, ...] = (self.watermark, *pieces, (measure_extents(self._task), layouts), self._ahead.saved)
+        there = sorted(self._sizes)
+        pieces = (list(self.due), list(self.due.values()), there)
         carried = {name: _select_totals(schemas[-1]) for name, schemas in self._layouts.items()}
-        if any(map(len, carried.values())):
-            payload += ({name: schema.serialize().to_pybytes() for name, schema in carried.items()},)
+        totals = {name: schema.serialize().to_pybytes() for name, schema in carried.items() if len(schema)}
+        written = ([self._sizes[n] for n in there], [self._written[n] for n in there], astuple(self._log), self._token)
+        reach = (measure_extents(self._task), layouts)
+        payload = (self.watermark, *pieces, reach, self._ahead.saved, totals, written)
         self.store.write_meta(envelope.seal("stream", self._definition, payload))
+        self.release()
+
+    def release(self) -> None:
+        """Leave what was read in the memory of this process."""
+        if self._image is not None and self._token:
+            images.put(self._short[FINGERPRINT], self._token, self._image)
+        self._image = None
 
     @property
     def deadline(self) -> int:
         """When the next piece, or the next row ahead of the watermark, is due."""
-        return min(*self.due.values(), self._ahead.deadline)
+        return min(*self.due.values(), self._ahead.deadline, self._log.due)
 
     def find_leaves(self, hashes: np.ndarray) -> np.ndarray:
         """Find the piece of each hash."""
@@ -281,11 +210,55 @@ class Bucket:
             found = np.where((found == 0) & np.isin(here, list(self.due)), here, found)
         return found
 
-    def find_touched(self, hashes: np.ndarray, watermark: int | None) -> set[int]:
-        """Find the pieces that have keys of these hashes, or of which something is due."""
-        pieces = set(np.unique(self.find_leaves(hashes)).tolist())
+    def find_touched(self, hashes: np.ndarray, watermark: int | None) -> Touched:
+        """Find what has keys of these hashes, or is due: pieces that are written anew, and the keys of others."""
+        hashes, pieces = np.unique(hashes), set[int]()
         if watermark is not None:
-            pieces |= {piece for piece, due in self.due.items() if due <= watermark}
+            pieces = {piece for piece, due in self.due.items() if due <= watermark}
+            if self._log.due <= watermark:
+                hashes = np.union1d(hashes, self._load_image().find_due(watermark))
+        of = self.find_leaves(hashes)
+        logged = dict[int, int]()
+        if self._log.first <= self._log.last:
+            logged = _count(self.find_leaves(self._load_image().hashes))
+        for piece, number in _count(of).items():
+            if piece not in pieces and self._is_mostly_touched(piece, number, logged.get(piece, 0)):
+                pieces.add(piece)
+        rest = hashes[~np.isin(of, list(pieces))]
+        if len(rest):
+            pieces |= self._choose_oldest(pieces)
+            rest = hashes[~np.isin(of, list(pieces))]
+        return Touched(pieces, rest)
+
+    def find_all(self) -> Touched:
+        """Find all that there is."""
+        return Touched(set(self.due), np.empty(0, np.int64))
+
+    def _is_mostly_touched(self, piece: int, number: int, logged: int) -> bool:
+        if piece not in self._sizes:
+            return True
+        state = self._read_piece(piece)
+        return FEW * number >= len(state.keys) + len(state.totals) + logged
+
+    def _choose_oldest(self, chosen: set[int]) -> set[int]:
+        """Choose pieces that are written anew, for so many bytes as were logged: those with the oldest entries."""
+        image = self._load_image()
+        if not len(image.hashes):
+            return set()
+        of = self.find_leaves(image.hashes)
+        order = np.lexsort((image.numbers, of))
+        found, first, number = np.unique(of[order], return_index=True, return_counts=True)
+        each = sum(run.state.bytes for run in image.runs) / sum(len(run.hashes) for run in image.runs)
+        pieces = set[int]()
+        for k in np.argsort(image.numbers[order][first], kind="stable").tolist():
+            piece = int(found[k])
+            if piece in chosen:
+                continue
+            size = self._sizes.get(piece, 0) + int(each * number[k])
+            if size > self._log.credit:
+                break
+            self._log.credit -= size
+            pieces.add(piece)
         return pieces
 
     # ---- rows ahead of the watermark
@@ -306,13 +279,97 @@ class Bucket:
         """Remove an entry."""
         self.store.remove(number)
 
+    # ---- the log of changes
+    def _load_image(self) -> Image:
+        """Load the log, as far as this process has not got it from an earlier step."""
+        if self._image is not None:
+            return self._image
+        definition, token, missed = self._short[FINGERPRINT], self._token, []
+        image, number = images.take(definition, token), self._log.last
+        while image is None and number >= self._log.first:
+            token, run = self._read_change(number)
+            missed.append((number, run))
+            number -= 1
+            image = images.take(definition, token)
+        self._image = image = Image() if image is None else image
+        position = image.position
+        for number, run in reversed(missed):
+            image.append(number, run)
+        there = self._written
+        image.pieces = {n: (at, state) for n, (at, state) in image.pieces.items() if there.get(n) == at <= position}
+        self._keep_logged(image)
+        return image
+
+    def _keep_logged(self, image: Image) -> None:
+        """Keep what the log holds for: no keys of pieces that were written since."""
+        of = self.find_leaves(image.hashes)
+        numbers = np.array([self._written.get(n, self._log.last) for n in self.due], np.int64)
+        leaves = np.array(list(self.due), np.int64)
+        order = np.argsort(leaves)
+        image.keep(image.numbers > numbers[order][np.searchsorted(leaves[order], of)])
+
+    def _read_change(self, number: int) -> tuple[bytes, Run]:
+        """Read an entry of the log: the token of the bucket before it, and the state of the keys that it has."""
+        saved, schemas = self._open(_CHANGES + number, "stream changes")
+        with codec.refuse_damage():
+            token, hashes, times, tables = saved
+            read = np.frombuffer(hashes, np.int64)
+            if "totals" not in self._saved:  # those of an earlier definition
+                times = [*times[:-1], NEVER]
+            state = self._read_tables(tables, schemas)
+            lengths = (len(state.keys), len(state.keys), len(state.last_results), len(state.totals))
+            found = {
+                name: _expand_times(each, length) for name, each, length in zip(TIMES, times, lengths, strict=True)
+            }
+            state = replace(state, **found, tells_expiry=self._task.empty)
+        if not (np.diff(read) > 0).all() or not np.isin(state.hashes, read).all() or type(token) is not bytes:
+            raise StateError("saved state is damaged: an entry of its log has other keys than it says")
+        return token, Run(read, state)
+
+    def _write_change(self, hashes: np.ndarray, state: KeyedState) -> bytes:
+        """Write an entry of the log; return its checksum."""
+        parts = self._serialize(state)
+        times = [_shorten_times(getattr(state, name)) for name in TIMES]
+        number = self._log.last
+        data = envelope.seal("stream changes", self._short, (self._token, hashes.tobytes(), times, parts))
+        self.store.write(_CHANGES + number, data)
+        image = self._load_image()
+        kept = {name: getattr(state, name) for name in TIMES}
+        image.append(number, Run(hashes, replace(self._view(parts), **kept, tells_expiry=self._task.empty)))
+        size = sum(self._sizes.values())
+        self._log.credit += max(len(data) * max(1, size // MOST_LOGGED), min(size // MOST_ENTRIES, MOST_AT_LEAST))
+        return data[-envelope.CHECKSUM :]
+
     # ---- pieces
-    def replace(self, pieces: set[int], state: KeyedState) -> None:
-        """Write pieces anew: their keys are now these."""
-        pieces = self._join_halves(pieces, state)
-        parts = state.split(self.find_leaves)
-        for piece in sorted(pieces):
+    def replace(self, touched: Touched, state: KeyedState) -> None:
+        """Write pieces anew, and log other keys: what was touched is now this."""
+        image, logs = self._load_image(), len(touched.hashes) > 0
+        before = self._token
+        self._seals = [before]
+        chosen = self._join_halves(touched.pieces, state) if touched.pieces else set[int]()
+        if logs:
+            listed = list(chosen)
+            rest = state.split(lambda hashes: np.isin(self.find_leaves(hashes), listed).astype(np.int64))
+            logged, state = (rest.get(side, self.empty) for side in (0, 1))
+            if not self._log.credit and not len(image.hashes):
+                self._log.credit = self._choose_first_credit()
+            self._log.last += 1
+            self._seals.append(self._write_change(touched.hashes, logged))
+        parts = state.split(self.find_leaves) if chosen else {}
+        for piece in sorted(chosen):
             self.write(piece, parts.get(piece, self.empty), HALVINGS)
+        self._keep_logged(image)
+        first = int(image.numbers.min(initial=self._log.last + 1))
+        for number in range(self._log.first, first):
+            self.store.remove(_CHANGES + number)
+        self._log.first, self._log.due = first, image.deadline
+        if not len(image.hashes):
+            self._log.credit = 0
+        self._token = hashlib.blake2b(b"".join(self._seals), digest_size=_TOKEN).digest()
+
+    def _choose_first_credit(self) -> int:
+        """Choose any credit up to a piece, so that not all buckets write their pieces in the same step."""
+        return int.from_bytes(self._token[:2]) * max(self._sizes.values(), default=0) >> 16
 
     def _join_halves(self, pieces: set[int], state: KeyedState) -> set[int]:
         """Join two halves of a piece where most of their keys have changed, and they are small enough."""
@@ -350,25 +407,58 @@ class Bucket:
                 piece = parent
         return joined
 
-    def read(self, piece: int) -> KeyedState:
-        """Read the state of the keys of a piece."""
-        if piece not in self._is_there:
+    def read(self, touched: Touched) -> KeyedState:
+        """Read the state of the keys of pieces, and of hashes."""
+        parts, image = [], self._load_image()
+        for piece in sorted(touched.pieces):
+            state = self._read_piece(piece)
+            parts.append(state.select(state.hashes[~image.has(state.hashes)]) if len(image.hashes) else state)
+        if len(image.hashes):
+            parts += image.read(image.hashes[np.isin(self.find_leaves(image.hashes), list(touched.pieces))])
+            parts += image.read(touched.hashes[image.has(touched.hashes)])
+        others = touched.hashes[~image.has(touched.hashes)]
+        of = self.find_leaves(others)
+        parts += [self._read_piece(int(piece)).select(others[of == piece]) for piece in np.unique(of)]
+        return join_states(parts, self.empty)
+
+    def _read_piece(self, piece: int) -> KeyedState:
+        """Read a piece as it was written."""
+        if piece not in self._sizes:
             return self.empty
-        saved, schemas = self._open(piece, "stream piece")
-        with codec.refuse_damage():
-            layout = dict(zip(_TABLES, schemas, strict=True))
-            names = [
-                name for name in _TABLES if name in self._saved or (name == "totals" and _select_totals(layout[name]))
-            ]
-            tables = {
-                name: require_columns(read_batch(part, layout[name]), getattr(self.empty, name).schema)
-                for name, part in zip(names, saved, strict=True)
-            }
-            if "totals" not in self._saved:  # those of an earlier definition
-                tables.pop("totals", None)
-            state = replace(self.empty, **tables)
-            state.require_whole(self._task.time)
+        image = self._load_image()
+        if piece not in image.pieces:
+            saved, schemas = self._open(piece, "stream piece")
+            with codec.refuse_damage():
+                state = self._read_tables(saved, schemas)
+            image.pieces[piece] = self._written[piece], state
+        return image.pieces[piece][1]
+
+    def _read_tables(self, saved: Any, schemas: list[pa.Schema]) -> KeyedState:
+        """Read tables that may be damaged, or of an earlier definition."""
+        layout = dict(zip(TABLES, schemas, strict=True))
+        names = [name for name in TABLES if name in self._saved or (name == "totals" and _select_totals(layout[name]))]
+        tables = {
+            name: require_columns(read_batch(part, layout[name]), getattr(self.empty, name).schema)
+            for name, part in zip(names, saved, strict=True)
+        }
+        if "totals" not in self._saved:  # those of an earlier definition
+            tables.pop("totals", None)
+        state = replace(self.empty, **tables)
+        state.require_whole(self._task.time)
         return state
+
+    def _serialize(self, state: KeyedState) -> tuple[bytes, ...]:
+        return tuple(_serialize(getattr(state, name)) for name in self._saved)
+
+    def _view(self, parts: tuple[bytes, ...]) -> KeyedState:
+        """View tables that were just serialized: memory of their own, and no more."""
+        tables = {
+            name: pa.Table.from_batches(
+                [pa.ipc.read_record_batch(pa.py_buffer(part), getattr(self.empty, name).schema)]
+            )
+            for name, part in zip(self._saved, parts, strict=True)
+        }
+        return replace(self.empty, **tables)
 
     def _open(self, number: int, kind: str) -> tuple[Any, list[pa.Schema]]:
         """Open a value of the state; also tell the columns of tables in it."""
@@ -387,20 +477,26 @@ class Bucket:
             self._remove(piece)
             self.due[piece] = NEVER
             return
-        parts = tuple(_serialize(getattr(state, name)) for name in self._saved)
+        parts = self._serialize(state)
         depth = piece.bit_length() - 1
-        most = state.most_bytes if halvings else LARGE
+        most = LARGE_IF_SPARSE if halvings and not state.has_mostly_changed else LARGE
         if sum(map(len, parts)) > most and depth < _DEEPEST and state.divisible:
             self._split(piece, state, depth, max(0, halvings - 1))
             return
-        self.store.write(piece, envelope.seal("stream piece", self._short, parts))
-        self._is_there.add(piece)
+        data = envelope.seal("stream piece", self._short, parts)
+        self.store.write(piece, data)
+        self._seals.append(data[-envelope.CHECKSUM :])
+        self._sizes[piece], self._written[piece] = len(data), self._log.last
+        self._load_image().pieces[piece] = self._log.last, self._view(parts)
         self.due[piece] = state.deadline
 
     def _remove(self, piece: int) -> None:
-        if piece in self._is_there:
+        if piece in self._sizes:
             self.store.remove(piece)
-            self._is_there.discard(piece)
+            self._seals.append(piece.to_bytes(8))
+            self._sizes.pop(piece)
+            self._written.pop(piece)
+            self._load_image().pieces.pop(piece, None)
 
     def _split(self, piece: int, state: KeyedState, depth: int, halvings: int) -> None:
         self._remove(piece)
@@ -409,6 +505,26 @@ class Bucket:
         parts = state.split(lambda hashes: (hashes >> depth) & 1)
         for side in (0, 1):
             self.write((2 << depth) | (side << depth) | low, parts.get(side, self.empty), halvings)
+
+
+def _count(numbers: np.ndarray) -> dict[int, int]:
+    """Count how often each number is there."""
+    each, count = np.unique(numbers, return_counts=True)
+    return dict(zip(each.tolist(), count.tolist(), strict=True))
+
+
+def _shorten_times(times: np.ndarray) -> int | bytes:
+    """Shorten times that are all the same."""
+    if len(times) and (times == times[0]).all():
+        return int(times[0])
+    return times.astype(np.int64).tobytes() if len(times) else NEVER
+
+
+def _expand_times(saved: int | bytes, number: int) -> np.ndarray:
+    times = np.full(number, saved, np.int64) if type(saved) is int else np.frombuffer(saved, np.int64)  # type: ignore[arg-type]
+    if len(times) != number or times.min(initial=0) < -NEVER:
+        raise StateError("saved state is damaged: there are not as many times as keys")
+    return times
 
 
 def _select_totals(schema: pa.Schema) -> pa.Schema:
