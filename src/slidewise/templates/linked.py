@@ -23,7 +23,8 @@ class LinkedLibrary(JITCodeLibrary):
         for library in dict.fromkeys(self._linking_libraries):
             self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
-        self._optimize_final_module()
+        if not __import__("os").environ.get("NOOPT"):
+            self._optimize_final_module()
         self._final_module.verify()
         self._finalized = True
 
