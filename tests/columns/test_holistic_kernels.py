@@ -147,7 +147,7 @@ def test_quantiles_of_frames(kind, moves):
 @pytest.mark.parametrize("kind", ["uniform", "two levels", "walk", "few", "sorted"])
 @pytest.mark.parametrize("w", [1, 5, 64, 200])
 def test_chunks_of_any_size_give_the_same(kind, w):
-    from slidewise.columns.holistic.quantile_sliding import sliding_quantile
+    from slidewise.columns.holistic.quantile_sliding import new_room, sliding_quantile
 
     values = data(kind, 3000)
     windows = np.sort(np.lib.stride_tricks.sliding_window_view(values, w)[1:], axis=1)
@@ -157,7 +157,8 @@ def test_chunks_of_any_size_give_the_same(kind, w):
     for chunk in (w + 1, w + 64, 2 * w + 7, 5000):
         out = np.zeros(3000)
         share = 0.5 if even else 0.0
-        sliding_quantile(values.view(np.int64), True, w, chunk, k, share, 0.5, 0, True, out.view(np.int64))
+        rule, room = (0.5, 0, True, 2), new_room(chunk)
+        sliding_quantile(values.view(np.int64), True, w, chunk, k, share, *rule, room, out.view(np.int64))
         assert np.array_equal(out[w:], expected)
 
 

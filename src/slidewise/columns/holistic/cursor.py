@@ -108,10 +108,10 @@ def slide(ranks, n, w, ordered, bits, p, pair, floor, ceiling, low, high):
 
 @leaf
 def follow(start, end, i, frames, offset, ranks, ordered, bits, summary, fractions, method, low, high, share, at_row):
-    """Follow frames i to i + frames - 1, whose bounds never move back, over a chunk that begins at row `offset`; results
-    are from low[at_row] on. summary has a bit for every word of bits that is not zero; both are zero on entry. There is
-    one fraction, or one for each frame. O(1) expected a row, and the cursor's way where the size or the fraction
-    changes: 64 rows of the chunk at a time."""
+    """Follow frames i to i + frames - 1, whose bounds never move back, over a chunk that begins at row `offset`;
+    results are from low[at_row] on. summary has a bit for every word of bits that is not zero; both are zero on entry.
+    There is one fraction, or one for each frame. O(1) expected a row, and the cursor's way where the size or the
+    fraction changes: 64 rows of the chunk at a time."""
     step = int64(fractions.size > 1)
     p, below = ZERO, 0  # the cursor, and how many bits are set before it
     first = last = start[i] - offset

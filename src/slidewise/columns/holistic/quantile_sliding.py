@@ -50,7 +50,9 @@ def sliding_quantile(words, floats, w, chunk, k, share, fraction, method, interp
     O(n) expected: 13 to 30 ns a row.
     """
     n = words.size
-    work, (keys, ordered, bits, summary), (inner, rows, places, bounds), (low, high, shares), (start, end, fractions) = room
+    work, whole, part, (low, high, shares), (start, end, fractions) = room
+    keys, ordered, bits, summary = whole
+    inner, rows, places, bounds = part
     _, _, _, ranks, order, _ = work
     fractions[0] = fraction
     badness = int64(0)
@@ -77,7 +79,8 @@ def sliding_quantile(words, floats, w, chunk, k, share, fraction, method, interp
                 count, inside = m, k
             moves = rank(inner if middle else keys, count, passes, work)
             if middle:
-                floor, ceiling = uint64(FIRST), put_middle(ranks, order, m, w, count, inner, rows, places, ordered, bits)
+                floor = uint64(FIRST)
+                ceiling = put_middle(ranks, order, m, w, count, inner, rows, places, ordered, bits)
             else:
                 for t in range(m):
                     ordered[t] = keys[order[t]]
