@@ -158,6 +158,7 @@ bench: $(READY)  ## the benchmarks, with peers in the same run
 	@$(PY) -m benchmarks.swag
 	@$(PY) -m benchmarks.events
 	@$(PY) -m benchmarks.window_keys
+	@$(PY) -m benchmarks.first_call
 	@$(PY) -m benchmarks.columns
 	@$(PY) -m benchmarks.spark_batch
 	@$(PY) -m benchmarks.spark_streaming

@@ -147,7 +147,7 @@ def test_quantiles_of_frames(kind, moves):
 @pytest.mark.parametrize("kind", ["uniform", "two levels", "walk", "few", "sorted"])
 @pytest.mark.parametrize("w", [1, 5, 64, 200])
 def test_chunks_of_any_size_give_the_same(kind, w):
-    from slidewise.columns.holistic.quantile_sliding import sliding_quantile
+    from slidewise.columns.holistic.quantile_sliding import new_room, sliding_quantile
 
     values = data(kind, 3000)
     windows = np.sort(np.lib.stride_tricks.sliding_window_view(values, w)[1:], axis=1)
@@ -157,7 +157,8 @@ def test_chunks_of_any_size_give_the_same(kind, w):
     for chunk in (w + 1, w + 64, 2 * w + 7, 5000):
         out = np.zeros(3000)
         share = 0.5 if even else 0.0
-        sliding_quantile(values.view(np.int64), True, w, chunk, k, share, 0.5, 0, True, out.view(np.int64))
+        rule, room = (0.5, 0, True, 2), new_room(chunk)
+        sliding_quantile(values.view(np.int64), True, w, chunk, k, share, *rule, room, out.view(np.int64))
         assert np.array_equal(out[w:], expected)
 
 
@@ -367,21 +368,19 @@ def test_modes_with_many_codes_search_through_groups():
 @needs_compiler
 @pytest.mark.parametrize("kind", (*KINDS, "outliers"))
 def test_ranks_are_those_of_a_stable_sort(kind):
-    from slidewise.columns.holistic.chunk_ranks import rank, workspace
-    from slidewise.columns.holistic.sort_keys import keys_of
+    from slidewise.columns.holistic.chunk_ranks import rank_words, workspace
 
     for n in (1, 2, 63, 1000, 5000):
         if kind == "outliers":  # the leading digits tell nothing: all bits must be sorted
-            keys = np.random.default_rng(n).permutation(n)
-            keys[: min(2, n - 1)] = [-(2**63), 2**63 - 1][: min(2, n - 1)]
+            values = np.random.default_rng(n).permutation(n)
+            values[: min(2, n - 1)] = [-(2**63), 2**63 - 1][: min(2, n - 1)]
         else:
             values = data(kind, n)
-            keys = np.empty(n, np.int64)
-            keys_of(values.view(np.int64), values.dtype == np.float64, keys)
-        expected = np.argsort(keys, kind="stable")
+        keys = np.empty(n, np.int64)
         for passes in range(1, 6):
             work = workspace(n)
-            rank(keys, passes, work)
+            rank_words(values.view(np.int64), values.dtype == np.float64, passes, keys, work)
+            expected = np.argsort(keys, kind="stable")
             assert np.array_equal(work[4], expected)
             assert np.array_equal(work[3][expected], np.arange(n))
 

@@ -48,7 +48,7 @@ def is_compiler_off() -> bool:
 def cached_njit(function: Callable[..., Any], **options: Any) -> Any:
     """njit with the disk cache in the first place that takes it, and without where none does; `options` are numba's."""
     announce.listen()
-    made = _njit(function, **{"nogil": True, **options})
+    made = _njit(function, **{"nogil": True, "no_cfunc_wrapper": True, **options})
     is_called = not options.get("no_cpython_wrapper")  # others are inside of the kernels that call them
     if is_called and not is_compiler_off():
         _kernels.append(made)

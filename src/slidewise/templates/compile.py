@@ -220,7 +220,9 @@ def _forget_frames(error: BaseException | None) -> None:
 def _register(function: Any) -> Any:
     from numba.extending import register_jitable
 
-    return register_jitable(no_cfunc_wrapper=True)(function)  # compiled into its callers, with no wrapper of its own
+    from slidewise.templates.linked import LinkedCompiler
+
+    return register_jitable(no_cfunc_wrapper=True, pipeline_class=LinkedCompiler)(function)
 
 
 def _struct_names() -> dict[str, Any]:

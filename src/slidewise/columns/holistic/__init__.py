@@ -41,16 +41,18 @@ def quantile_rows(values: np.ndarray, n: int, fraction: float, method: str = "co
     code = _method(method, fraction)
     if n == len(values) or is_compiler_off():
         return quantile(values, *_trailing(len(values), n), fraction, method)
+    from slidewise.columns.holistic.chunk_ranks import first_passes
     from slidewise.columns.holistic.quantile_position import position
-    from slidewise.columns.holistic.quantile_sliding import chunk_rows, sliding_quantile
+    from slidewise.columns.holistic.quantile_sliding import chunk_rows, new_room, sliding_quantile
 
     words, floats = _words(values)
     out, interpolated = _results(values, len(values), method)
     q = float(fraction)
     k, share = position(n, q, code)
     if k < n:
-        chunk = chunk_rows(n)
-        sliding_quantile(words, floats, n, chunk, k, share, q, code, interpolated, out.view(np.int64))
+        chunk = min(chunk_rows(n), len(values))
+        rule, room = (q, code, interpolated, first_passes(chunk)), new_room(chunk)
+        sliding_quantile(words, floats, n, chunk, k, share, *rule, room, out.view(np.int64))
     else:
         out[:] = 0
     valid = np.ones(len(values), bool)
@@ -77,8 +79,8 @@ def quantile(
     code = _method_of_all(method, fraction)
     if is_compiler_off():
         return interpreted.quantile(values, start, end, fraction, method)
-    from slidewise.columns.holistic.chunks import FEWEST
-    from slidewise.columns.holistic.quantile_monotone import monotone_quantile
+    from slidewise.columns.holistic.chunks import FEWEST, largest_chunk
+    from slidewise.columns.holistic.quantile_monotone import monotone_quantile, new_room
 
     out, interpolated = _results(values, len(start), method)
     fractions = np.ascontiguousarray(fraction if varying else [fraction], np.float64)
@@ -88,12 +90,15 @@ def quantile(
         return _as_read_only(np.ascontiguousarray(fractions[which]) if varying else fractions)
 
     def slide(start: np.ndarray, end: np.ndarray, out: np.ndarray, which: Which) -> None:
-        monotone_quantile(*_words(values), start, end, choose(which), *rule, FEWEST, out)
+        room = new_room(*largest_chunk(start, end, len(values)))
+        monotone_quantile(*_words(values), start, end, choose(which), *rule, FEWEST, room, out)
 
     def jump(start: np.ndarray, end: np.ndarray, longest: int, out: np.ndarray, which: Which) -> None:
+        from slidewise.columns.holistic.chunk_ranks import workspace
         from slidewise.columns.holistic.quantile_any import any_quantile, block_frames
 
-        any_quantile(*_words(values), start, end, choose(which), *rule, block_frames(longest), out)
+        work = workspace(len(values))
+        any_quantile(*_words(values), start, end, choose(which), *rule, block_frames(longest), work, out)
 
     if varying and _travels_far(fractions, start, end):
         jump(start, end, int(np.max(end - start, initial=0)), out.view(np.int64), slice(None))
@@ -174,7 +179,8 @@ def mode_rows(values: np.ndarray, n: int) -> Result:
     values, n = _require_numbers(values), _size(n)
     if is_compiler_off():
         return mode(values, *_trailing(len(values), n))
-    from slidewise.columns.holistic.mode_sliding import dense_mode, ranked_mode_of_rows
+    from slidewise.columns.holistic.chunk_ranks import first_passes
+    from slidewise.columns.holistic.mode_sliding import dense_mode, new_room, ranked_mode_of_rows
     from slidewise.columns.holistic.quantile_sliding import chunk_rows
 
     words, floats = _words(values)
@@ -183,7 +189,8 @@ def mode_rows(values: np.ndarray, n: int) -> Result:
     if dense:
         dense_mode(words, *dense, n, words[:0], words[:0], out)
     else:
-        ranked_mode_of_rows(words, floats, n, chunk_rows(min(n, len(values))), out)
+        chunk = min(chunk_rows(min(n, len(values))), len(values))
+        ranked_mode_of_rows(words, floats, n, chunk, first_passes(chunk), new_room(chunk), out)
     return out.view(values.dtype), all_valid(len(out))
 
 
@@ -199,7 +206,9 @@ def mode(values: np.ndarray, start: np.ndarray, end: np.ndarray) -> Result:
     values, start, end = _require_numbers(values), *_bounds(start, end, len(values))
     if is_compiler_off():
         return interpreted.mode(values, start, end)
-    from slidewise.columns.holistic.mode_sliding import dense_mode, ranked_mode_of_frames
+    from slidewise.columns.holistic.chunk_ranks import workspace
+    from slidewise.columns.holistic.chunks import largest_chunk
+    from slidewise.columns.holistic.mode_sliding import dense_mode, new_room, ranked_mode_of_frames
 
     words, floats = _words(values)
     dense = _dense(values, _FEW)
@@ -208,14 +217,15 @@ def mode(values: np.ndarray, start: np.ndarray, end: np.ndarray) -> Result:
         if dense:
             dense_mode(words, *dense, 0, start, end, out)
         else:
-            ranked_mode_of_frames(words, floats, start, end, out)
+            room = new_room(largest_chunk(start, end, len(values))[0])
+            ranked_mode_of_frames(words, floats, start, end, room, out)
 
     def jump(start: np.ndarray, end: np.ndarray, longest: int, out: np.ndarray, which: Which) -> None:
         from slidewise.columns.holistic.mode_any import any_mode
 
         block = max(4096, 4 * longest)
         few = dense if dense and dense[1] <= block else (0, 0)
-        any_mode(words, floats, *few, start, end, longest, block, out)
+        any_mode(words, floats, *few, start, end, longest, block, workspace(len(values)), out)
 
     out = np.empty(len(start), np.int64)
     _over(start, end, slide, jump, out)

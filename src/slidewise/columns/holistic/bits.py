@@ -22,6 +22,18 @@ def leading_zeros(typing_context, word):
 
 
 @intrinsic
+def as_float(typing_context, word):
+    """Take a word for the float whose bits it has."""
+    return types.float64(types.int64), lambda c, builder, s, args: builder.bitcast(args[0], ir.DoubleType())
+
+
+@intrinsic
+def as_word(typing_context, number):
+    """Return the bits of a float."""
+    return types.int64(types.float64), lambda c, builder, s, args: builder.bitcast(args[0], ir.IntType(64))
+
+
+@intrinsic
 def ones(typing_context, word):
     """Count the ones."""
     return types.uint64(types.uint64), lambda c, builder, s, args: builder.ctpop(args[0])

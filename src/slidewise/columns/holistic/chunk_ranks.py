@@ -10,19 +10,23 @@ from numba import int64, uint64
 
 from slidewise.columns.holistic.bits import LAST, ONE, leading_zeros, trailing_zeros
 from slidewise.columns.holistic.compiling import helper, kernel, leaf
+from slidewise.columns.holistic.sort_keys import keys_of
 
 #: where repairs may cost this many moves per key, sorting all bits is cheaper
 MOST_MOVES = 8
 MOST_PASSES = 5
 
 
-@helper
 def workspace(n):
-    """Allocate arrays for ranking up to n keys: two for words, a histogram, the ranks, and the rows in order."""
+    """Allocate arrays for ranking up to n keys: two for words, a histogram, the ranks, the rows in order, and a spare.
+
+    Python does: a kernel that allocates arrays of four types took a second longer to compile.
+    """
     return (
         np.empty(n, np.uint64),
         np.empty(n, np.uint64),
         np.empty(1 << 11, np.int64),
+        np.empty(n, np.uint32),
         np.empty(n, np.uint32),
         np.empty(n, np.uint32),
     )
@@ -34,13 +38,14 @@ def first_passes(n):
     return 2 if n <= 130_000 else 3
 
 
-@helper
+@leaf
 def next_passes(passes, disorder, n, badness):
     """Choose the passes for the next chunk, from the disorder that the last one had left, and a running badness.
 
     Badness is 64 for a move per key. One bad chunk among good ones does not count: a pass costs every chunk after it.
     """
-    seen = min(1024, 64 * disorder // n)
+    seen = 64 * disorder // n
+    seen = seen if seen < 1024 else 1024
     badness += (seen - badness) // (4 if seen > badness else 8)
     if badness > 24 and passes < MOST_PASSES:
         return passes + 1, 0
@@ -48,52 +53,59 @@ def next_passes(passes, disorder, n, badness):
 
 
 @kernel
-def rank(keys, passes, work):
-    """Fill work's ranks and order; returns the moves that the repair took. O(n)."""
-    words, other, histogram, ranks, order = work
-    n = keys.size
+def rank_words(words, floats, passes, keys, work):
+    """Fill in the keys of words, and work's ranks and order, from Python. O(n)."""
+    keys_of(words, int64(0), words.size, floats, keys)
+    rank(keys, words.size, passes, work)
+
+
+@leaf
+def rank(keys, n, passes, work):
+    """Fill work's ranks and order of n keys; returns the moves that the repair took. O(n)."""
+    words, other, histogram, ranks, order, spare = work
     lowest = highest = keys[0]
-    varying = int64(0)
+    varying = falls = int64(0)
     for i in range(n):
-        lowest = min(lowest, keys[i])
-        highest = max(highest, keys[i])
-        varying |= keys[i] ^ keys[0]
-    falls = rises = 0
+        key = keys[i]
+        lowest = key if key < lowest else lowest
+        highest = key if key > highest else highest
+        varying |= key ^ keys[0]
     for i in range(1, n):
         falls += int64(keys[i] < keys[i - 1])
-        rises += int64(keys[i] >= keys[i - 1])
-    if falls == 0 or rises == 0:  # sorted already: equal keys stand in the order of their rows
+    if falls == 0 or falls == n - 1:  # sorted already: equal keys stand in the order of their rows
         for i in range(n):
             place = i if falls == 0 else n - 1 - i
             ranks[i] = place
             order[place] = i
         return 0
     width = 64 - int64(leading_zeros(uint64(highest) - uint64(lowest)))
-    same = min(
-        int64(trailing_zeros(uint64(varying))), width
-    )  # low bits that are equal everywhere: whole numbers as floats
+    same = int64(trailing_zeros(uint64(varying)))  # low bits that are equal everywhere: whole numbers as floats
+    same = same if same < width else width
     width -= same
     row_bits = 64 - int64(leading_zeros(uint64(n - 1)))
-    lost = max(0, width + row_bits - 64)  # low bits for which a word has no room
+    lost = width + row_bits - 64  # low bits for which a word has no room
+    lost = lost if lost > 0 else 0
     kept = width - lost
     digit = 11 if n >= 4096 else 10 if n >= 1024 else 8
     while passes > 1 and (passes - 1) * digit >= kept:
         passes -= 1
-    base, shift, up = uint64(lowest), uint64(min(63, lost + same)), uint64(row_bits)
+    base, shift, up = uint64(lowest), uint64(lost + same), uint64(row_bits)
+    shift = shift if shift < LAST else LAST
     for i in range(n):
         words[i] = (((uint64(keys[i]) - base) >> shift) << up) | uint64(i)
-    from_bit = row_bits + max(0, kept - passes * digit)
+    left = kept - passes * digit  # bits that the passes leave out
+    from_bit = row_bits + (left if left > 0 else 0)
     for p in range(passes):
         scatter(words, other, n, from_bit + p * digit, digit, histogram)
         words, other = other, words
     moves = 0
-    if kept > passes * digit:
+    if left > 0:
         moves = repair_words(words, n)
     row_mask = (ONE << up) - ONE
     if lost > 0 and moves <= MOST_MOVES * n:
         moves += repair_keys(words, n, keys, up, row_mask)
     if moves > MOST_MOVES * n:
-        return sort_all_bits(keys, words, other, histogram, ranks, order)
+        return sort_all_bits(keys, n, words, other, histogram, ranks, order, spare)
     for i in range(n):
         row = words[i] & row_mask
         ranks[row] = i
@@ -166,10 +178,8 @@ def repair_keys(words, n, keys, up, row_mask):
 
 
 @leaf
-def sort_all_bits(keys, words, other, histogram, ranks, order):
+def sort_all_bits(keys, n, words, other, histogram, ranks, order, spare):
     """Sort the whole keys by radix, with their rows beside them; digits that are equal everywhere are skipped."""
-    n = keys.size
-    spare = np.empty(n, np.uint32)
     rows, to = ranks, spare
     for i in range(n):
         words[i] = uint64(keys[i]) ^ (ONE << LAST)

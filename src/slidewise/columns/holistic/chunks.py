@@ -2,17 +2,25 @@
 
 import numpy as np
 
-from slidewise.columns.holistic.compiling import helper, kernel
+from slidewise.columns.holistic.compiling import helper, kernel, leaf
 
 #: rows that a chunk has at least, where frames are short
 FEWEST = 4096
 
 
-@helper
+def largest_chunk(start, end, rows):
+    """Bound the rows and the frames of chunks that chunk_stop finds."""
+    longest = int(np.max(end - start, initial=0))
+    most = max(FEWEST, 4 * longest)
+    return min(most, rows), min(most, len(start))
+
+
+@leaf
 def chunk_stop(start, end, i, fewest):
     """Find the frame after the last one of the chunk that begins with frame i: four times its rows, or `fewest`."""
     offset = start[i]
-    most = max(fewest, 4 * (end[i] - offset))
+    most = 4 * (end[i] - offset)
+    most = most if most > fewest else fewest
     stop = i + 1
     while stop < start.size and end[stop] - offset <= most and stop - i < most:
         stop += 1

@@ -1,7 +1,7 @@
 """Keys as small numbers in the order of their first appearance, by a hash table that grows with the distinct keys."""
 
 import numpy as np
-from numba import uint64
+from numba import int64, uint64
 
 from slidewise.columns.holistic.compiling import helper, kernel, leaf
 from slidewise.columns.holistic.sort_keys import keys_of
@@ -20,7 +20,7 @@ def codes_of(words, floats, codes):
     bits = 10
     table, seen = np.full(1 << bits, -1, np.int32), np.empty(1 << (bits - 1), np.int64)
     distinct = 0
-    keys_of(words, floats, codes)
+    keys_of(words, int64(0), words.size, floats, codes)
     for i in range(codes.size):
         key = codes[i]
         shift, mask = uint64(64 - bits), uint64((1 << bits) - 1)

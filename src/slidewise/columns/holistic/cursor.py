@@ -57,9 +57,8 @@ def slide(ranks, n, w, ordered, bits, p, pair, floor, ceiling, low, high):
     where it would have left the places from floor to ceiling, which begin and end with a word.
     """
     skips, limit = 0, MOST_SKIPS * n
-    entering, leaving = ranks[w:n], ranks[: n - w]
     for t in range(n - w):
-        new, old = uint64(entering[t]), uint64(leaving[t])
+        new, old = uint64(ranks[uint64(w + t)]), uint64(ranks[t])
         bits[new >> SIX] |= ONE << (new & LAST)
         bits[old >> SIX] ^= ONE << (old & LAST)
         up = uint64(old <= p) & uint64(new > p)
@@ -108,21 +107,25 @@ def slide(ranks, n, w, ordered, bits, p, pair, floor, ceiling, low, high):
 
 
 @leaf
-def follow(start, end, offset, ranks, ordered, bits, summary, fractions, method, low, high, share):
-    """Follow frames whose bounds never move back, over a chunk that begins at row `offset`. summary has a bit for
-    every word of bits that is not zero; both are zero on entry. There is one fraction, or one for each frame. O(1)
-    expected a row, and the cursor's way where the size or the fraction changes: 64 rows of the chunk at a time."""
+def follow(start, end, i, frames, offset, ranks, ordered, bits, summary, fractions, method, low, high, share, at_row):
+    """Follow frames i to i + frames - 1, whose bounds never move back, over a chunk that begins at row `offset`;
+    results are from low[at_row] on. summary has a bit for every word of bits that is not zero; both are zero on entry.
+    There is one fraction, or one for each frame. O(1) expected a row, and the cursor's way where the size or the
+    fraction changes: 64 rows of the chunk at a time."""
     step = int64(fractions.size > 1)
     p, below = ZERO, 0  # the cursor, and how many bits are set before it
-    first = last = start[0] - offset
-    for t in range(start.size):
-        while last < end[t] - offset:
+    first = last = start[i] - offset
+    for t in range(at_row, at_row + frames):
+        begin, stop = start[i] - offset, end[i] - offset
+        fraction = fractions[step * i]
+        i += 1
+        while last < stop:
             r = uint64(ranks[last])
             last += 1
             bits[r >> SIX] |= ONE << (r & LAST)
             summary[r >> TWELVE] |= ONE << ((r >> SIX) & LAST)
             below += int64(r < p)
-        while first < start[t] - offset:
+        while first < begin:
             r = uint64(ranks[first])
             first += 1
             word = bits[r >> SIX] ^ (ONE << (r & LAST))
@@ -134,7 +137,7 @@ def follow(start, end, offset, ranks, ordered, bits, summary, fractions, method,
         n = last - first
         if n == 0:
             continue
-        k, s = position(n, fractions[step * t], method)
+        k, s = position(n, fraction, method)
         if k >= n:
             continue
         at = p >> SIX

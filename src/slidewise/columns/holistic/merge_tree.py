@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import int64
 
 from slidewise.aggregations.sums import Count
 from slidewise.algorithms import merge_sort_tree as tree
-from slidewise.columns.holistic.chunk_ranks import first_passes, rank
+from slidewise.columns.holistic.chunk_ranks import first_passes, rank_words, workspace
 from slidewise.columns.holistic.compiling import kernel
 from slidewise.columns.holistic.quantile_any import block_frames
 from slidewise.columns.holistic.quantile_position import position
-from slidewise.columns.holistic.sort_keys import keys_of, put_results
+from slidewise.columns.holistic.sort_keys import put_results
 from slidewise.templates import compile as templates
 
 
@@ -103,18 +104,10 @@ def _find_covered(start: np.ndarray, end: np.ndarray) -> tuple[int, int]:
 def _rank_keys(words: np.ndarray, floats: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return the keys of the words, and the rows in the order of keys, those of equal ones in their own."""
     n = len(words)
-    keys, order = np.empty(n, np.int64), np.empty(n, np.uint32)
-    keys_of(words, floats, keys)
+    keys, work = np.empty(n, np.int64), workspace(n)
     if n:
-        work = (
-            np.empty(n, np.uint64),
-            np.empty(n, np.uint64),
-            np.empty(1 << 11, np.int64),
-            np.empty(n, np.uint32),
-            order,
-        )
-        rank(keys, first_passes(n), work)
-    return keys, order
+        rank_words(words, floats, first_passes(n), keys, work)
+    return keys, work[4]
 
 
 # ---- kernels
@@ -163,4 +156,4 @@ def put_quantiles(keys, order, places, share, floats, interpolated, out):
         low[i] = high[i] = 0
         if order.size:
             low[i], high[i] = keys[order[places[i]]], keys[order[places[frames + i]]]
-    put_results(low, high, share, floats, interpolated, out)
+    put_results(low, high, share, frames, floats, interpolated, out, int64(0))

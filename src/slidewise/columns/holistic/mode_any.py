@@ -5,8 +5,9 @@ counting. O(sqrt w) a frame.
 """
 
 import numpy as np
+from numba import int64
 
-from slidewise.columns.holistic.chunk_ranks import first_passes, rank, workspace
+from slidewise.columns.holistic.chunk_ranks import first_passes, rank
 from slidewise.columns.holistic.chunks import find_covered
 from slidewise.columns.holistic.compiling import kernel, leaf
 from slidewise.columns.holistic.mode_sliding import codes_of_order
@@ -14,7 +15,7 @@ from slidewise.columns.holistic.sort_keys import keys_of, words_of
 
 
 @kernel
-def any_mode(words, floats, lowest, size, start, end, longest, block, out):
+def any_mode(words, floats, lowest, size, start, end, longest, block, work, out):
     """Find the modes of any frames. Integers from lowest to lowest + size - 1 are codes already; size 0: rank values.
 
     About 80 ns a frame of up to 32 rows, 400 of up to 2000.
@@ -30,18 +31,18 @@ def any_mode(words, floats, lowest, size, start, end, longest, block, out):
         a, b = find_covered(start[i:stop], end[i:stop], words.size, 16 * block)
         if a < b and not (first <= a and b <= last):
             first, last = a, b
-            codes, key_of = encode_keys(words[a:b], floats, lowest, size)
+            codes, key_of = encode_keys(words[a:b], floats, lowest, size, work)
             rows, index, begins = lists_of_rows(codes, key_of.size)
             table = modes_of_pieces(codes, key_of.size, piece, longest // piece + 1)
         found = out[i:stop]
         modes_of(codes, rows, index, begins, table, piece, start[i:stop], end[i:stop], first, found)
         for t in range(found.size):
             found[t] = key_of[found[t]] if start[i + t] < end[i + t] else 0
-        words_of(found, floats, found)
+        words_of(found, found.size, floats, found, int64(0))
 
 
 @leaf
-def encode_keys(words, floats, lowest, size):
+def encode_keys(words, floats, lowest, size, work):
     """Encode keys as codes in their order; return the key of each code too."""
     n = words.size
     codes = np.empty(n, np.int32)
@@ -50,10 +51,10 @@ def encode_keys(words, floats, lowest, size):
             codes[t] = words[t] - lowest
         return codes, lowest + np.arange(size)
     keys, key_of = np.empty(n, np.int64), np.empty(n, np.int64)
-    keys_of(words, floats, keys)
-    work = workspace(n)
-    rank(keys, first_passes(n), work)
-    size = codes_of_order(keys, work[4], codes, key_of)
+    keys_of(words, int64(0), n, floats, keys)
+    rank(keys, n, first_passes(n), work)
+    _, _, _, _, order, _ = work
+    size = codes_of_order(keys, n, order, codes, key_of)
     return codes, key_of[:size]
 
 

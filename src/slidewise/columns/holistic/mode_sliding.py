@@ -34,68 +34,67 @@ def dense_mode(codes, lowest, size, w, start, end, out):
         out[t] += lowest
 
 
+def new_room(rows):
+    """Allocate what modes of ranked values work in, for chunks of so many rows: see workspace."""
+    return workspace(rows), np.empty(rows, np.int64), np.empty(rows, np.int64), np.empty(rows, np.int64)
+
+
 @kernel
-def ranked_mode_of_rows(words, floats, w, chunk, out):
+def ranked_mode_of_rows(words, floats, w, chunk, passes, room, out):
     """Find modes of any values over the last w rows: codes by rank, chunk by chunk."""
     n = words.size
-    chunk = min(chunk, n)
-    work = workspace(chunk)
-    keys, codes, key_of = np.empty(chunk, np.int64), np.empty(chunk, np.int64), np.empty(chunk, np.int64)
-    passes, badness = first_passes(chunk), 0
-    i = 0
+    work, keys, codes, key_of = room
+    _, _, _, _, order, _ = work
+    badness = int64(0)
+    i = int64(0)
     while i < n:
-        first = max(0, i - w)
-        part = keys[: min(chunk, n - first)]
-        keys_of(words[first : first + part.size], floats, part)
-        moves = rank(part, passes, work)
-        passes, badness = next_passes(passes, moves, part.size, badness)
-        size = codes_of_order(part, work[4], codes, key_of)
-        found = out[i : first + part.size]
-        modes_of_rows(codes[: part.size], int64(0), size, w, i - first, found)
+        first = i - w if i > w else int64(0)
+        m = chunk if chunk < n - first else n - first
+        keys_of(words, first, m, floats, keys)
+        moves = rank(keys, m, passes, work)
+        passes, badness = next_passes(passes, moves, m, badness)
+        size = codes_of_order(keys, m, order, codes, key_of)
+        found = out[i : first + m]
+        modes_of_rows(codes[:m], int64(0), size, w, i - first, found)
         for t in range(found.size):
             found[t] = key_of[found[t]]
-        words_of(found, floats, found)
-        i = first + part.size
+        words_of(found, found.size, floats, found, int64(0))
+        i = first + m
 
 
 @kernel
-def ranked_mode_of_frames(words, floats, start, end, out):
+def ranked_mode_of_frames(words, floats, start, end, room, out):
     """Find modes of any values over frames: codes by rank, chunk by chunk."""
     n = start.size
-    room = 0
-    work = workspace(0)
-    keys = codes = key_of = np.empty(0, np.int64)
-    passes, badness = first_passes(0), 0
-    i = 0
+    work, keys, codes, key_of = room
+    _, _, _, _, order, _ = work
+    passes = badness = int64(0)
+    i = int64(0)
     while i < n:
         offset = start[i]
         stop = chunk_stop(start, end, i, FEWEST)
         rows = end[stop - 1] - offset
-        if rows > room:
-            room = rows + rows // 4
-            work = workspace(room)
-            keys, codes, key_of = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
-        size = 0
+        size = int64(0)
         if rows > 0:
-            part = keys[:rows]
-            keys_of(words[offset : offset + rows], floats, part)
-            passes = max(passes, first_passes(rows))
-            moves = rank(part, passes, work)
+            keys_of(words, offset, rows, floats, keys)
+            fewest_passes = first_passes(rows)
+            passes = passes if passes > fewest_passes else fewest_passes
+            moves = rank(keys, rows, passes, work)
             passes, badness = next_passes(passes, moves, rows, badness)
-            size = codes_of_order(part, work[4], codes, key_of)
+            size = codes_of_order(keys, rows, order, codes, key_of)
         found = out[i:stop]
         modes_of_frames(codes, int64(0), size, start[i:stop], end[i:stop], offset, new_tables(size, rows), found)
         for t in range(found.size):
             found[t] = key_of[found[t]] if start[i + t] < end[i + t] else 0
-        words_of(found, floats, found)
+        words_of(found, found.size, floats, found, int64(0))
         i = stop
 
 
 @leaf
-def codes_of_order(keys, order, codes, key_of):
-    """Make dense codes of keys from their order; return how many there are."""
+def codes_of_order(keys, n, order, codes, key_of):
+    """Make dense codes of n keys from their order; return how many there are."""
     code = -1
-    for p in range(keys.size):
+    for p in range(n):
         row = order[p]
         if p == 0 or keys[row] != key_of[code]:
             code += 1

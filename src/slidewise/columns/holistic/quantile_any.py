@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from slidewise.columns.holistic.chunk_ranks import first_passes, rank, workspace
+from slidewise.columns.holistic.chunk_ranks import first_passes, rank
 from slidewise.columns.holistic.chunks import find_covered
 from slidewise.columns.holistic.compiling import kernel, leaf
 from slidewise.columns.holistic.quantile_position import position
@@ -16,7 +16,7 @@ def block_frames(longest):
 
 
 @kernel
-def any_quantile(words, floats, start, end, fractions, method, interpolated, block, out):
+def any_quantile(words, floats, start, end, fractions, method, interpolated, block, work, out):
     """Compute quantiles of any frames. O(log of the rows that a block covers) a frame: 120 to 220 ns.
 
     There is one fraction, or one for each frame.
@@ -38,21 +38,20 @@ def any_quantile(words, floats, start, end, fractions, method, interpolated, blo
             matrix = np.empty((levels, 2 * ((b - a) >> 6) + 2), np.uint64)
             zeros = np.empty(levels, np.int64)
             keys = np.empty(b - a, np.int64)
-            keys_of(words[a:b], floats, keys)
-            ordered = rank_block(keys, levels, matrix, zeros)
+            keys_of(words, a, b - a, floats, keys)
+            ordered = rank_block(keys, levels, matrix, zeros, work)
         found = (low, high, share)
         mine = fractions[i:stop] if fractions.size > 1 else fractions
         answer(start[i:stop], end[i:stop], first, mine, method, matrix, zeros, levels, ordered, queries, found)
-        put_results(low, high, share, floats, interpolated, out[i:stop])
+        put_results(low, high, share, stop - i, floats, interpolated, out, i)
 
 
 @leaf
-def rank_block(keys, levels, matrix, zeros):
+def rank_block(keys, levels, matrix, zeros, work):
     """Fill the matrix of the keys' ranks; returns the keys in order."""
     n = keys.size
-    work = workspace(n)
-    rank(keys, first_passes(n), work)
-    ranks, order = work[3], work[4]
+    rank(keys, n, first_passes(n), work)
+    _, _, _, ranks, order, _ = work
     ordered = np.empty(n, np.int64)
     for t in range(n):
         ordered[t] = keys[order[t]]

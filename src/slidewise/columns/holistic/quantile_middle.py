@@ -8,7 +8,7 @@ the guess was wrong, and the chunk is ranked as a whole. On stationary data this
 from numba import int64, uint32, uint64
 
 from slidewise.columns.holistic.bits import LAST, ONE, SIX, ZERO
-from slidewise.columns.holistic.compiling import helper, leaf
+from slidewise.columns.holistic.compiling import leaf
 
 #: chunks with fewer rows than this are ranked as quickly as their middle is found
 FEWEST = 1024
@@ -17,13 +17,12 @@ FIRST = 64
 
 
 @leaf
-def pick(keys, w, k, pair, bounds, inner, rows, places):
+def pick(keys, n, w, k, pair, bounds, inner, rows, places):
     """Pick the keys within the bounds and their rows.
 
     Return how many there are, and which of them in the first w rows is the k-th key there; no keys: that one is not
     within the bounds, or too many keys are.
     """
-    n = keys.size
     first, last = bounds[0], bounds[1]
     count = below = inside = 0
     for t in range(n):
@@ -50,7 +49,8 @@ def put_middle(ranks, order, n, w, count, inner, rows, places, ordered, bits):
     top = ((count + 63) >> 6) + 1
     above = uint32((top << 6) + 63)
     for t in range(n):
-        places[t] = min(places[t], above)
+        place = places[t]
+        places[t] = place if place < above else above
     for j in range(count):
         places[rows[j]] = ranks[j] + uint32(FIRST)
         ordered[FIRST + j] = inner[order[j]]
@@ -63,28 +63,31 @@ def put_middle(ranks, order, n, w, count, inner, rows, places, ordered, bits):
     return uint64(top << 6)
 
 
-@helper
-def place(ordered, size, key):
+@leaf
+def find_place(ordered, begin, size, key):
     """Count the keys that are less than this one. O(log size); np.searchsorted takes a second longer to compile."""
-    first, last = 0, size
+    first, last = begin, begin + size
     while first < last:
         middle = (first + last) >> 1
         if ordered[middle] < key:
             first = middle + 1
         else:
             last = middle
-    return first
+    return first - begin
 
 
 @leaf
-def expect(ordered, size, rows, low, whole, bounds):
-    """Set the bounds for the next chunk from the answers of this one, whose keys (or their middle) are in order."""
+def expect(ordered, begin, size, rows, low, answers, whole, bounds):
+    """Set the bounds for the next chunk from the answers of this one, whose keys (or their middle) are in order from
+    place `begin` on."""
     lowest = highest = low[0]
-    for t in range(low.size):
-        lowest, highest = min(lowest, low[t]), max(highest, low[t])
-    a, b = place(ordered, size, lowest), place(ordered, size, highest)
+    for t in range(answers):
+        key = low[t]
+        lowest = key if key < lowest else lowest
+        highest = key if key > highest else highest
+    a, b = find_place(ordered, begin, size, lowest), find_place(ordered, begin, size, highest)
     margin = rows // 16 + (b - a) // 2
     if whole or a >= margin:  # the middle does not tell what lies beyond it: then the old bound stays
-        bounds[0] = ordered[max(0, a - margin)]
+        bounds[0] = ordered[begin + (a - margin if a > margin else 0)]
     if whole or b + margin < size:
-        bounds[1] = ordered[min(size - 1, b + margin)]
+        bounds[1] = ordered[begin + (b + margin if b + margin < size else size - 1)]

@@ -1,7 +1,5 @@
 """Which of n sorted values a quantile is: the rules of slidewise.aggregations.ranks, for kernels."""
 
-import math
-
 from slidewise.columns.holistic.compiling import helper
 
 #: in the order of holistic.METHODS
@@ -12,7 +10,9 @@ CONTINUOUS, DISCRETE, CONTINUOUS_AS_PAPER, DISCRETE_AS_PAPER, NTH_SMALLEST = ran
 def position(n, fraction, method):
     """Compute the rank from 0 and the share of the way to the next value, of n >= 1 values."""
     if method == DISCRETE:
-        return max(0, math.ceil(fraction * n) - 1), 0.0
+        exact = fraction * n
+        k = int(exact)
+        return (k if k < exact else k - 1) if k > 0 else 0, 0.0  # the ceiling, from 0
     if method == NTH_SMALLEST:
         return int(fraction) - 1, 0.0
     exact = fraction * (n - 1)

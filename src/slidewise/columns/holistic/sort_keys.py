@@ -10,25 +10,27 @@ chunk by chunk: whole columns of them, and of what is found, cost more for their
 """
 
 import numpy as np
+from numba import float64, uint64
 
-from slidewise.columns.holistic.compiling import helper, kernel, leaf
+from slidewise.columns.holistic.bits import as_float, as_word
+from slidewise.columns.holistic.compiling import leaf
 
 _ALL_BUT_SIGN = np.int64(0x7FFFFFFFFFFFFFFF)
 _INFINITY = np.int64(0x7FF0000000000000)
 _NAN = np.int64(0x7FF8000000000000)
 
 
-@helper
+@leaf
 def turn_bits(bits):
     """Turn a float's bits into their key, and a key into its bits: the same step leads there and back."""
     return bits ^ ((bits >> 63) & _ALL_BUT_SIGN)
 
 
-@kernel
-def keys_of(words, floats, keys):
-    """Fill in the keys of words, which are floats or integers. O(n)."""
-    for i in range(words.size):
-        bits = words[i]
+@leaf
+def keys_of(words, first, n, floats, keys):
+    """Fill in the keys of n words from `first` on, which are floats or integers. O(n)."""
+    for i in range(n):
+        bits = words[uint64(first + i)]
         if floats:
             size = bits & _ALL_BUT_SIGN
             bits = 0 if size == 0 else bits
@@ -37,31 +39,30 @@ def keys_of(words, floats, keys):
 
 
 @leaf
-def words_of(keys, floats, words):
-    """Fill in the words of keys, which may be the same array. O(n)."""
-    for i in range(words.size):
-        words[i] = turn_bits(keys[i]) if floats else keys[i]
+def words_of(keys, n, floats, out, first):
+    """Write the words of n keys from out[first] on. O(n)."""
+    for i in range(n):
+        key = keys[i]
+        out[uint64(first + i)] = turn_bits(key) if floats else key
 
 
 @leaf
-def between(low, high, share, floats, out):
-    """Fill in the words of floats that lie share[i] of the way from key low[i] to key high[i]; high is destroyed.
+def between(low, high, share, n, floats, out, first):
+    """Write the words of floats that lie share[i] of the way from key low[i] to key high[i], from out[first] on.
     Two equal neighbours, infinite ones too, give just that value."""
-    results, others = out.view(np.float64), high.view(np.float64)
-    for i in range(out.size):
-        apart = share[i] > 0.0 and low[i] != high[i]
-        if floats:
-            out[i], high[i] = turn_bits(low[i]), turn_bits(high[i])
-        else:
-            results[i], others[i] = low[i], high[i]
-        if apart:
-            results[i] = results[i] * (1.0 - share[i]) + others[i] * share[i]
+    for i in range(n):
+        a, b = low[i], high[i]
+        x = as_float(turn_bits(a)) if floats else float64(a)
+        if share[i] > 0.0 and a != b:
+            y = as_float(turn_bits(b)) if floats else float64(b)
+            x = x * (1.0 - share[i]) + y * share[i]
+        out[uint64(first + i)] = as_word(x)
 
 
-@helper
-def put_results(low, high, share, floats, interpolated, out):
-    """Write the results of the keys found in a chunk."""
+@leaf
+def put_results(low, high, share, n, floats, interpolated, out, first):
+    """Write the results of n rows of a chunk from out[first] on, by the keys found for them."""
     if interpolated:
-        between(low, high, share, floats, out)
+        between(low, high, share, n, floats, out, first)
     else:
-        words_of(low, floats, out)
+        words_of(low, n, floats, out, first)
