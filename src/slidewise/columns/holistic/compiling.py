@@ -4,7 +4,7 @@ numba's cache looks at the file of a kernel, not at the files of what it calls. 
 folder is therefore a part of every kernel's name: where one line changes, none of the old machine code is
 found.
 
-A kernel is compiled with all that it calls, again for every caller. The first median took 18 s so, then 9, and 6 now:
+A kernel is compiled with all that it calls, again for every caller. The first median took 18 s so, then 10, and 7 now:
 kernels call leaves and hardly anything in between; leaves have no wrapper to be called from Python, and no machine code
 (templates/linked.py); arrays come from Python, and parts of them as an offset and a size; no array is assigned to a
 slice (2.4 s), viewed as another type, nor reduced by a method; numba's min and max are written out; and a constant
