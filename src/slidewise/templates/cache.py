@@ -18,7 +18,8 @@ from slidewise.templates.bind import HOME
 
 #: Entries kept per directory; the oldest half goes when there are more.
 MOST_ENTRIES = 4000
-
+#: the versions of numba of which linked.py uses inner classes; with others, functions are compiled as numba does it
+LINKED = ((0, 68),)
 
 #: Every kernel of this process.
 _kernels: list[Any] = []
@@ -43,6 +44,17 @@ def is_compiler_off() -> bool:
     from numba import config
 
     return bool(config.DISABLE_JIT)
+
+
+def choose_linking() -> dict[str, Any]:
+    """Choose numba's options for functions that only kernels call; see linked.py."""
+    import numba
+
+    if numba.version_info.short not in LINKED:
+        return {}
+    from slidewise.templates.linked import LinkedCompiler
+
+    return {"pipeline_class": LinkedCompiler}
 
 
 def cached_njit(function: Callable[..., Any], **options: Any) -> Any:

@@ -220,9 +220,7 @@ def _forget_frames(error: BaseException | None) -> None:
 def _register(function: Any) -> Any:
     from numba.extending import register_jitable
 
-    from slidewise.templates.linked import LinkedCompiler
-
-    return register_jitable(no_cfunc_wrapper=True, pipeline_class=LinkedCompiler)(function)
+    return register_jitable(no_cfunc_wrapper=True, **cache.choose_linking())(function)
 
 
 def _struct_names() -> dict[str, Any]:

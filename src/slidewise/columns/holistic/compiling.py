@@ -16,8 +16,7 @@ from importlib.resources import files
 
 from numba.extending import register_jitable
 
-from slidewise.templates.cache import cached_njit
-from slidewise.templates.linked import LinkedCompiler
+from slidewise.templates.cache import cached_njit, choose_linking
 
 __all__ = ["helper", "kernel", "leaf"]
 
@@ -29,7 +28,7 @@ _PLAIN = {"no_rewrites": True, "error_model": "numpy"}
 
 #: A function that is compiled into the kernels that call it. In a loop it takes numbers only: numba counts the
 #: references to arrays at every call, even of what is inlined later (the mode took 32 ns a row so, and 13 without).
-helper = register_jitable(no_cfunc_wrapper=True, pipeline_class=LinkedCompiler, **_PLAIN)
+helper = register_jitable(no_cfunc_wrapper=True, **choose_linking(), **_PLAIN)
 
 
 def kernel(function, **options):
@@ -40,4 +39,4 @@ def kernel(function, **options):
 
 def leaf(function):
     """Compile a function for kernels alone to call: from Python it would crash. A third less to compile."""
-    return kernel(function, no_cpython_wrapper=True, no_cfunc_wrapper=True, pipeline_class=LinkedCompiler)
+    return kernel(function, no_cpython_wrapper=True, no_cfunc_wrapper=True, **choose_linking())
