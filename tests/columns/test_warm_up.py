@@ -132,6 +132,7 @@ sw.rolling(np.arange(100.0), sw.max(), sw.rows(10))
 """
 
 
+@pytest.mark.full
 @needs_jit
 def test_a_person_is_told_of_compiling_once_and_a_log_never(tmp_path):
     text = seen(MAX, tmp_path / "a")

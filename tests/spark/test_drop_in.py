@@ -229,6 +229,7 @@ def test_names_of_windows_that_pyspark_lacks(df):
 
 
 # ---- where such columns go
+@pytest.mark.full
 def test_filters_see_all_rows_in_their_windows(df):
     w = by_key(Window).rowsBetween(-5, 0)
     kept = df.filter(F.col("v") > F.avg("v").over(w))
@@ -240,6 +241,7 @@ def test_filters_see_all_rows_in_their_windows(df):
     assert sws.filter(df, "k = 1").count() == 20
 
 
+@pytest.mark.full
 def test_filters_take_windows_of_sparks_own_in_our_spelling(df):
     def first(column):
         return df.withColumn("y", column).where("y = 1").drop("y").orderBy("id").collect()
@@ -600,6 +602,7 @@ def test_steps_of_one_order_compute_what_one_would(session):
     assert steps.orderBy("id").collect() == at_once.orderBy("id").collect()
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore:WARN WindowExpression")
 def test_steps_without_keys_do_not_double_the_plan(session):
     df = session.range(60).selectExpr("id", "id * 7 % 20 AS v")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.tiers import in_full, on_both
+from support.tiers import in_full
 
 import slidewise as sw
 from slidewise import spark as sws
@@ -80,7 +80,6 @@ CALLS = [
 
 
 @pytest.mark.parametrize("memory", ["512m", *in_full("spark sorts")])
-@on_both
 def test_answers_are_those_of_spark(session, monkeypatch, memory):
     """Spark's own operator is the oracle. All orders in one job: each is a column of its own."""
     if memory == "spark sorts":

@@ -124,6 +124,7 @@ def test_rows_that_are_in_order_and_in_reverse(by):
         assert_equal(*compute(table.sort_by([("int", "ascending"), (by, direction)]), "int", by, TINY))
 
 
+@pytest.mark.full
 def test_memory_is_bounded_by_the_limit(monkeypatch):
     """What waits in memory, of rows and of results, at any time."""
     limit, held = 200_000, []
