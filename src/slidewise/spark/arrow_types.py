@@ -47,7 +47,8 @@ def to_arrow_type(kind: T.DataType, zone: str, name: str) -> pa.DataType:
     if isinstance(kind, T.StructType):
         return pa.struct([pa.field(f.name, to_arrow_type(f.dataType, zone, name), f.nullable) for f in kind])
     if isinstance(kind, T.VariantType):
-        return pa.struct([pa.field("value", pa.binary(), False), pa.field("metadata", pa.binary(), False)])
+        told = {"variant": "true"}  # or Spark takes it for a struct
+        return pa.struct([pa.field("value", pa.binary(), False), pa.field("metadata", pa.binary(), False, told)])
     if type(kind).__name__ == "TimeType":  # since Spark 4.1
         return pa.time64("ns")
     raise InvalidInput(
