@@ -92,6 +92,30 @@ def test_answers_are_those_of_spark(session, monkeypatch, memory):
         assert sorted(ours.collect()) == sorted(theirs.collect(), key=lambda row: row.id), call
 
 
+#: values that are carried, and not computed with
+CARRIED = {
+    "null": "CAST(NULL AS VOID)", "variant": "parse_json(string(id))", "map": "map('a', id, 'b', NULL)",
+    "list": "array(id, NULL)", "nested": "named_struct('x', id, 'y', array(map(1, string(id))))", "bool": "id % 2 = 0",
+    "interval": "INTERVAL '1' DAY * id", "decimal": "CAST(id AS DECIMAL(38, 4))", "binary": "binary(string(id))",
+    "local": "CAST(timestamp_seconds(id) AS TIMESTAMP_NTZ)", "float": "float(id)", "byte": "CAST(id AS BYTE)",
+    "variants": "array(parse_json('2'))", "hidden": "IF(id % 4 = 0, NULL, struct(parse_json('1') AS q))",
+}  # fmt: skip
+
+
+@pytest.mark.full
+def test_values_of_all_types_are_handed_back(session):
+    columns = [f"{value} AS {name}" for name, value in CARRIED.items()]
+    df = session.range(40).selectExpr("id", "id % 3 AS k", "id * 7 % 20 AS o", *columns)
+    made = {f"last_{name}": sw.last(name).over(sw.rows_between(-3, -1)) for name in CARRIED}
+    found = [
+        sws.with_columns(df, made, partition_by="k", order_by=["o", "id"], engine=engine).select("id", *made)
+        for engine in ("slidewise", "spark")
+    ]
+    assert found[0].schema == found[1].schema
+    ours, theirs = ([*map(str, sorted(rows.collect(), key=lambda row: row.id))] for rows in found)
+    assert ours == theirs
+
+
 def test_more_than_memory_takes_goes_by_way_of_disk(spark):
     """A limit of 1 MiB: 40,000 rows of two keys are several runs in each task."""
     spark.conf.set(WORKER_MEMORY, "1m")
