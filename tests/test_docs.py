@@ -17,7 +17,7 @@ def test_examples(page):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("page", [README, *in_full(*OTHERS)], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", in_full(README, *OTHERS), ids=lambda page: page.name)
 def test_compiled_examples(page):
     run_examples(page)
 

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 import pytest
 from matplotlib.figure import Figure
 from planting import turned
-from support.tiers import quick
+from support.tiers import in_soak, quick
 
 from benchmarks.papers import pictures
 from benchmarks.papers.collection import collect
@@ -14,9 +14,11 @@ from benchmarks.papers.experiment import PAPERS, Claim, NotRun, Results, Scale, 
 EXPERIMENTS = collect()
 #: interpreted, and done in moments; the others compile kernels
 CHEAP = [id for id in EXPERIMENTS if id.startswith(("counts-", "tut-"))]
+#: a quarter of the time of all of them, and of the same kind as the figures beside them
+LONG = ["daba-fig10", "daba-fig12", "hol-fig7", "pba-fig7"]
 
 
-@pytest.mark.parametrize("id", quick(EXPERIMENTS, *CHEAP))
+@pytest.mark.parametrize("id", [*quick([id for id in EXPERIMENTS if id not in LONG], *CHEAP), *in_soak(*LONG)])
 def test_an_experiment(id, subtests):
     """All that its figures are for, at once: they are measured only here."""
     experiment = EXPERIMENTS[id]

@@ -60,7 +60,7 @@ def find_end(folder: Path, until: str) -> dt.datetime:
 @pytest.mark.full
 @pytest.mark.parametrize(
     ("features", "until"),
-    [(projects.FEW_FEATURES, ""), (SLIDES, ", until: 2026-01-02T20:07:00")],
+    [(projects.FEW_FEATURES, ""), pytest.param(SLIDES, ", until: 2026-01-02T20:07:00", marks=pytest.mark.soak)],
     ids=["rows, up to the newest", "slides, until a time"],
 )
 def test_a_batch_and_a_stream_give_the_rows_after_the_history_of_a_batch_over_both(

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, Phase, given
 from hypothesis import strategies as st
-from support.tiers import examples, in_full
+from support.tiers import examples, in_full, in_soak
 
 import slidewise as sw
 from slidewise.errors import StateError
@@ -44,7 +44,7 @@ def project_days(project: projects.Project) -> tuple[dt.date, dt.date]:
     return dt.date(2026, 1, 1), dt.date(2026, 1, 6)
 
 
-@pytest.mark.parametrize("features", in_full(projects.FEW_FEATURES, projects.FEATURES), ids=["few", "all"])
+@pytest.mark.parametrize("features", [projects.FEW_FEATURES, *in_full(projects.FEATURES)], ids=["few", "all"])
 def test_a_batch_a_stream_and_a_backfill_of_one_file_give_the_same_rows(
     spark: Any, tmp_path: Path, features: str
 ) -> None:
@@ -85,7 +85,7 @@ def test_options_for_streams_give_the_same_rows_in_all_runs_of_one_file(spark: A
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("window", ["", "window: {over: 1h, every: 30m}\n"])
+@pytest.mark.parametrize("window", ["", *in_soak("window: {over: 1h, every: 30m}\n")])
 def test_late_rows_are_written_apart(spark: Any, tmp_path: Path, window: str) -> None:
     over = "" if window else ", over: 3 rows"
     features = f"{window}features:\n  total: {{sum: amount{over}}}\n"

@@ -5,7 +5,7 @@ import pytest
 from slidewise.fuzz.sql import BATCH, differences, program, query_of, session
 
 #: a query takes a second where its kernels are not compiled yet
-FEW, SOME, MANY = 6, 50, 100
+FEW, SOME, MANY = 4, 30, 100
 RUNS = [
     (0, FEW),
     pytest.param(1, SOME, marks=pytest.mark.full),

@@ -30,6 +30,11 @@ def in_full(*values: Any) -> list[Any]:
     return [pytest.param(value, marks=pytest.mark.full) for value in values]
 
 
+def in_soak(*values: Any) -> list[Any]:
+    """Mark values of a parameter as those of make soak."""
+    return [pytest.param(value, marks=pytest.mark.soak) for value in values]
+
+
 def quick(values: Iterable[Any], *some: Any) -> list[Any]:
     """All values of a parameter, of which but some are quick."""
     values = list(values)

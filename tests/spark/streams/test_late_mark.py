@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from microbatches import SCHEMA, SECOND, SLIDES, START, Memory, Stream, batches, run, same, task_of
 from microbatches import row as make_row
 from microbatches import small_pieces as small_pieces
-from support.tiers import examples
+from support.tiers import examples, in_soak
 
 import slidewise as sw
 import slidewise.spark as sws
@@ -109,7 +109,7 @@ def test_what_cannot_be_marked_is_refused():
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("kind", ["rows", "slides"])
+@pytest.mark.parametrize("kind", ["rows", *in_soak("slides")])
 def test_a_query_gives_late_rows_once_across_a_restart(spark, tmp_path, kind):
     spark.conf.set(PROVIDER, ROCKSDB)
     parts, folder = events(4, 60), Folder(tmp_path, spark)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from microbatches import SCHEMA, SECOND, SLIDES, batches, row, run, same, task_of
 from microbatches import small_pieces as small_pieces
-from support.tiers import examples
+from support.tiers import examples, in_full, in_soak
 
 import slidewise as sw
 import slidewise.spark
@@ -165,8 +165,11 @@ CALLS: dict[str, Any] = {
 }
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("named", CALLS)
+#: a query takes seconds, and what it has in common with a batch is tested micro-batch by micro-batch above
+REAL = ("rows that leave", "revised slides", "forgotten keys")
+
+
+@pytest.mark.parametrize("named", [*in_full(*REAL), *in_soak(*(name for name in CALLS if name not in REAL))])
 def test_one_dict_runs_as_a_query_and_as_a_batch(session, tmp_path, named):
     call, columns = CALLS[named]
     session.conf.set(PROVIDER, ROCKSDB)

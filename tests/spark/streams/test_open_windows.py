@@ -144,8 +144,8 @@ def events(seed, batches, each, disorder):
     return out
 
 
-SEEDS = [*(pytest.param(n, marks=pytest.mark.full) for n in (0, 1)),
-         *(pytest.param(n, marks=pytest.mark.soak) for n in range(2, 20))]  # fmt: skip
+SEEDS = [*(pytest.param(n, marks=pytest.mark.full) for n in (1,)),
+         *(pytest.param(n, marks=pytest.mark.soak) for n in (0, *range(2, 20)))]  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", SEEDS)

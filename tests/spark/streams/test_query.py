@@ -41,6 +41,7 @@ def folder(session, tmp_path):
         session.conf.set(name, value)
 
 
+@pytest.mark.full
 def test_rows_equal_those_of_a_batch_across_restarts(folder):
     parts = events()
 

@@ -66,7 +66,10 @@ def test_a_result_per_row(spark):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(("seed", "delay", "most_late"), [(3, 4, 4), (4, 1, 80), (5, 1, 80)])
+@pytest.mark.parametrize(
+    ("seed", "delay", "most_late"),
+    [(3, 4, 4), *(pytest.param(seed, 1, 80, marks=pytest.mark.soak) for seed in (4, 5))],
+)
 def test_a_stream_with_rows_out_of_order_and_a_restart(spark, tmp_path, seed, delay, most_late):
     spark.conf.set(PROVIDER, ROCKSDB)
     table = some_rows(seed, 300, most_late)

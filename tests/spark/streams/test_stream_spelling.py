@@ -2,7 +2,7 @@
 
 import pytest
 from folders import Folder, events, last_row
-from support.tiers import in_full
+from support.tiers import in_full, in_soak
 
 from slidewise import spark as sws
 from slidewise.errors import InvalidInput
@@ -46,7 +46,7 @@ def of_the_stream_itself(df):
     )
 
 
-@pytest.mark.parametrize("program", in_full(by_whole_seconds, by_time, of_the_stream_itself))
+@pytest.mark.parametrize("program", [*in_full(by_time), *in_soak(by_whole_seconds, of_the_stream_itself)])
 def test_a_stream_gives_the_rows_of_a_batch(program, folder):
     """No row is late, and so a batch has the same ones."""
     parts = events()
@@ -82,7 +82,7 @@ def test_what_a_stream_cannot_do_is_said(folder):
         late.filter(F.median("sequence").over(w) > 1)
 
 
-@pytest.mark.parametrize("program", in_full(of_the_stream_itself, by_whole_seconds, by_time))
+@pytest.mark.parametrize("program", [*in_full(of_the_stream_itself), *in_soak(by_whole_seconds, by_time)])
 def test_a_stream_goes_on_whatever_else_was_made_before(program, folder):
     """The same program once more, of a new DataFrame: its state is found by what windows say."""
     *first, last = events()
