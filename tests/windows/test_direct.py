@@ -157,3 +157,38 @@ def test_nan_is_highest(uncompiled):
     w = sw.Window(sw.max(), sw.rows(6))
     values = [w.push(x)[0].value for x in [1.0] * 8 + [math.nan] + [2.0] * 6]
     assert math.isnan(values[13]) and values[14] == 2.0 and type(w._direct) is DirectRows
+
+
+class Bounded(sw.Aggregation):
+    """A sum that has no result above 100."""
+
+    identity = 0.0
+
+    @staticmethod
+    def lift(x):
+        return x
+
+    @staticmethod
+    def combine(a, b):
+        return a + b
+
+    @staticmethod
+    def lower(total):
+        if total > 100:
+            raise ArithmeticError(f"{total} is too much")
+        return total
+
+
+def test_rows_go_on_after_a_result_that_fails():
+    """The key is not released as idle: the rows that wait are not the engine's while they go directly."""
+    found = []
+    for directly in (True, False):
+        w, out = build(Bounded(), sw.time(30), directly), []
+        for t in (*range(93), 160, 161, 240):
+            try:
+                out.append(repr(w.push(200.0 if t == 92 else 0.5, time=t)))
+            except ArithmeticError as error:
+                out.append(str(error))
+        found.append([*out, repr(w.flush())])
+    assert found[0] == found[1]
+    assert any("too much" in each for each in found[0])

@@ -198,6 +198,7 @@ class DirectTime:
             else:
                 results.append(build_result(found if self.name is None else {self.name: found}, None, stamp, number))
         if failed:
+            self.window._leave_direct()  # the engine looks idle without the rows that wait here, and would be released
             return self.window._results([(x, result) for result in results])
         if self.number >= self.look:
             self.window._direct = CompiledTime.enter(self.window, self.engine, value, self) or self
