@@ -5,6 +5,7 @@ import gc
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.tiers import in_full, in_soak
 
 import slidewise as sw
 from slidewise.columns.arranged import ArrangedFrame, RowView
@@ -13,10 +14,13 @@ TABLE = pa.table(
     {"k": [1, 1, 2, 2, 2], "t": [3, 1, 5, 4, 9], "x": [1.0, None, 3.0, 4.0, 5.0], "s": ["a", "b", None, "a", "c"],
      "flag": [True, False, True, True, False], "n": [0, 1, 1, 0, 2]}
 )  # fmt: skip
+#: of every way to find bounds one in the full tier
 WINDOWS = [
-    sw.rows(2), sw.time(3), sw.range_between(-2, 2), sw.groups_between(-1, 1), sw.delta("n", 1), sw.punctuation("flag"),
-    sw.session(2), sw.rows_between(-2, 1, exclude="ties"), sw.rows_between(sw.col("n"), 2),
-    sw.rows_between(-sw.UNBOUNDED, 0),
+    *in_full(sw.rows(2), sw.delta("n", 1), sw.session(2), sw.rows_between(-2, 1, exclude="ties")),
+    *in_soak(
+        sw.time(3), sw.range_between(-2, 2), sw.groups_between(-1, 1), sw.punctuation("flag"),
+        sw.rows_between(sw.col("n"), 2), sw.rows_between(-sw.UNBOUNDED, 0),
+    ),
 ]  # fmt: skip
 AGGREGATES = [
     sw.max("x"), sw.sum("x"), sw.median("x"), sw.max("s"), sw.first("s"), sw.mode("s"), sw.count_distinct("s"),
@@ -38,7 +42,6 @@ def left(*kinds):
     ]  # a dead weak proxy has no class
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("window", WINDOWS, ids=repr)
 def test_with_columns(window, no_collector):
     for aggregate in AGGREGATES:
