@@ -6,12 +6,15 @@ import signal
 import pytest
 from hypothesis import settings
 from numba import config as numba_config
+from support.cpu_times import pytest_addoption, pytest_runtest_protocol
 from support.tiers import (
     leave_out_what_is_compiled,
     mark_what_a_covering_leaves_out,
     mark_what_is_compiled,
     mark_what_needs_no_second_run,
 )
+
+__all__ = ["pytest_addoption", "pytest_runtest_protocol"]  # hooks
 
 # No deadline: kernels are compiled where they are first needed.
 settings.register_profile("quick", max_examples=10, deadline=None)
