@@ -8,7 +8,7 @@ DEMO   := $(or $(wildcard $(READY)),$(VENV)/.ready-demo)
 DOCS   := $(or $(wildcard $(READY)),$(VENV)/.ready-docs)
 
 # test-core, test-spark and test-processes are parts of test and of test-all.
-.PHONY: test-core test-spark test-processes help java services demo tour test test-all test-oldest soak lint format docs bench papers constraints clean
+.PHONY: test-core test-spark test-processes archive help java services demo tour test test-all test-oldest soak lint format docs bench papers constraints clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -42,7 +42,7 @@ java:
 SERVICES := $(if $(shell command -v chromium),,chromium) \
             $(if $(wildcard /usr/lib/postgresql/*/bin/initdb),,postgresql) \
             $(if $(wildcard /usr/share/java/postgresql.jar),,libpostgresql-jdbc-java)
-services:
+services: | java  # after it: only one apt-get runs at a time
 	@missing="$(strip $(SERVICES))"; \
 	if [ -z "$$missing" ]; then exit 0; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
@@ -64,6 +64,7 @@ $(CLASSES): $(READY) | java
 	@echo "writing an archive of Spark's classes, from which the tests start faster (once)"
 	@SPARK_SUBMIT_OPTS="$(SHORT_LIVED)" PYTHONPATH=tests $(PY) -m support.share_classes $@ > $@.log 2>&1 || \
 	  { echo "no archive was written ($@.log says why): the tests start Spark without it"; touch $@; }
+archive: $(CLASSES)
 test test-all: export SPARK_SUBMIT_OPTS = $(SHORT_LIVED) -XX:SharedArchiveFile=$(abspath $(CLASSES)) -Xlog:disable
 
 # Side by side. The tests of Spark are many enough for two processes with a Spark each in test-all only.
