@@ -12,7 +12,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from slidewise.errors import StateError
-from slidewise.serialization.definition import Definition, differences
+from slidewise.serialization.state_definition import Definition, differences
 from slidewise.spark.streams.finality import measure_window_lookback
 from slidewise.spark.streams.stream_task import RESULT, TOTAL, ZONE, StreamTask, define_window
 from slidewise.windows.definitions import WindowDefinition
