@@ -231,7 +231,7 @@ def _capacity(pace: _Pace) -> str:
 
 # ---- waiting, and all is well
 def _judge_waiting(situation: RunSituation, start: Start) -> Verdict | None:
-    """Judge whether rows come in, and none comes out."""
+    """Judge whether rows come in, and none is emitted."""
     last = situation.batches[-1]
     waiting = last["waiting"]
     if waiting == 0:

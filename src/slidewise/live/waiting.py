@@ -40,7 +40,7 @@ def _explain_watermark(situation: RunSituation, start: Start, last: BatchRecord)
         told.append(f"It stays {span(delay)} (max_delay) before the newest row, which is of {of}.")
     if start.get("slides"):
         told.append(
-            f"A window comes out when the watermark has passed its end: one that ends after {at} waits until a row of "
+            f"A window is emitted when the watermark has passed its end: one that ends after {at} waits until a row of "
             f"{later} has come, of any key."
         )
     else:

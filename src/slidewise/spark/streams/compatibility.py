@@ -109,7 +109,7 @@ def _find_missing(task: StreamTask, kept: pa.Schema | None, totals: pa.Schema, h
             far = [write_extent(n, kind) for n in (back, ahead, *had[kind])]
             return "a frame reaches {} back and {} ahead, further than any did: {} and {}".format(*far)
     if task.keep is None and any(ahead for _, ahead in had.values()) and not any(ahead for _, ahead in ours.values()):
-        return "rows that wait for following ones would come out behind the watermark, which is now passed on"
+        return "rows that wait for following ones would be emitted behind the watermark, which is now passed on"
     return None
 
 
