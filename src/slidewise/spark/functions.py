@@ -12,12 +12,12 @@ Those that PySpark lacks are for windows only. All other names are PySpark's own
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib.util
 import inspect
 import types
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from slidewise import aggregations as agg
@@ -130,7 +130,7 @@ def _spell(name: str, function: FunctionT) -> FunctionT:
         column = getattr(theirs, name)(*args, **kwargs)
         if not isinstance(made.over, PutOver):
             return _accept_specs(column, name)  # left to PySpark
-        column.over = replace(made.over, aggregate=column)
+        column.over = dataclasses.replace(made.over, aggregate=column)
         return column
 
     return spelled  # type: ignore[return-value]
