@@ -1,4 +1,4 @@
-"""Chunk: rows as Spark has sorted them. Some whole keys, and the last one as far as it has come."""
+"""Chunk: rows that are sorted by key and order. Some whole keys, and the last one as far as it has come."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Chunk(ArrangedFrame):
     def frames(self, window: WindowDefinition) -> Frames:
         made = super().frames(window)
         if not self.ends and window not in self.frontiers:
-            from slidewise.spark.executor.frontier import find_frontier
+            from slidewise.columns.batches.frontier import find_frontier
 
             self.frontiers[window] = find_frontier(window, made, weakref.proxy(self))
         return made
