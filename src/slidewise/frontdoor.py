@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Alias, Over, name_columns
+from slidewise.columns.batches.streams import stream_of
 from slidewise.columns.wrapped import unwrap
 from slidewise.display import Table
 from slidewise.errors import InvalidInput
@@ -38,6 +39,7 @@ def with_columns(
     order_by: Any = None,
     algorithm: str | NewColumn = "auto",
     threads: int | NewColumn | None = None,
+    sorted: bool | NewColumn | None = None,
     engine: Literal["auto", "slidewise", "spark"] | NewColumn | None = None,
     hot_keys: Literal["auto"] | bool | NewColumn | None = None,
     max_delay: Any = None,
@@ -90,7 +92,7 @@ def with_columns(
         "engine": engine, "hot_keys": hot_keys, "max_delay": max_delay, "max_ahead": max_ahead, "emit": emit,
         "empty": empty, "late": late, "keep": keep, "forget_after": forget_after, "buckets": buckets,
         "metrics": metrics, "checkpoint": checkpoint, "history": history, "history_until": history_until,
-        "schema": schema, "streaming": streaming,
+        "schema": schema, "streaming": streaming, "sorted": sorted,
     }  # fmt: skip
     common: dict[str, Any] = {
         "partition_by": partition_by, "order_by": order_by, "algorithm": algorithm, "threads": threads,
@@ -98,15 +100,20 @@ def with_columns(
     taken, of_spark = _split_options("with_columns", options, common)
     named = name_columns("with_columns", expressions, columns | taken)
     data, wrap = unwrap(data)
+    in_order = _read_sorted("with_columns", of_spark.pop("sorted", None), data)
     if is_spark(data):
         from slidewise.spark.with_columns import with_columns as on_spark
 
         _refuse_threads("with_columns", common.pop("threads"))
         return wrap(on_spark(data, named, **common, **of_spark))
+    _refuse_spark_options("with_columns", of_spark, data)
+    if in_order and (stream := stream_of(data)) is not None:
+        from slidewise.columns.batches.in_batches import with_columns as in_batches
+
+        return wrap(in_batches(stream, named, **common, **of_spark))
     from slidewise.columns.with_columns import with_columns as over_columns
 
-    _refuse_spark_options("with_columns", of_spark, data)
-    return wrap(over_columns(data, named, **common, **of_spark))
+    return wrap(over_columns(data, named, in_order=in_order, **common, **of_spark))
 
 
 def aggregate(
@@ -118,6 +125,7 @@ def aggregate(
     order_by: Any = None,
     algorithm: str | Aggregation = "auto",
     threads: int | Aggregation | None = None,
+    sorted: bool | Aggregation | None = None,
     engine: Literal["auto", "slidewise", "spark"] | Aggregation | None = None,
     max_delay: Any = None,
     max_ahead: Any = None,
@@ -162,7 +170,7 @@ def aggregate(
         "max_delay": max_delay, "max_ahead": max_ahead, "emit": emit, "empty": empty, "late": late, "keep": keep,
         "forget_after": forget_after, "buckets": buckets, "slices": slices, "metrics": metrics,
         "checkpoint": checkpoint, "history": history, "history_until": history_until, "schema": schema,
-        "streaming": streaming, "engine": engine,
+        "streaming": streaming, "engine": engine, "sorted": sorted,
     }  # fmt: skip
     common: dict[str, Any] = {
         "partition_by": partition_by, "order_by": order_by, "algorithm": algorithm, "threads": threads,
@@ -170,15 +178,20 @@ def aggregate(
     taken, of_spark = _split_options("aggregate", options, common)
     named = name_columns("aggregate", expressions, columns | taken)
     data, wrap = unwrap(data)
+    in_order = _read_sorted("aggregate", of_spark.pop("sorted", None), data)
     if is_spark(data):
         from slidewise.spark.aggregate import aggregate as on_spark
 
         _refuse_threads("aggregate", common.pop("threads"))
         return wrap(on_spark(data, named, window=window, **common, **of_spark))
+    _refuse_spark_options("aggregate", of_spark, data)
+    if in_order and (stream := stream_of(data)) is not None:
+        from slidewise.columns.batches.in_batches import aggregate as in_batches
+
+        return wrap(in_batches(stream, named, window=window, **common, **of_spark))
     from slidewise.columns.aggregate import aggregate as over_columns
 
-    _refuse_spark_options("aggregate", of_spark, data)
-    return wrap(over_columns(data, named, window=window, **common, **of_spark))
+    return wrap(over_columns(data, named, window=window, in_order=in_order, **common, **of_spark))
 
 
 @overload
@@ -303,6 +316,18 @@ def _is_expression(given: Any) -> bool:
         return True
     # A DataFrame of Connect has any attribute: it takes each for a column.
     return hasattr(given, "over") and not is_spark(given)
+
+
+def _read_sorted(what: str, given: Any, data: Any) -> bool:
+    """Check sorted=; None and False are the same."""
+    if given not in (None, True, False):
+        raise InvalidInput(f"{what}: sorted=True says that rows come sorted by key and order, got {given!r}")
+    if given and is_spark(data):
+        raise InvalidInput(
+            f"{what}: sorted=True is for what is read in order, and rows of a Spark DataFrame have none between tasks: "
+            "leave it out. What Spark has sorted already is not sorted again"
+        )
+    return bool(given)
 
 
 def _refuse_threads(what: str, threads: int | None) -> None:

@@ -14,7 +14,7 @@ from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.encoding import read_words
 from slidewise.columns.frames.bounds import Frames
 from slidewise.columns.frames.from_window import Arranged
-from slidewise.columns.sorting import Arrangement, OrderColumn, as_doubles, as_sortable_floats
+from slidewise.columns.sorting import Arrangement, OrderColumn, as_doubles, as_plain, as_sortable_floats
 from slidewise.columns.sources import source_of
 from slidewise.windows.definitions import WindowDefinition
 
@@ -91,6 +91,10 @@ def find_changes(column: pa.Array) -> np.ndarray:
     if pa.types.is_floating(kind):
         values = as_sortable_floats(as_doubles(column))
         return changes | (both & (values[1:] != values[:-1]))
+    if pa.types.is_dictionary(kind):
+        entries = column.dictionary
+        distinct = not column.null_count and not entries.null_count and len(entries.unique()) == len(entries)
+        return find_changes(column.indices if distinct else as_plain(column))
     if pa.types.is_struct(kind):
         for part in column.flatten():
             changes = changes | (both & find_changes(part))

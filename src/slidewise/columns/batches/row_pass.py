@@ -8,7 +8,7 @@ a window of any size, and memory is the window's and not the key's (see frontier
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,7 @@ from slidewise.columns.changes import ChangeFinder
 from slidewise.columns.effects import read_times
 from slidewise.columns.sorting import OrderColumn
 from slidewise.columns.stream_options import NO_EFFECTS, BatchEffects
+from slidewise.windows.definitions import PunctuationWindow, WindowDefinition
 
 #: A chunk has at least so many new rows, or bytes, and so many times the rows of the tail.
 CHUNK_ROWS = 1 << 17
@@ -47,6 +48,30 @@ class RowPass:
     kinds: tuple[pa.DataType, ...]
     #: what options for streams change; with emit="changes", a last column tells which rows go out
     effects: BatchEffects = NO_EFFECTS
+
+
+def find_read_columns(
+    names: Sequence[str], partition_by: Iterable[str], order_by: Iterable[OrderColumn], expressions: Iterable[Over]
+) -> list[str]:
+    """Find the columns that a pass needs of those that there are; at least one, by which rows are counted."""
+    named = [*partition_by, *(by.name for by in order_by)]
+    for over in expressions:
+        named += [*over.aggregation.reads, *over.window.columns]
+        if reads_whole_rows(over.window):
+            named += names
+    return list(dict.fromkeys(named)) or list(names[:1])
+
+
+def needs_whole_key(over: Over, kinds: Mapping[str, pa.DataType]) -> bool:
+    """Tell whether the rows of a key are held until it has ended: neither a row nor a partial can stand for them."""
+    if over.window.running:
+        return not (carries_row(over) or carries_partial(over, kinds))
+    return over.window.needs_whole_key
+
+
+def reads_whole_rows(window: WindowDefinition) -> bool:
+    """Tell whether a window or its slide has a predicate that is a function: it is called with whole rows."""
+    return any(isinstance(w, PunctuationWindow) and callable(w.predicate) for w in (window, window.every))
 
 
 @dataclass(frozen=True)
@@ -76,9 +101,7 @@ class RowPassRun:
         self._picking = [over for over in running if carries_row(over)]
         self._folding = [over for over in running if over not in self._picking and carries_partial(over, kinds)]
         #: whether rows can only be dropped, and results be emitted, when their key has ended
-        self._whole_keys = any(over.window.needs_whole_key for over in plan.expressions) or len(running) > len(
-            self._picking
-        ) + len(self._folding)
+        self._whole_keys = any(needs_whole_key(over, kinds) for over in plan.expressions)
         self._chunk_rows = CHUNK_ROWS
         self._tail = Tail(self._number_lifetimes(plan.reads.empty_table()), 0, 0, 0)
         self._carried = {over: Carried() for over in self._folding}
@@ -114,7 +137,7 @@ class RowPassRun:
 
     def _find_offsets(self, table: pa.Table) -> np.ndarray:
         names = [*self.plan.partition_by, *([LIFETIME] if self._forgets else [])]
-        return find_key_offsets([table[name].combine_chunks() for name in names], len(table))
+        return find_key_offsets([in_one_piece(table[name]) for name in names], len(table))
 
     @property
     def _forgets(self) -> bool:

@@ -1,0 +1,141 @@
+"""Streams: data that comes in batches, of which all need not fit into memory. Each kind gives back one of its own."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from slidewise.columns.arrays import is_polars
+from slidewise.errors import InvalidInput
+
+#: Rows of a batch, and how many of them Arrow decodes ahead, on its own threads.
+BATCH_ROWS, READAHEAD = 1 << 17, 4
+
+#: Reads batches that have at least the columns of some names, or all; what stops early closes it.
+Read = Callable[["list[str] | None"], Iterator[Any]]
+
+
+class BatchStream(ABC):
+    """Data of one kind that comes in batches: RecordBatches, or DataFrames of polars."""
+
+    @abstractmethod
+    def empty(self) -> Any:
+        """Return a frame without rows, of the kind of its batches."""
+
+    @abstractmethod
+    def read(self, names: list[str] | None) -> Iterator[Any]:
+        """Read the batches, with at least the columns of these names; None: with all."""
+
+    @abstractmethod
+    def give(self, empty: Any, compute: Read) -> Any:
+        """Build what comes out: the kind that came in, of frames like an empty one, computed as they are read."""
+
+
+def stream_of(data: Any) -> BatchStream | None:
+    """Wrap data that comes in batches; None: it is in memory, or no data that is known."""
+    if is_polars(data, "LazyFrame"):
+        return LazyBatches(data)
+    if isinstance(data, pa.RecordBatchReader):
+        return ArrowBatches(data)
+    if isinstance(data, Path):
+        return DatasetBatches(_open_parquet(data))
+    if type(data).__module__.startswith("pyarrow._dataset") and hasattr(data, "scanner"):
+        return DatasetBatches(data)
+    known = is_polars(data, "DataFrame") or isinstance(data, pa.Table | pa.RecordBatch | dict)
+    module = type(data).__module__.partition(".")[0]
+    if known or module in ("pandas", "pyspark", "duckdb", "_duckdb") or not hasattr(data, "__arrow_c_stream__"):
+        return None
+    if hasattr(data, "__len__"):  # a frame of another library
+        return None
+    return ArrowBatches(pa.RecordBatchReader.from_stream(data))
+
+
+def _open_parquet(path: Path) -> Any:
+    from pyarrow import dataset
+
+    if not path.exists():
+        raise InvalidInput(f"there is no file or folder {str(path)!r}. Give the path of a file or folder of Parquet")
+    return dataset.dataset(path, format="parquet", partitioning="hive")
+
+
+class ArrowBatches(BatchStream):
+    """A reader of record batches."""
+
+    def __init__(self, reader: pa.RecordBatchReader) -> None:
+        self._reader = reader
+
+    def empty(self) -> pa.RecordBatch:
+        return _build_empty_batch(self._reader.schema)
+
+    def read(self, names: list[str] | None) -> Iterator[pa.RecordBatch]:
+        with closing(self._reader) as batches:
+            yield from batches
+
+    def give(self, empty: pa.RecordBatch, compute: Read) -> pa.RecordBatchReader:
+        return _build_reader(empty.schema, compute)
+
+
+class DatasetBatches(BatchStream):
+    """The files of a dataset, in the order of their paths. What comes out is a reader."""
+
+    def __init__(self, dataset: Any) -> None:
+        self._dataset = dataset
+
+    def empty(self) -> pa.RecordBatch:
+        return _build_empty_batch(self._dataset.schema)
+
+    def read(self, names: list[str] | None) -> Iterator[pa.RecordBatch]:
+        ahead = {"batch_size": BATCH_ROWS, "batch_readahead": READAHEAD, "fragment_readahead": 1}
+        batches: Iterator[pa.RecordBatch] = self._dataset.scanner(columns=names, **ahead).to_batches()
+        return batches
+
+    def give(self, empty: pa.RecordBatch, compute: Read) -> pa.RecordBatchReader:
+        return _build_reader(empty.schema, compute)
+
+
+def _build_reader(schema: pa.Schema, compute: Read) -> pa.RecordBatchReader:
+    """Build a reader whose batches are computed as they are read. All are of the schema that was told."""
+    batches = (pa.RecordBatch.from_arrays(batch.columns, schema=schema) for batch in compute(None))
+    return pa.RecordBatchReader.from_batches(schema, batches)
+
+
+def _build_empty_batch(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
+
+
+class LazyBatches(BatchStream):
+    """A LazyFrame of polars, whose query runs once the one that comes out does."""
+
+    def __init__(self, lazy: Any) -> None:
+        self._lazy = lazy
+
+    def empty(self) -> Any:
+        return self._lazy.collect_schema().to_frame()
+
+    def read(self, names: list[str] | None) -> Iterator[Any]:
+        lazy = self._lazy if names is None else self._lazy.select(names)
+        yield from lazy.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, lazy=True)
+
+    def give(self, empty: Any, compute: Read) -> Any:
+        from polars.io.plugins import register_io_source
+
+        def run(names: list[str] | None, predicate: Any, rows: int | None, _: int | None) -> Iterator[Any]:
+            wanted = names
+            if names is not None and predicate is not None:
+                wanted = list(dict.fromkeys([*names, *predicate.meta.root_names()]))
+            with closing(compute(wanted)) as frames:  # type: ignore[type-var]
+                for frame in frames:
+                    if rows is not None:
+                        frame, rows = frame.head(rows), rows - min(rows, len(frame))
+                    if predicate is not None:
+                        frame = frame.filter(predicate)
+                    yield frame if names is None else frame.select(names)
+                    if rows == 0:
+                        return
+
+        return register_io_source(run, schema=empty.schema, validate_schema=True)
