@@ -268,21 +268,24 @@ def explain(
     call = {name: value for name, value in call.items() if not _is_expression(value)}
     if clash := [name for name in columns if name in call]:
         raise InvalidInput(f"explain: {clash[0]!r} is the name of a parameter and of a column. Explain it by another")
+    in_order = _read_sorted("explain", call.pop("sorted", None), aggregation)
+    stream = stream_of(aggregation) if in_order else None
     if is_spark(aggregation):
         from slidewise.spark.explain import explain as explain_on_spark
 
         given = {"window": window} if window is not None else {}
         return explain_on_spark(aggregation, columns | call | given | ({"late": late} if late != "error" else {}))
-    from slidewise.columns.explain import explain_options
+    from slidewise.columns.explain import explain_batches, explain_options
 
     given = ({"window": window} if window is not None else {}) | ({"late": late} if late != "error" else {})
-    call, note = explain_options(aggregation, columns | call | given)
+    call, note = explain_options(aggregation, columns | call | given, stream)
     by = call.get("algorithm", "auto")
     columns = {name: value for name, value in call.items() if name not in _PARAMETERS}
     named = {
         name: replace(o, algorithm=by) if getattr(o, "algorithm", "") == "auto" else o for name, o in columns.items()
     }
-    return explain_call(named, integers, "with_columns" if window is None else "aggregate", note)
+    table = explain_call(named, integers, "with_columns" if window is None else "aggregate", note)
+    return table if stream is None else explain_batches(stream, named, table)
 
 
 #: of with_columns over columns, besides the data, its new columns and what is for streams

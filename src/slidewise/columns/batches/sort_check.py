@@ -44,7 +44,7 @@ class SortCheck:
         self._rows = 0
         self._last: Columns | None = None
         #: the keys that came; None: they are known by their order
-        self._seen: set[tuple[object, ...]] | None = set()
+        self._seen: set[object] | None = set()
         #: the orders in which all keys stand so far
         self._ways = [
             [OrderColumn(name, descending, nulls_first) for name in self._keys]
@@ -102,7 +102,9 @@ class SortCheck:
             if at < len(begins):
                 raise self._build_key_error(columns, int(begins[at]), number, remembered=False)
         else:
-            listed = zip(*(_list_values(keys[name][1:], name) for name in self._keys), strict=True)
+            values = [_list_values(keys[name][1:], name) for name in self._keys]
+            # Tuples are for several columns alone: they keep Python's collector of cycles busy, 1 ms a batch.
+            listed = values[0] if len(values) == 1 else list(zip(*values, strict=True))
             for at, key in enumerate(listed):
                 if key in self._seen:
                     raise self._build_key_error(columns, int(begins[at]), number, remembered=True)
