@@ -14,7 +14,7 @@ import pytest
 
 import slidewise as sw
 import slidewise.polars
-from slidewise.columns.batches import row_pass, sort_check, streams
+from slidewise.columns.batches import in_batches, sort_check, streams
 from slidewise.columns.sorting import OrderColumn
 from slidewise.errors import InvalidInput
 
@@ -34,7 +34,7 @@ SLIDES = {"window": sw.time(8, every=4), "peak": sw.max("x"), "n": sw.count()}
 
 @pytest.fixture(autouse=True)
 def chunks(monkeypatch):
-    monkeypatch.setattr(row_pass, "CHUNK_ROWS", 300)
+    monkeypatch.setattr(in_batches, "CHUNK_ROWS", 300)
 
 
 def expected() -> pa.Table:

@@ -33,7 +33,8 @@ class Spread(sw.Aggregation):
 AGGREGATIONS = [
     sw.count(), sw.count("s", where="stop"), sw.sum("x"), sw.sum("i"), sw.sum("d"), sw.avg("d"), sw.avg("i"),
     sw.stddev("i", where="stop"), sw.max("x"), sw.min("s"), sw.max("c"), sw.min("at"), sw.first("nest"),
-    sw.last("list"), sw.last("x", ignore_nulls=True), sw.first("c"), sw.max_by("nest", "i"), sw.min_by("i", "s"), sw.median("i"),
+    sw.last("list"),
+    sw.last("x", ignore_nulls=True), sw.first("c"), sw.max_by("nest", "i"), sw.min_by("i", "s"), sw.median("i"),
     sw.percentile("x", 0.9), sw.mode("s"), sw.mode("c"), sw.count_distinct("c"), sw.nth_value("at", 2),
     sw.collect_list("i"), sw.collect_set("c"), sw.string_agg("s"), sw.bool_or("stop"), sw.m4("i"), Spread("i"),
 ]  # fmt: skip
@@ -91,7 +92,6 @@ def draw_expressions(rng: np.random.Generator, table: SortedTable) -> dict:
 
 def small_chunks(monkeypatch, rng: np.random.Generator) -> None:
     rows = int(rng.choice([1, 3, 8, 40]))
-    monkeypatch.setattr(row_pass, "CHUNK_ROWS", rows)
     monkeypatch.setattr(row_pass, "BATCH_ROWS", int(rng.choice([2, 100])))
     monkeypatch.setattr(row_pass, "TAILS", int(rng.choice([0, 4])))
     monkeypatch.setattr(in_batches, "CHUNK_ROWS", rows)

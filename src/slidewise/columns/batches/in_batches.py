@@ -18,7 +18,7 @@ from slidewise.aggregations.over import Over
 from slidewise.columns import aggregate as slides_in_memory
 from slidewise.columns import with_columns as rows_in_memory
 from slidewise.columns.arranged import ArrangedFrame
-from slidewise.columns.batches.row_pass import CHUNK_ROWS, RowPass, RowPassRun, find_read_columns
+from slidewise.columns.batches.row_pass import RowPass, RowPassRun, find_read_columns
 from slidewise.columns.batches.slide_pass import SlidePass, SlidePassRun
 from slidewise.columns.batches.sort_check import SortCheck
 from slidewise.columns.batches.streams import BatchStream
@@ -27,6 +27,9 @@ from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.sources import ColumnSource, source_of
 from slidewise.columns.stream_options import read_effects
 from slidewise.errors import InvalidInput
+
+#: Rows of a chunk: what is done once for each takes 2 to 3 ms, a tenth of the time for so many, and memory stays small.
+CHUNK_ROWS = 1 << 18
 
 
 def with_columns(stream: BatchStream, given: Mapping[str, Any], **call: Any) -> Any:
@@ -91,7 +94,7 @@ class _SortedRows:
         if names is not None and not self.effects.changes:  # there, all results tell which rows go out
             expressions = {name: over for name, over in expressions.items() if name in names} or expressions
         reads = self._find_reads(expressions)
-        run = RowPassRun(self._plan(reads, expressions))
+        run = RowPassRun(self._plan(reads, expressions), CHUNK_ROWS)
         origins = rows_in_memory.find_origins(expressions)
         waiting: deque[ColumnSource] = deque()
         wanted = None if names is None else [n for n in self.empty.names if n in names or n in reads.names]
@@ -147,7 +150,7 @@ class _SlidesOfSortedRows(_SortedRows):
         reads = self._find_reads(self.expressions)
         plan = self._plan_slides(reads)
         with closing(self._read(reads.names)) as sources:  # type: ignore[type-var]
-            for found in SlidePassRun(plan).run(_read_columns(sources, reads.names)):
+            for found in SlidePassRun(plan, CHUNK_ROWS).run(_read_columns(sources, reads.names)):
                 if len(found):
                     columns = dict(zip(plan.names, found.flatten(), strict=True))
                     yield slides_in_memory.build_slides(

@@ -90,7 +90,8 @@ class Tail:
 class RowPassRun:
     """One run of a pass: the sorted rows, chunk by chunk."""
 
-    def __init__(self, plan: RowPass) -> None:
+    def __init__(self, plan: RowPass, chunk_rows: int | None = None) -> None:
+        """Take a pass, and how many new rows a chunk has at least; None: as many as fit into a task of Spark's."""
         self.plan = plan
         kinds = {field.name: field.type for field in plan.reads}
         #: where keys begin anew after they were forgotten, across batches; None: they are never forgotten
@@ -102,7 +103,7 @@ class RowPassRun:
         self._folding = [over for over in running if over not in self._picking and carries_partial(over, kinds)]
         #: whether rows can only be dropped, and results be emitted, when their key has ended
         self._whole_keys = any(needs_whole_key(over, kinds) for over in plan.expressions)
-        self._chunk_rows = CHUNK_ROWS
+        self._chunk_rows = chunk_rows or CHUNK_ROWS
         self._tail = Tail(self._number_lifetimes(plan.reads.empty_table()), 0, 0, 0)
         self._carried = {over: Carried() for over in self._folding}
 

@@ -45,8 +45,8 @@ class SlidePass(RowPass):
 class SlidePassRun(RowPassRun):
     """One run of a pass: the slides of the sorted rows."""
 
-    def __init__(self, plan: SlidePass) -> None:
-        super().__init__(plan)
+    def __init__(self, plan: SlidePass, chunk_rows: int | None = None) -> None:
+        super().__init__(plan, chunk_rows)
         self.window, self._names = plan.expressions[0].window, plan.names
         #: the end of the last window [start, end) of the tail's key that was emitted: an array of one, or of none
         self._last_end: pa.Array | None = None
