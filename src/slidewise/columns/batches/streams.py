@@ -14,7 +14,7 @@ from slidewise.columns.arrays import is_polars
 from slidewise.errors import InvalidInput
 
 #: Rows of a batch, and how many of them Arrow decodes ahead, on its own threads.
-BATCH_ROWS, READAHEAD = 1 << 17, 4
+BATCH_ROWS, READAHEAD = 1 << 18, 4
 
 #: Reads batches that have at least the columns of some names, or all; what stops early closes it.
 Read = Callable[["list[str] | None"], Iterator[Any]]
