@@ -2,9 +2,9 @@
 
 A Parquet file sorted by key and time, and for every row the weighted sum of the last 100 rows of its key: slidewise
 reads the path with `sorted=True` (and, beside it, a LazyFrame of polars), and polars rolls over groups. Each runs in a
-process of its own, in turn, and the best of several runs counts. Memory is the most that the process has held, less what it
-held once its libraries were imported and the kernel was compiled. Time is by the wall clock, for both use several
-threads, with the CPU time of all of them beside it. Answers are compared row by row, outside of the time.
+process of its own, in turn, and the best of several runs counts. Memory is the most that the process has held, less
+what it held once its libraries were imported and the kernel was compiled. Time is by the wall clock, for both use
+several threads, with the CPU time of all of them beside it. Answers are compared row by row, outside of the time.
 """
 
 from __future__ import annotations

@@ -80,6 +80,10 @@ def with_columns(
     - `algorithm` is "auto" or a name from `sw.list_algorithms()`, "recalculate" for the naive way; `.over(window,
       algorithm=)` sets it for one column.
     - `threads` is how many threads to use, by default all cores; results do not depend on it. Not for Spark.
+    - `sorted=True` says that rows stand by key and order, which is checked: the first row out of place is an error. A
+      RecordBatchReader, any other stream of Arrow, a polars LazyFrame, and the path (a pathlib.Path) or dataset of
+      Parquet files then go in batches, in the memory of a few batches and of the windows. A LazyFrame comes out of a
+      LazyFrame, and a RecordBatchReader of the others: see "Larger than memory" in docs/columns.md.
     - `engine` and `hot_keys` are for Spark DataFrames: see docs/spark.md.
     - `max_delay` to `checkpoint` are for Spark streams, and any other data takes them too, so that one dict of columns
       and options runs on both. There `emit="changes"`, `empty` and `forget_after` give the rows that the stream gives,
@@ -162,8 +166,8 @@ def aggregate(
     - `every=` by rows, delta or punctuation gives a result at the row that triggers. The columns are the keys, what
       `order_by` names (without an order, `row`: its number within the key), and the results.
     - Results come by keyword, as dicts, or with an alias: `sw.max("x").alias("peak")`.
-    - `data`, `partition_by`, `order_by`, `algorithm` and `threads` are those of `with_columns`, and so are `max_delay`
-      to `checkpoint`, `schema` and `streaming`.
+    - `data`, `partition_by`, `order_by`, `algorithm`, `threads` and `sorted` are those of `with_columns`, and so are
+      `max_delay` to `checkpoint`, `schema` and `streaming`.
     - `engine="spark"` is for Spark DataFrames and streams: Spark's own `window()`, where its answer is ours.
     """
     options = {
