@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Alias, Over, name_columns
-from slidewise.columns.batches.streams import stream_of
 from slidewise.columns.wrapped import unwrap
 from slidewise.display import Table
 from slidewise.errors import InvalidInput
@@ -18,6 +17,7 @@ from slidewise.windows.definitions import WindowDefinition
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
+    from slidewise.columns.batches.streams import BatchStream
     from slidewise.spark.window import SpecifiedOver
 
     #: Also the type of every option, for `**columns` from a dict: type checkers match its values with all parameters.
@@ -104,14 +104,14 @@ def with_columns(
     taken, of_spark = _split_options("with_columns", options, common)
     named = name_columns("with_columns", expressions, columns | taken)
     data, wrap = unwrap(data)
-    in_order = _read_sorted("with_columns", of_spark.pop("sorted", None), data)
+    in_order, stream = _read_sorted("with_columns", of_spark.pop("sorted", None), data)
     if is_spark(data):
         from slidewise.spark.with_columns import with_columns as on_spark
 
         _refuse_threads("with_columns", common.pop("threads"))
         return wrap(on_spark(data, named, **common, **of_spark))
     _refuse_spark_options("with_columns", of_spark, data)
-    if in_order and (stream := stream_of(data)) is not None:
+    if stream is not None:
         from slidewise.columns.batches.in_batches import with_columns as in_batches
 
         return wrap(in_batches(stream, named, **common, **of_spark))
@@ -182,14 +182,14 @@ def aggregate(
     taken, of_spark = _split_options("aggregate", options, common)
     named = name_columns("aggregate", expressions, columns | taken)
     data, wrap = unwrap(data)
-    in_order = _read_sorted("aggregate", of_spark.pop("sorted", None), data)
+    in_order, stream = _read_sorted("aggregate", of_spark.pop("sorted", None), data)
     if is_spark(data):
         from slidewise.spark.aggregate import aggregate as on_spark
 
         _refuse_threads("aggregate", common.pop("threads"))
         return wrap(on_spark(data, named, window=window, **common, **of_spark))
     _refuse_spark_options("aggregate", of_spark, data)
-    if in_order and (stream := stream_of(data)) is not None:
+    if stream is not None:
         from slidewise.columns.batches.in_batches import aggregate as in_batches
 
         return wrap(in_batches(stream, named, window=window, **common, **of_spark))
@@ -272,8 +272,7 @@ def explain(
     call = {name: value for name, value in call.items() if not _is_expression(value)}
     if clash := [name for name in columns if name in call]:
         raise InvalidInput(f"explain: {clash[0]!r} is the name of a parameter and of a column. Explain it by another")
-    in_order = _read_sorted("explain", call.pop("sorted", None), aggregation)
-    stream = stream_of(aggregation) if in_order else None
+    _, stream = _read_sorted("explain", call.pop("sorted", None), aggregation)
     if is_spark(aggregation):
         from slidewise.spark.explain import explain as explain_on_spark
 
@@ -325,8 +324,8 @@ def _is_expression(given: Any) -> bool:
     return hasattr(given, "over") and not is_spark(given)
 
 
-def _read_sorted(what: str, given: Any, data: Any) -> bool:
-    """Check sorted=; None and False are the same."""
+def _read_sorted(what: str, given: Any, data: Any) -> tuple[bool, BatchStream | None]:
+    """Check sorted=, of which None is False, and take the data as a stream, where it comes in batches."""
     if given not in (None, True, False):
         raise InvalidInput(f"{what}: sorted=True says that rows come sorted by key and order, got {given!r}")
     if given and is_spark(data):
@@ -334,7 +333,11 @@ def _read_sorted(what: str, given: Any, data: Any) -> bool:
             f"{what}: sorted=True is for what is read in order, and rows of a Spark DataFrame have none between tasks: "
             "leave it out. What Spark has sorted already is not sorted again"
         )
-    return bool(given)
+    if not given:
+        return False, None
+    from slidewise.columns.batches.streams import stream_of
+
+    return True, stream_of(data)
 
 
 def _refuse_threads(what: str, threads: int | None) -> None:
