@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 import slidewise as sw
+from slidewise.columns.batches import row_pass as task_module
 from slidewise.columns.with_columns import list_names, list_order
 from slidewise.spark.executor import arrival_order, sorted_runs
-from slidewise.spark.executor import task as task_module
 from slidewise.spark.executor.row_sorter import RowOrder
 from slidewise.spark.executor.sorting_task import SortingTask
 from slidewise.spark.executor.spill_file import SpillFile

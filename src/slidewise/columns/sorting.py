@@ -321,7 +321,8 @@ def _as_sortable_values(column: pa.Array, name: str) -> np.ndarray:
         column = column.cast(pa.int32())
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_temporal(kind):
         if not pa.types.is_interval(kind):
-            return column.cast(pa.int64()).fill_null(0).to_numpy()
+            column = column.cast(pa.int64())
+            return (column.fill_null(0) if column.null_count else column).to_numpy()
     elif _is_text(kind) or pa.types.is_decimal(kind):
         return _rank(column)
     raise InvalidInput(f"order_by: column {name!r} of type {kind} has no order. Order by a number, a time or a string")
@@ -370,7 +371,8 @@ def as_plain(column: pa.Array) -> pa.Array:
 
 def as_doubles(column: pa.Array) -> np.ndarray:
     """Convert floats of any width to doubles, nulls to 0."""
-    return column.cast(pa.float64()).fill_null(0.0).to_numpy()
+    column = column.cast(pa.float64())
+    return (column.fill_null(0.0) if column.null_count else column).to_numpy()
 
 
 def as_sortable_floats(values: np.ndarray) -> np.ndarray:

@@ -7,13 +7,13 @@ from typing import Any
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
 from slidewise.columns.aggregate import slide_expressions
+from slidewise.columns.batches.running_evaluation import carries_partial, carries_row
 from slidewise.columns.stream_options import OPTIONS, describe_options
 from slidewise.columns.with_columns import list_names, list_order
 from slidewise.display import Table
 from slidewise.planner.choose import choose, situation_of
 from slidewise.planner.sharing import read_off
 from slidewise.spark.conditions import hoist_conditions
-from slidewise.spark.executor.running_evaluation import carries_partial, carries_row
 from slidewise.spark.input import Input, read_input
 from slidewise.spark.layouts import find_layout
 from slidewise.spark.plan import (
