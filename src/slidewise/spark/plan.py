@@ -211,10 +211,13 @@ class ColumnsPlan:
             task = task.with_halo(reach, self._prefix)
             self.df = spread(self.df, group.partition_by, group.order_by[0], reach, self._prefix)
             self._layout = None
-        if self._layout is None or self._layout.partition_by != task.partition_by:
-            self.df = repartition_by_keys(self.df, task.partition_by, group.order_by)
+        if self._layout is not None and self._layout.partition_by != task.partition_by:
             self._layout = None
         sort = choose_sort(self.schema, group.partition_by, group.order_by, len(kinds), self._layout)
+        if sort.by == "window":
+            self.df = demand_order(self.df, task.partition_by, group.order_by, f"{self._prefix}row")
+        elif self._layout is None:
+            self.df = repartition_by_keys(self.df, task.partition_by, group.order_by)
         run: Task | SortingTask = task
         if sort.by == "python":
             run = add_sort(self.schema, task, group.order_by)
@@ -313,10 +316,31 @@ def add_stream_columns(df: Any, effects: BatchEffects, late_row: Any = None) -> 
 
 
 def repartition_by_keys(df: Any, partition_by: Sequence[str], order_by: Sequence[OrderColumn]) -> Any:
-    """Repartition so that all rows of a key are in one partition. Without keys or an order, rows stay as they stand."""
+    """Repartition so that all rows of a key are in one partition. Without keys or an order, rows stay as they stand.
+
+    Spark leaves a repartition out where rows lie by the very same columns, of a join or of buckets, and forgets that
+    anybody needs them so: then it splits a partition of a skewed join, or reads buckets as plain files, and a key is in
+    several tasks. No join and no table has a number among its keys.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
     if partition_by:
-        return df.repartition(*(column(name) for name in partition_by))
+        return df.repartition(*map(column, partition_by), F.lit(0))
     return df.repartition(1) if order_by else df.coalesce(1)
+
+
+def demand_order(df: Any, partition_by: Sequence[str], order_by: Sequence[OrderColumn], name: str) -> Any:
+    """Have rows by key and order by way of Spark's window operator, which says so in the plan.
+
+    Spark then shuffles and sorts only where rows do not lie so already, and keeps them so. The row numbers are of no
+    use, and true of the filter, without which Spark would leave the operator out.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import Window
+
+    keys = [column(key) for key in partition_by]
+    window = Window.partitionBy(*keys).orderBy(*([_build_sort_column(by) for by in order_by] or keys))
+    return df.select("*", F.row_number().over(window).alias(name)).where(F.col(name) > 0).drop(name)
 
 
 def sort_by_order(df: Any, partition_by: Sequence[str], order_by: Sequence[OrderColumn]) -> Any:

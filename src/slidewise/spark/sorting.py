@@ -13,7 +13,7 @@ from slidewise.spark.executor.row_sorter import RowOrder
 from slidewise.spark.executor.sorting_task import SortingTask
 from slidewise.spark.executor.task import Task
 from slidewise.spark.layouts import Layout
-from slidewise.spark.schema import WORKER_LIMIT, WORKER_MEMORY, Schema
+from slidewise.spark.schema import BUCKETED, WORKER_LIMIT, WORKER_MEMORY, Schema
 
 #: Arrow's texts and lists end at 2 GiB; runs of less than a megabyte would be too many
 LEAST_MEMORY, MOST_MEMORY = 1 << 20, 1 << 30
@@ -29,7 +29,7 @@ SORTED = (
 
 @dataclass(frozen=True)
 class SortChoice:
-    """Who sorts: nobody, "spark" or "python"."""
+    """Who sorts: nobody, "spark", "window" (Spark for an operator of its own, which it shuffles for, too) or "python"."""
 
     by: str
     because: str
@@ -44,7 +44,7 @@ class SortChoice:
 
     def describe(self) -> str:
         """Describe who sorts, and why."""
-        return f"{self.by}: {self.because}"
+        return f"{'spark' if self.by == 'window' else self.by}: {self.because}"
 
 
 def choose_sort(
@@ -59,6 +59,8 @@ def choose_sort(
         return SortChoice("nobody", "rows are in order since the step before")
     if not partition_by and not order_by:
         return SortChoice("nobody", "rows are taken as they stand")
+    if schema.bucketed and partition_by:
+        return SortChoice("window", f"where rows do not lie by key and order already, by {BUCKETED}")
     if results > MOST_RESULTS:
         return SortChoice("spark", f"{results} results of a row cost more to put back than rows to sort")
     if schema.worker_limit:
