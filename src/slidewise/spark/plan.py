@@ -335,8 +335,8 @@ def demand_order(df: Any, partition_by: Sequence[str], order_by: Sequence[OrderC
     Spark then shuffles and sorts only where rows do not lie so already, and keeps them so. The row numbers are of no
     use, and true of the filter, without which Spark would leave the operator out.
     """
-    from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
 
     keys = [column(key) for key in partition_by]
     window = Window.partitionBy(*keys).orderBy(*([_build_sort_column(by) for by in order_by] or keys))

@@ -29,7 +29,7 @@ SORTED = (
 
 @dataclass(frozen=True)
 class SortChoice:
-    """Who sorts: nobody, "spark", "window" (Spark for an operator of its own, which it shuffles for, too) or "python"."""
+    """Who sorts: nobody, "spark", "window" (Spark, for an operator of its own that it may shuffle for) or "python"."""
 
     by: str
     because: str
