@@ -1,9 +1,8 @@
 """The order of rows: partition keys as codes, order columns as sortable integers, and one permutation that brings the
 rows of a key together in their order.
 
-Rows that stand in order already, in all or within each key, are never sorted. Otherwise the least significant column
-goes first, each sort being stable: a radix sort per order column, and a counting sort for the keys. Where all keys are
-short, they come first, and rows are sorted within them.
+Rows that stand in order already, in all or within each key, are never sorted. Otherwise a counting sort brings the rows
+of each key together, and they are sorted within it, the least significant column first, each sort being stable.
 """
 
 from __future__ import annotations

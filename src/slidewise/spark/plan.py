@@ -17,7 +17,7 @@ from slidewise.errors import InvalidInput
 from slidewise.spark.column_names import find_unused_prefix, require_distinct
 from slidewise.spark.executor.halo import BUCKETS, HaloSize, measure_halo
 from slidewise.spark.executor.sorting_task import SortingTask
-from slidewise.spark.executor.task import Task
+from slidewise.spark.executor.task import OneResult, Task
 from slidewise.spark.input import Input
 from slidewise.spark.layouts import find_layout, record_layout
 from slidewise.spark.pyspark_internals import has_subquery
@@ -227,15 +227,16 @@ class ColumnsPlan:
         name = self._name_result()
         if effects.changes:
             kinds = [*kinds, BooleanType()]
-        results = _build_udf(self._source, run, kinds)(*(column(read) for read in run.reads.names))
-        self._add_results({name: results})
+        results = _build_udf(self._source, OneResult(run) if len(kinds) == 1 else run, kinds)
+        self._add_results({name: results(*(column(read) for read in run.reads.names))})
         if effects.changes:
             self.df = self.df.where(F.col(name).getField(str(len(group.expressions))))
         if task.halo is not None:
             self.df = self.df.where(column(task.halo.own)).drop(task.halo.own, task.halo.bucket)
             self._layout = None
         for k, ((out, over), kind) in enumerate(zip(group.expressions.items(), kinds, strict=False)):
-            self._new[out] = declare_never_null(F.col(name).getField(str(k)), over, kind)
+            result = F.col(name) if len(kinds) == 1 else F.col(name).getField(str(k))
+            self._new[out] = declare_never_null(result, over, kind)
 
     def finish(self, names: Iterable[str]) -> Any:
         """Build the DataFrame with all new columns, in the order of their names."""
@@ -354,7 +355,7 @@ def build_plain_columns(names: Iterable[str]) -> list[Any]:
     return [column(name).alias(str(k)) for k, name in enumerate(names)]
 
 
-def _build_udf(source: Input, task: Task | SortingTask, kinds: list[Any]) -> Any:
+def _build_udf(source: Input, task: Task | SortingTask | OneResult, kinds: list[Any]) -> Any:
     from pyspark import cloudpickle
     from pyspark.sql.functions import arrow_udf
     from pyspark.sql.types import StructField, StructType
@@ -362,7 +363,7 @@ def _build_udf(source: Input, task: Task | SortingTask, kinds: list[Any]) -> Any
     from slidewise.spark.shipping import build_executor_function, ship
 
     run = build_executor_function(cloudpickle.dumps(task), ship(source.schema.spark, cloned=source.given))
-    returns = StructType([StructField(str(k), kind) for k, kind in enumerate(kinds)])
+    returns = kinds[0] if len(kinds) == 1 else StructType([StructField(str(k), kind) for k, kind in enumerate(kinds)])
     # Not deterministic, as far as the optimizer knows: it may neither drop a sort below, nor move or repeat the call.
     return arrow_udf(run, returns).asNondeterministic()
 

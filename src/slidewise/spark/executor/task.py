@@ -64,6 +64,17 @@ class Task:
 
 
 @dataclass(frozen=True)
+class OneResult:
+    """A task whose rows have one result each, without a struct around it: Spark would copy that as a row in a row."""
+
+    task: Any
+
+    def run(self, batches: Iterable[Any]) -> Iterator[pa.Array]:
+        """Compute the result of every row. Spark calls it."""
+        return (results.field(0) for results in self.task.run(batches))
+
+
+@dataclass(frozen=True)
 class Tail:
     """What stays of a chunk for the next one, all of its last key."""
 
