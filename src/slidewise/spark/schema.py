@@ -60,6 +60,11 @@ class Schema:
         return name if self.heeds_capitals else name.lower()
 
     @cached_property
+    def worker_tasks(self) -> int:
+        """How many tasks of an executor share that limit."""
+        return int(self.spark.conf.get("spark.executor.cores", "1"))
+
+    @cached_property
     def bucketed(self) -> bool:
         """Whether Spark is to shuffle and sort, only where rows do not lie by key and order already."""
         said = str(self.spark.conf.get(BUCKETED, "false")).strip().lower()
