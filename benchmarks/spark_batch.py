@@ -27,8 +27,9 @@ from rich.console import Console
 from rich.table import Table
 
 import slidewise as sw
-from benchmarks import local_spark
+from benchmarks import local_spark, records
 from benchmarks.machine import describe
+from benchmarks.records import record
 from slidewise import spark as sws
 from slidewise.spark import sorting
 
@@ -240,6 +241,9 @@ def compare(bench: Bench, only: str, most_seconds: float) -> None:
             fewer = keys_for(workload, bench, keys, most_seconds)
             spark = bench.per_row(theirs(workload.theirs), bench.share(workload.data, fewer), fewer * per_key)
             cells.append((f"{spark:.0f}", verdict(spark / mine, least), f"{fewer * per_key:,}"))
+            tree = "with" if mode == "true" else "without"
+            times = {"ours": mine, "spark": spark, "sort": sort, "ratio": spark / mine}
+            record("spark", workload=workload.name, tree=tree, rows=fewer * per_key, **times, at_least=least, same=same)
         (on, ratio_on, rows_on), (off, ratio_off, rows_off) = cells
         cell = (f"{sort:.0f}", f"{mine:.0f}", f"{mine / sort:.2f}", on, off, ratio_on, ratio_off, rows_off or rows_on)
         table.add_row(workload.name, *cell, "yes" if same else "[red]no[/red]")
@@ -310,6 +314,9 @@ def sorts(bench: Bench) -> None:
             asked, met, found = f"at least {goal:g} times as fast as with it", theirs >= goal * mine, theirs / mine
         cells = (f"{rows:,}", data.replace("_", " "), f"{alone:.0f}", f"{theirs:.0f}", f"{mine:.0f}")
         table.add_row(f"{name}: {cells[0]}", *cells[1:], asked, f"{found:.2f} {'ok' if met else '[red]short[/red]'}")
+        limit = {"at_most": goal} if against == "alone" else {"at_least": goal}
+        times = {"ours": mine, "sort": alone, "spark_sorts": theirs, "ratio": found}
+        record("sorts", what=name, order=cells[1], rows=rows, **times, **limit)
         console.print(f"{name}, {cells[1]}: ours {mine:.0f} ns per row, sort alone {alone:.0f}, with it {theirs:.0f}")
     console.print(table)
 
@@ -360,8 +367,10 @@ def main() -> None:
         "--part", choices=("all", "peers", "windows", "one-key", "sorts", "break-even", "memory"), default="all"
     )
     parser.add_argument("--most-seconds", type=float, default=30.0, help="for one run of Spark's own")
+    records.add_option(parser)
     args = parser.parse_args()
-    console.print(describe("pyspark", "pyarrow", "numba"))
+    packages = ("pyspark", "pyarrow", "numba")
+    console.print(describe(*packages))
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder), int(args.rows), args.repeat)
         if args.part in ("all", "peers"):
@@ -380,6 +389,7 @@ def main() -> None:
         bench.spark.stop()
     if args.part in ("all", "memory"):
         memory(50_000_000)
+    records.write(args.json, *packages)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,9 @@ from rich.console import Console
 from rich.table import Table
 
 import slidewise as sw
+from benchmarks import records
 from benchmarks.machine import describe
+from benchmarks.records import record
 
 #: the most bytes of a key with one row, and of a process with a million of them
 GOAL, ALL = 500, 1 << 30
@@ -58,7 +60,9 @@ def measure(aggregation: Any, definition: Any, keys: range) -> tuple[float, floa
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keys", type=int, default=1_000_000, help="of the last line; the others take 20,000")
-    keys = parser.parse_args().keys
+    records.add_option(parser)
+    options = parser.parse_args()
+    keys = options.keys
     console = Console(width=max(120, Console().width))
     console.print(describe())
     table = Table(title=f"bytes of a key of sw.Window; goal: at most {GOAL} with one row")
@@ -68,6 +72,7 @@ def main() -> None:
         held, left = measure(aggregation, definition, range(1, 20_001))
         stays = definition.trailing_rows is not None
         table.add_row(name, f"{held:.0f}", "yes" if held <= GOAL else "NO", "they stay" if stays else f"{left:.0f}")
+        record("window keys", window=name, bytes=held, left=None if stays else left, at_most=GOAL)
     console.print(table)
     window = sw.Window(sw.sum("x"), sw.time(3600 * 1000))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -78,6 +83,8 @@ def main() -> None:
         f"{keys:,} keys, sum by time: {taken / 2**20:,.0f} MB more memory, {seconds / keys * 1e6:.1f} us a row; "
         f"goal, 1 GB for a million: {verdict}"
     )
+    record("many keys", keys=keys, megabytes=taken / 2**20, at_most=ALL / 2**20 * keys / 1_000_000)
+    records.write(options.json)
 
 
 if __name__ == "__main__":
