@@ -47,14 +47,14 @@ def plain(spark):
 
 
 @pytest.fixture
-def bucketed(plain):
+def bucketed(plain, tmp_path):
     """A table in as many buckets as partitions, of several files each."""
     for name, value in {
         "spark.sql.files.maxPartitionBytes": "4k",
         "spark.sql.files.openCostInBytes": "1",
     }.items():
         plain.conf.set(name, value)
-    build_rows(plain).write.bucketBy(4, "k").sortBy("k", "t").mode("overwrite").saveAsTable("in_buckets")
+    build_rows(plain).write.bucketBy(4, "k").sortBy("k", "t").saveAsTable("in_buckets", path=str(tmp_path / "rows"))
     yield plain.table("in_buckets")
     plain.sql("DROP TABLE in_buckets")
 
