@@ -118,13 +118,15 @@ def test_values_of_all_types_are_handed_back(session):
     columns = [f"{value} AS {name}" for name, value in CARRIED.items()]
     df = session.range(40).selectExpr("id", "id % 3 AS k", "id * 7 % 20 AS o", *columns)
     made = {f"last_{name}": sw.last(name).over(sw.rows_between(-3, -1)) for name in CARRIED}
-    found = [
-        sws.with_columns(df, made, partition_by="k", order_by=["o", "id"], engine=engine).select("id", *made)
-        for engine in ("slidewise", "spark")
-    ]
-    assert found[0].schema == found[1].schema
-    ours, theirs = ([*map(str, sorted(rows.collect(), key=lambda row: row.id))] for rows in found)
-    assert ours == theirs
+    by = {"partition_by": "k", "order_by": ["o", "id"]}
+    alone = df  # a single result of a call comes without a struct around it
+    for name, over in made.items():
+        alone = sws.with_columns(alone, {name: over}, **by, engine="slidewise")
+    together, theirs = (sws.with_columns(df, made, **by, engine=engine) for engine in ("slidewise", "spark"))
+    found = [rows.select("id", *made) for rows in (theirs, together, alone)]
+    assert found[0].schema == found[1].schema == found[2].schema
+    expected, *ours = ([*map(str, sorted(rows.collect(), key=lambda row: row.id))] for rows in found)
+    assert ours == [expected, expected]
 
 
 def test_more_than_memory_takes_goes_by_way_of_disk(spark):
