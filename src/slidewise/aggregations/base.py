@@ -247,6 +247,15 @@ class Aggregation(metaclass=_Filtering):
     #: The form for frames of which the number of rows is known (sba.run_counted); compiled variants only.
     counted: Aggregation | None = None
 
+    #: Of `counted` forms: lift, combine and, where every count has a result, lower take vectors for numbers: they are
+    #: made of arithmetic alone (templates/lanes.py), and combine commutes.
+    by_lanes: bool = False
+    #: Of `counted` forms: for columns of integers, and of floats without NaN.
+    refuses_nan: bool = False
+
+    #: It is known that the column is of floats without NaN; variants only.
+    knows_no_nan: bool = False
+
     #: made by variant(): its functions are not those of its class
     is_variant: bool = False
     #: What an `__init__` of your own was called with: it may tell the base class less than that, or other values.

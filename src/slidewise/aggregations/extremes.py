@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from slidewise.aggregations.arguments import OneColumn, TwoColumns, collect_columns
+from slidewise.aggregations.arithmetic import pick_larger, pick_smaller
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.values import as_float, highest, lowest, numeric, zero
 
@@ -45,6 +46,24 @@ def _infinity(dtype: np.dtype) -> Any:
     return dtype.type(math.inf)
 
 
+# ---- frames of a known number of rows, by vectors
+def _lift_alone(x: Any, anchor: Any) -> Any:
+    return x
+
+
+def _whole(s: Any, count: Any, share: Any) -> Any:
+    return s
+
+
+def _highest_number(dtype: np.dtype) -> Any:
+    return _infinity(dtype) if dtype.kind == "f" else highest(dtype)
+
+
+def _count(aggregation: Aggregation, **changes: Any) -> Aggregation:
+    counted = aggregation.variant(lift=_lift_alone, lower=_whole, by_lanes=True, refuses_nan=True, **changes)
+    return aggregation.variant(counted=counted)
+
+
 class Max(OneColumn):
     """The largest value, of any type that has an order.
 
@@ -74,7 +93,7 @@ class Max(OneColumn):
     combine = staticmethod(larger)
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
-        return self if numeric(columns, "biuf") else None
+        return _count(self, combine=pick_larger) if numeric(columns, "biuf") else None
 
     def identity_for(self, dtype: np.dtype) -> Any:
         return lowest(dtype)
@@ -109,7 +128,7 @@ class Min(OneColumn):
     combine = staticmethod(smaller)
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
-        return self if numeric(columns, "biuf") else None
+        return _count(self, combine=pick_smaller, identity_for=_highest_number) if numeric(columns, "biuf") else None
 
     def identity_for(self, dtype: np.dtype) -> Any:
         return highest(dtype)

@@ -134,7 +134,7 @@ class VarPop(OneColumn):
         if not numeric(columns):
             return None
         lower, defined = _COUNTED[self.name]
-        about = {"identity": (0.0, 0.0), "lift": _lift_about, "combine": _add_deviations}
+        about = {"identity": (0.0, 0.0), "lift": _lift_about, "combine": _add_deviations, "by_lanes": True}
         return self.variant(lift=_lift_two, counted=self.variant(**about, lower=lower, defined=defined))
 
 

@@ -147,7 +147,7 @@ class Sum(OneColumn):
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
         if numeric(columns, "f"):
-            counted = self.variant(identity=0.0, lift=_lift_uncounted, lower=_whole_sum)
+            counted = self.variant(identity=0.0, lift=_lift_uncounted, lower=_whole_sum, by_lanes=True)
             return self.variant(identity=0.0, lift=_lift_float, lower=_same, counted=counted)
         return _integers(
             self,
@@ -201,7 +201,7 @@ class Avg(OneColumn):
 
     def compiled(self, columns: tuple[np.ndarray, ...], longest: int) -> Aggregation | None:
         if numeric(columns, "f"):
-            counted = self.variant(identity=0.0, lift=_lift_uncounted, combine=_add, lower=_mean_of_sum)
+            counted = self.variant(identity=0.0, lift=_lift_uncounted, combine=_add, lower=_mean_of_sum, by_lanes=True)
             return self.variant(identity=(0, 0.0), lift=_lift_counted_float, lower=_divide_pair, counted=counted)
         return _integers(
             self,

@@ -24,7 +24,14 @@ def allocate(count: int, dtype: np.dtype) -> np.ndarray:
 
 
 def _allocate_bytes(size: int) -> Any:
-    return pa.allocate_buffer(size) if size < _LARGE else np.empty(size, np.uint8)
+    return pa.allocate_buffer(size) if size < _LARGE else allocate_line(size, np.dtype(np.uint8))
+
+
+def allocate_line(count: int, dtype: np.dtype) -> np.ndarray:
+    """Allocate NumPy's memory, beginning with a line of the cache: vectors that span two are written half as fast."""
+    memory = np.empty(count * dtype.itemsize + _LINE, np.uint8)
+    begin = -memory.ctypes.data % _LINE
+    return memory[begin : begin + count * dtype.itemsize].view(dtype)
 
 
 class OutputBuffers:

@@ -26,6 +26,7 @@ from slidewise.aggregations.sums import Avg, Count, Sum
 from slidewise.columns import encoding, fused
 from slidewise.columns.arranged import ArrangedFrame, RowView
 from slidewise.columns.buffers import are_all_valid
+from slidewise.columns.execute import goes_by_lanes
 from slidewise.columns.frames.bounds import Frames, Pieces, Scattered
 from slidewise.columns.frames.slides import Slides
 from slidewise.columns.threads import compute_keys
@@ -155,6 +156,8 @@ class Evaluation:
     ) -> Result:
         if algorithm == "auto":
             algorithm = _choose_algorithm(aggregation, columns, frames)
+        if fused.minds_nan(aggregation) and algorithm == "sba" and not self._may_have_nan(aggregation, view):
+            aggregation = aggregation.variant(knows_no_nan=True)
         found = compute_keys([aggregation], columns, frames, algorithm, self._find_keys(view), self.threads, asked)
         assert found is not None
         return _fill_empty(aggregation, frames, *found[0])
@@ -178,6 +181,10 @@ class Evaluation:
                 algorithm = _choose_algorithm(aggregation, columns, frames)
                 op = aggregation.compiled(columns, frames.longest)
                 counted = frames.longest if algorithm == "sba" and frames.trailing is not None else 0
+                alone = op.counted if op is not None and counted else None
+                refused = alone is None or (alone.refuses_nan and self._may_have_nan(aggregation, view))
+                if alone is not None and not refused and goes_by_lanes(alone, columns, counted):
+                    continue  # it is as fast
                 if algorithm in fused.ALGORITHMS and op is not None and fused.joinable(op, counted):
                     groups.setdefault((view.key, view.encodings(aggregation), algorithm), []).append(over)
         for (*_, algorithm), group in groups.items():
@@ -190,11 +197,16 @@ class Evaluation:
         encodings = view.encodings(group[0].aggregation)
         columns = tuple(view.encode(encoding).values for encoding in encodings)
         aggregations = [over.aggregation for over in group]
-        if any(map(fused.minds_nan, aggregations)) and columns[0].dtype.kind == "f" and not view.has_nan(encodings[0]):
+        if any(map(fused.minds_nan, aggregations)) and not self._may_have_nan(aggregations[0], view):
             aggregations = list(map(fused.of_numbers, aggregations))
         found = compute_keys(aggregations, columns, frames, algorithm, self._find_keys(view), self.threads)
         for over, result in zip(group, found or [], strict=found is not None):
             self._done[over] = _fill_empty(over.aggregation, frames, *result)
+
+    def _may_have_nan(self, aggregation: Aggregation, view: RowView) -> bool:
+        """Tell whether the first column has a NaN, or is not of floats."""
+        encoding = view.encodings(aggregation)[0]
+        return view.encode(encoding).values.dtype.kind != "f" or view.has_nan(encoding)
 
     # ---- results that follow from others
     def _derive(self, over: Over, view: RowView, frames: Frames) -> Result | None:
@@ -204,6 +216,8 @@ class Evaluation:
             return None
         if over.aggregation.from_squares is None:
             column = view.arguments(over.aggregation)[0].values
+            if column.dtype.kind == "f" and frames.trailing is not None and base not in self.wanted:
+                return None  # alone, it is as fast by itself
             if column.dtype.kind != "f" and not _exact_as_floats(column, frames.longest):
                 return None
             total, valid = self._compute_once(base, view, frames)

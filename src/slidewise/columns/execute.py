@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.distinct import OfDistinct, by_name
 from slidewise.aggregations.ranks import Percentile
-from slidewise.aggregations.trial import compute_trial, make_trial_rows, partial_dtype, result_dtype
+from slidewise.aggregations.trial import compute_trial, make_trial_rows, partial_dtype, result_dtype, typed_identity
 from slidewise.aggregations.values import plain
+from slidewise.algorithms import _sba_lanes
 from slidewise.columns import fused_kernel
-from slidewise.columns.buffers import all_valid
+from slidewise.columns.buffers import OutputBuffers, all_valid, allocate, allocate_line
 from slidewise.columns.frames.bounds import Frames, KeyedTrailingRows, Pieces, Scattered
 from slidewise.columns.fused import Joint, joint
 from slidewise.errors import IllegalPair, InvalidInput
@@ -26,9 +27,6 @@ from slidewise.templates import fifo, fold
 from slidewise.templates.bind import bind, functions_of
 from slidewise.templates.compile import kernel, new_state
 from slidewise.templates.interpret import optional_names, run_interpreted, swag_class
-
-if TYPE_CHECKING:
-    from slidewise.columns.buffers import OutputBuffers
 
 Columns = tuple[np.ndarray, ...]
 
@@ -99,8 +97,6 @@ def _run_fused_counted(
     ops: list[Aggregation], columns: Columns, frames: Frames, outs: tuple[np.ndarray, ...], buffers: OutputBuffers
 ) -> list[Results] | None:
     """Compute over trailing rows, whose number is known but for the first ones. Results in doubt are computed alone."""
-    from slidewise.columns.buffers import allocate
-
     op, n = joint(ops, columns, counted=True), frames.longest
     c = _Compiler(fused_kernel, op, op.partial)
     now, later = (tuple(outs[k] for k in group) for group in (op.now, op.later))
@@ -211,7 +207,7 @@ def _run_compiled(
     partial = partial_dtype(op, columns)
     dtype = result_dtype(op, columns, partial)
     every = _writes_every(entry, frames)
-    out = np.empty(len(frames), dtype) if buffers is None else buffers.take("result", dtype)
+    out = allocate_line(len(frames), dtype) if buffers is None else buffers.take("result", dtype)
     # Where all frames have a result, drivers of trailing rows fill what there is of `valid`, and here that is nothing.
     forms = (op,) if op.counted is None else (op, op.counted)
     sure = every and all(form.defined is Aggregation.defined for form in forms) and entry.name not in BY_BOUNDS
@@ -251,6 +247,18 @@ class _Compiler:
         """Allocate that many partials."""
         return np.zeros(max(size, 1), self.partial)
 
+    def work_by_field(self, size: int) -> np.ndarray | tuple[np.ndarray, ...]:
+        """Allocate that many partials, with an array for each of their fields."""
+        fields = self.partial.names
+        return (
+            np.zeros(size, self.partial) if fields is None else tuple(np.zeros(size, self.partial[f]) for f in fields)
+        )
+
+    def identity_by_field(self) -> np.ndarray | tuple[np.ndarray, ...]:
+        """Make such an array of one partial, the identity."""
+        one = np.array([typed_identity(self.op, self.partial)], self.partial)
+        return one if one.dtype.names is None else tuple(one[f].copy() for f in one.dtype.names)
+
     def call(self, driver: Any, *args: Any) -> bool:
         """Run a driver compiled; False where numba cannot compile it."""
         more = self.op.functions if isinstance(self.op, Joint) else None
@@ -278,11 +286,28 @@ def _run_sba(c: _Compiler, columns: Columns, frames: Frames, out: Any, valid: np
         from slidewise.algorithms import _sba_blocks
 
         c = _Compiler(_sba_blocks, c.op, c.partial)
-    if frames.trailing is not None and c.op.counted is not None and len(out):
-        return _run_counted(c, c.op.counted, columns, frames.longest, out, valid)
+    if frames.trailing is not None and len(out) and (counted := find_counted(c.op, columns)) is not None:
+        return _run_counted(c, counted, columns, frames.longest, out, valid)
     if frames.trailing is not None:
         return c.call(c.module.run_rows, c.work(c.module.room(frames.longest)), columns, frames.longest, out, valid)
     return c.call(c.module.run_frames, c.work(frames.longest), columns, frames.start, frames.end, out, valid)
+
+
+def find_counted(op: Aggregation, columns: Columns) -> Aggregation | None:
+    """Find the form for frames of a known number of rows, where there is one for these columns."""
+    counted = op.counted
+    if counted is None or not counted.refuses_nan or op.knows_no_nan:
+        return counted
+    dtype = columns[0].dtype
+    if dtype.kind == "f":
+        return None if np.isnan(columns[0].min(initial=0.0)) else counted
+    return counted if dtype.kind == "i" or (dtype.kind == "u" and dtype.itemsize < 8) else None
+
+
+def goes_by_lanes(counted: Aggregation, columns: Columns, n: int) -> bool:
+    """Tell whether this form is computed by vectors for frames of n rows."""
+    few = n < _sba_lanes.FEW and counted.defined is not Aggregation.defined
+    return counted.by_lanes and not few and all(x.dtype.kind in "iuf" for x in columns)
 
 
 def _run_counted(c: _Compiler, op: Aggregation, columns: Columns, n: int, out: np.ndarray, valid: np.ndarray) -> bool:
@@ -290,8 +315,16 @@ def _run_counted(c: _Compiler, op: Aggregation, columns: Columns, n: int, out: n
     sba = c.module
     counted = _Compiler(sba, op, partial_dtype(op, columns * 2))
     doubtful = np.array([len(out), 0])
-    work = counted.work(sba.room(n))
-    if not counted.call(sba.run_counted, work, columns, n, out, valid, doubtful):
+    if goes_by_lanes(op, columns, n):
+        counted.module = _sba_lanes
+        arrays, none = tuple(map(np.ascontiguousarray, columns)), counted.identity_by_field()
+        if n < _sba_lanes.FEW:
+            return counted.call(_sba_lanes.run_few, none, arrays, n, out, valid)
+        work = map(counted.work_by_field, _sba_lanes.room(n))
+        done = counted.call(_sba_lanes.run_counted, *work, none, arrays, n, out, valid, doubtful)
+    else:
+        done = counted.call(sba.run_counted, counted.work(sba.room(n)), columns, n, out, valid, doubtful)
+    if not done:
         return False
     first, end = (int(row) for row in doubtful)
     if first >= end:

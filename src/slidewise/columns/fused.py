@@ -52,7 +52,7 @@ class Joint(Aggregation):
 
 def joinable(op: Aggregation, count: int) -> bool:
     """Tell whether an aggregation can be joined over frames of `count` rows each, or over any frames for 0."""
-    form = op.counted if count else None
+    form = op.counted if count and op.counted is not None and not op.counted.refuses_nan else None
     return op.defined is Aggregation.defined if form is None else bool(form.defined(count))
 
 
@@ -94,7 +94,12 @@ def _describe(op: Aggregation | None) -> Any:
 
 
 def _build_joint(ops: Sequence[Aggregation], columns: tuple[np.ndarray, ...], counted: bool) -> Joint:
-    forms = [FusedForm(op.counted, True) if counted and op.counted is not None else FusedForm(op) for op in ops]
+    forms = [
+        FusedForm(op.counted, True)
+        if counted and op.counted is not None and not op.counted.refuses_nan
+        else FusedForm(op)
+        for op in ops
+    ]
     partials = [partial_dtype(form.op, columns * (1 + form.counted)) for form in forms]
     slots = [_identify(form, partial) for form, partial in zip(forms, partials, strict=True)]
     distinct = list(dict.fromkeys(slots))

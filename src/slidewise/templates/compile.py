@@ -226,17 +226,25 @@ def _register(function: Any) -> Any:
 def _struct_names() -> dict[str, Any]:
     if cache.is_compiler_off():
         from slidewise.templates import uncompiled as structs
+        from slidewise.templates import uncompiled as vectors
     else:
+        from slidewise.templates import lanes as vectors  # type: ignore[no-redef]
         from slidewise.templates import structs  # type: ignore[no-redef]
-    shared = ("publish", "observe", "relax")
-    return {n: getattr(structs, n) for n in ("open_state", "close_state", "prefetch", "zip_columns", "same", *shared)}
+    return {n: getattr(structs, n) for n in _OF_STRUCTS} | {n: getattr(vectors, n) for n in _OF_LANES}
+
+
+_OF_STRUCTS = ("open_state", "close_state", "prefetch", "zip_columns", "same", "publish", "observe", "relax")
+_OF_LANES = (
+    *("lanes", "pin_columns", "load_lanes", "store_lanes", "fetch"),
+    *("widen", "spread", "spread_lane", "first_lane", "shift"),
+)
 
 
 def _jitable(function: Any, tag: str, clones: dict[Any, Any]) -> Any:
     """Clone a function for kernels, with those that it calls; the user's own @njit as well, since numba keeps the
     globals that it first compiled them with."""
     plain = function.py_func if is_dispatcher(function) else function
-    if not isinstance(plain, types.FunctionType):
+    if not isinstance(plain, types.FunctionType) or _is_extension(function):
         return function
     if function not in clones:
         clones[function] = None  # numba resolves a function's call of itself

@@ -24,5 +24,5 @@ def _kernel_sources() -> bytes:
     return _cached_sources[0]
 
 
-_SOURCES = ("structs.py", "blocks.py", "storage.py", "ring.py")
+_SOURCES = ("structs.py", "lanes.py", "blocks.py", "storage.py", "ring.py")
 _cached_sources: list[bytes] = []

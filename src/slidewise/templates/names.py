@@ -179,6 +179,57 @@ def prefetch(columns: Any, i: Any) -> None:
     raise Unbound("prefetch")
 
 
+# ---- vectors: the partials of neighbouring rows as one value (see templates/lanes.py)
+#: how many rows a vector has; 1 where kernels run as plain Python
+lanes: int = 1
+
+
+def pin_columns(x: Any) -> Any:
+    """Columns indexed as tuples, or an array, for vectors; it has no length, and takes no negative index."""
+    raise Unbound("pin_columns")
+
+
+def load_lanes(x: Any, i: Any) -> Any:
+    """Read rows i to i + lanes - 1 of pinned columns."""
+    raise Unbound("load_lanes")
+
+
+def widen(partial: Any, like: Any) -> Any:
+    """Convert lanes to the types that one partial has: those of narrow columns are wider."""
+    raise Unbound("widen")
+
+
+def store_lanes(x: Any, i: Any, partial: Any) -> None:
+    """Write rows i to i + lanes - 1 of pinned columns."""
+    raise Unbound("store_lanes")
+
+
+def fetch(x: Any, i: Any, to_write: int) -> None:
+    """Have row i of pinned columns brought into the cache, to be written where `to_write` is 1."""
+    raise Unbound("fetch")
+
+
+def spread(partial: Any) -> Any:
+    """Put one partial into all lanes."""
+    raise Unbound("spread")
+
+
+def spread_lane(partial: Any, lane: int) -> Any:
+    """Put the partial of one lane into all of them; lane -1 is the last."""
+    raise Unbound("spread_lane")
+
+
+def first_lane(partial: Any) -> Any:
+    """Take the partial of the first lane."""
+    raise Unbound("first_lane")
+
+
+def shift(partial: Any, by: int, others: Any) -> Any:
+    """Move partials to later lanes, and into the first ones the last of the vector before; where `by` is negative to
+    earlier lanes, and into the last ones the first of the vector after."""
+    raise Unbound("shift")
+
+
 # ---- two threads that share a state's arrays
 def publish(signals: Any, i: int, value: int) -> None:
     """Write signals[i] after all that was written before: who observes it sees that too."""

@@ -51,6 +51,45 @@ def prefetch(rows: Any, i: int) -> None:
     pass
 
 
+# ---- vectors of one row
+lanes = 1
+
+
+pin_columns = zip_columns
+
+
+def load_lanes(x: Any, i: int) -> Any:
+    return x[i]
+
+
+def widen(partial: Any, like: Any) -> Any:
+    return partial
+
+
+def store_lanes(x: Any, i: int, partial: Any) -> None:
+    x[i] = partial
+
+
+def fetch(x: Any, i: int, to_write: int) -> None:
+    pass
+
+
+def spread(partial: Any) -> Any:
+    return partial
+
+
+def spread_lane(partial: Any, lane: int) -> Any:
+    return partial
+
+
+def first_lane(partial: Any) -> Any:
+    return partial
+
+
+def shift(partial: Any, by: int, others: Any) -> Any:
+    return others
+
+
 def publish(signals: Any, i: int, value: int) -> None:
     signals[i] = value
 

@@ -1,0 +1,147 @@
+"""SBA by vectors against recalculation: frames of any size beside vectors and blocks, all types, what has no vector."""
+
+import math
+
+import numpy as np
+import pytest
+from support.tiers import in_soak
+
+import slidewise as sw
+from slidewise.algorithms import _sba_lanes
+from slidewise.columns import execute
+
+BLOCK, FEW = _sba_lanes.BLOCK, _sba_lanes.FEW
+#: every rest of a vector; the sizes at which another path is taken; more rows than there are
+SIZES = [*range(1, 18), FEW - 8, FEW - 1, FEW, FEW + 1, 60, BLOCK - 1, BLOCK, BLOCK + 9, 2 * BLOCK + 1, 5_000]
+ROWS = 3 * BLOCK + 5
+
+
+def frames(x, n):
+    return (x[max(0, i - n + 1) : i + 1] for i in range(len(x)))
+
+
+def largest(frame):
+    """As sw.max has it: NaN above all, ties to the earlier row."""
+    found = frame[0]
+    for value in frame[1:]:
+        found = value if value > found or value != value else found
+    return found
+
+
+def smallest(frame):
+    found = frame[0]
+    for value in frame[1:]:
+        found = value if value < found or found != found else found
+    return found
+
+
+def total(frame):
+    return math.fsum(frame.tolist())
+
+
+def deviation(frame):
+    return np.std(frame.astype(float), ddof=1) if len(frame) > 1 else -1.0
+
+
+EXPECTED = {
+    "max": (sw.max(), largest),
+    "min": (sw.min(), smallest),
+    "sum": (sw.sum(), total),
+    "avg": (sw.avg(), lambda frame: total(frame) / len(frame)),
+    "stddev": (sw.stddev(), deviation),
+}
+
+
+def make(dtype, rows, seed=0):
+    rng = np.random.default_rng(seed)
+    x = (rng.normal(size=rows) * 40).astype(dtype)
+    if x.dtype.kind == "f":
+        x[rng.integers(0, rows, rows // 9 + 1)] = -0.0  # among zeros
+        x[rng.integers(0, rows, rows // 9 + 1)] = 0.0
+    return x
+
+
+def check(x, name, n):
+    aggregation, recalculate = EXPECTED[name]
+    out = np.ma.filled(sw.rolling(x, aggregation, sw.rows(n)), -1)
+    expected = np.array([recalculate(frame) for frame in frames(x, n)])
+    if name in ("max", "min"):
+        assert out.dtype == x.dtype
+        assert np.array_equal(out, expected, equal_nan=x.dtype.kind == "f")
+        assert np.array_equal(np.signbit(out), np.signbit(expected)), "which of two equal zeros"
+    else:
+        assert np.allclose(out, expected, rtol=1e-10, atol=1e-9, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", [*EXPECTED, *(pytest.param(n, marks=pytest.mark.compiled) for n in ("sum", "max"))])
+def test_sizes_of_frames(name):
+    for n in SIZES[:: 1 if name == "sum" else 3]:
+        check(make(np.float64, 700), name, n)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("dtype", [np.float32, np.int32, *in_soak(np.int64, np.int8, np.uint8, np.uint32)])
+@pytest.mark.parametrize("name", ["max", "stddev", *in_soak("min", "sum", "avg")])
+def test_types(name, dtype):
+    for n in (3, 16, FEW + 5, BLOCK + 9):
+        check(make(dtype, 700), name, n)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", EXPECTED)
+def test_every_size(name):
+    for n in SIZES:
+        check(make(np.float64, ROWS, seed=n), name, n)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 7, 8, 9, 17])
+def test_few_rows(rows):
+    for name in ("max", "sum"):
+        for n in (1, 7, 9, 40):
+            check(make(np.float64, rows), name, n)
+
+
+@pytest.mark.parametrize("n", [5, 100])
+def test_nan_is_above_all_and_leaves(n):
+    x = make(np.float64, 700)
+    x[[0, 300, 301, 699]] = math.nan, math.inf, math.nan, -math.inf
+    for name in ("max", "min"):
+        check(x, name, n)
+
+
+@pytest.mark.parametrize("n", [5, 100, BLOCK + 100])
+def test_nothing_is_left_of_what_has_left(n):
+    x = np.random.default_rng(3).normal(1.0, 1.0, 4 * BLOCK)
+    clean = x.copy()
+    x[[10, 11, 900]], clean[[10, 11, 900]] = (1e300, -1e300, math.nan), 0.0
+    touched = np.zeros(len(x), bool)
+    for row in (10, 11, 900):
+        touched[row : row + n] = True
+    for aggregation in (sw.sum(), sw.avg()):
+        out, expected = (sw.rolling(values, aggregation, sw.rows(n)) for values in (x, clean))
+        # after it: what was added up with zeros in their places, to the last bit
+        assert np.array_equal(out[~touched], expected[~touched])
+
+
+def test_sums_of_negative_zeros_are_zeros():
+    for n in (3, 16, 100):
+        assert not np.signbit(sw.rolling(np.full(300, -0.0), sw.sum(), sw.rows(n))).any()
+
+
+def test_columns_that_are_not_contiguous():
+    x = np.stack([make(np.float64, 700), np.arange(700.0)], axis=1)
+    for name in ("max", "avg"):
+        for n in (9, 100):
+            check(x[:, 0], name, n)
+
+
+def test_what_goes_by_vectors():
+    x = (np.arange(5.0),)
+    ways = {
+        name: [execute.goes_by_lanes(aggregation.compiled(x, n).counted, x, n) for n in (FEW - 1, FEW)]
+        for name, (aggregation, _) in EXPECTED.items()
+    }
+    assert ways == {name: [name != "stddev", True] for name in EXPECTED}
+    flags = (np.array([True, False]),)
+    assert not execute.goes_by_lanes(sw.max().compiled(flags, 9).counted, flags, 9)
+    assert execute.find_counted(sw.max().compiled(x, 9), (np.array([1.0, math.nan]),)) is None
