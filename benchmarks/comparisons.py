@@ -226,8 +226,8 @@ def _weighted(total: Callable[[np.ndarray], Any], data: Data) -> Any:
 COMPARISONS = (
     _simple("max", sw.max(), "max(x)", 5),
     _simple("min", sw.min(), "min(x)", 5),
-    _simple("sum", sw.sum(), "sum(x)", 2, bottleneck=0.9),
-    _simple("mean", sw.mean(), "avg(x)", 2, bottleneck=0.9),
+    _simple("sum", sw.sum(), "sum(x)", 2, bottleneck=1),
+    _simple("mean", sw.mean(), "avg(x)", 2, bottleneck=1),
     _simple("std", sw.stddev(), "stddev_samp(x)", 2, bottleneck=0.6),
     Comparison(
         "max_by",
