@@ -172,7 +172,8 @@ def compare(folder: Path, rows: int, keys: int, passes: int) -> None:
     best: dict[str, dict[str, float]] = {}
     for _ in range(passes):
         for name in RUNS:
-            command = [sys.executable, "-m", "benchmarks.larger_than_memory", "--run", name, file, folder / name]
+            module = "benchmarks.larger_than_memory"
+            command = [sys.executable, "-m", module, "--run", name, str(file), str(folder / name)]
             found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
             before = best.setdefault(name, found)
             best[name] = {what: (max if what == "mb" else min)(before[what], found[what]) for what in found}
