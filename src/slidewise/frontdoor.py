@@ -210,6 +210,7 @@ def explain(
     late: str = "error",
     windows: int = 1,
     integers: bool | None = None,
+    algorithm: str = "auto",
 ) -> Explanation: ...
 
 
@@ -259,7 +260,8 @@ def explain(
     >>> table = sw.explain({"x": [1, 2, 3]}, mean=sw.avg("x").over(sw.rows(2)))
 
     `late="revise"` asks for rows out of order, `windows=` for that many windows over one stream, `integers=True`
-    says that the values are integers. A console shows the result as a table, and so does a notebook.
+    says that the values are integers, `algorithm=` asks for one by name. A console shows the result as a table, and so
+    does a notebook.
     """
     aggregation, _ = unwrap(aggregation)
     if isinstance(window, Mapping | Alias):
@@ -268,6 +270,13 @@ def explain(
         if isinstance(aggregation, Mapping):
             return explain_columns(dict(aggregation), integers)
         return explain_choice(aggregation, window, late, windows, integers)
+    if isinstance(aggregation, Aggregation | Over | type):
+        if other := next((name for name in call if name != "algorithm"), ""):
+            raise InvalidInput(
+                "explain: with an aggregation go a window, algorithm=, late=, windows= and integers=, got "
+                f"{other}={call[other]!r}. Give the data first to explain a call of with_columns or aggregate"
+            )
+        return explain_choice(aggregation, window, late, windows, integers, **call)
     columns = name_columns("explain", expressions, {n: x for n, x in call.items() if _is_expression(x)})
     call = {name: value for name, value in call.items() if not _is_expression(value)}
     if clash := [name for name in columns if name in call]:

@@ -29,7 +29,7 @@ from slidewise.spark.plan import (
 from slidewise.spark.pyspark_internals import is_column
 from slidewise.spark.schema import Schema
 from slidewise.spark.sorting import choose_sort
-from slidewise.spark.spark_operator import Verdict, choose_engine
+from slidewise.spark.spark_operator import OperatorVerdict, choose_engine
 from slidewise.spark.spark_windows import check_engine, recommend, require_spark_windows
 from slidewise.spark.streams.explain import explain_task
 from slidewise.spark.streams.query import build_rows_query, build_slides_query
@@ -145,7 +145,7 @@ def _explain_batch(
     for group in groups:
         decided = choose_engine(group.expressions.values(), engine, schema.wraps)
         if effects.on_rows:
-            decided = Verdict("slidewise", LOOKS_BACK)
+            decided = OperatorVerdict("slidewise", LOOKS_BACK)
         spread = decided.engine == "slidewise" and choose_halo(source, group, hot_keys) is not None
         sort = "spark: by keys and order, before rows come to Python"
         if decided.engine == "spark":
@@ -167,7 +167,7 @@ def _explain_batch(
 
 
 def _build_line(
-    name: str, over: Over, group: Group, decided: Verdict, schema: Schema, spread: bool, sort: str
+    name: str, over: Over, group: Group, decided: OperatorVerdict, schema: Schema, spread: bool, sort: str
 ) -> dict[str, str]:
     by = ", ".join(group.partition_by) or "no key"
     order = ", ".join(f"{o.name}{' desc' * o.descending}" for o in group.order_by) or "as rows stand"
