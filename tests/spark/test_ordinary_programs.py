@@ -7,7 +7,6 @@ import pytest
 from ordinary_programs import (
     PROGRAMS,
     chained,
-    joined_to_its_own_totals,
     udfs_around_windows,
     windows_inside_of_windows,
 )
@@ -18,7 +17,7 @@ from support.tiers import connect_in_soak, quick
 from slidewise.spark import Window
 from slidewise.spark import functions as F  # noqa: N812
 
-QUICK = (chained, joined_to_its_own_totals, udfs_around_windows, windows_inside_of_windows)
+QUICK = (chained, udfs_around_windows, windows_inside_of_windows)
 
 
 def is_same(a: Any, b: Any) -> bool:
