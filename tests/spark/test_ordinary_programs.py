@@ -4,12 +4,7 @@ import math
 from typing import Any
 
 import pytest
-from ordinary_programs import (
-    PROGRAMS,
-    chained,
-    udfs_around_windows,
-    windows_inside_of_windows,
-)
+from ordinary_programs import PROGRAMS, chained, udfs_around_windows, windows_inside_of_windows
 from pyspark.sql import Window as TheirWindow
 from pyspark.sql import functions as theirs
 from support.tiers import connect_in_soak, quick
