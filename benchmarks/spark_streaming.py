@@ -24,8 +24,9 @@ from rich.table import Table
 
 import slidewise as sw
 import slidewise.spark
-from benchmarks import local_spark
+from benchmarks import local_spark, records
 from benchmarks.machine import describe
+from benchmarks.records import record
 
 console = Console(width=max(120, Console().width))
 SCHEMA = "k long, ts timestamp, x double"
@@ -257,6 +258,8 @@ def hops(bench: Bench, rows: int, most_seconds: float) -> None:
             *verdict(spark / mine, least),
         )  # fmt: skip
         console.print(f"{size} every {slide}, {rate} a second: ours {mine:,.0f} ns per row, Spark {spark:,.0f}")
+        what = f"{many} of {size} every {slide}, {rate} rows of a key in a second"
+        record("hops", what=what, ours=mine, spark=spark, rows=fewer, ratio=spark / mine, at_least=least)
     console.print(table)
 
 
@@ -269,15 +272,18 @@ def rows_table(bench: Bench, rows: int) -> None:
     times = [[bench.per_row(make, feed) for make in (stateless, *(make for _, make, _ in ways))] for _ in range(2)]
     passed, *ours = map(min, zip(*times, strict=True))
     table.add_row("rows through Python, stateless", f"{passed:,.0f}", "", "", "")
+    record("rows", what="rows through Python, stateless", ns=passed)
     for (name, make, most), mine in zip(ways, ours, strict=True):
         ratio, limit = verdict(mine / passed, most, most=True)
         table.add_row(f"ours, {name}", f"{mine:,.0f}", ratio, "ours to stateless", limit)
+        record("rows", what=f"max of the last 1,000 rows, {name}", ns=mine, ratio=mine / passed, at_most=most)
         spread = min(bench.per_row(make, many) for _ in range(2))
         ratio, limit = verdict(spread / mine, 1.5, most=True)
         table.add_row(f"ours, {name}, 100,000 keys", f"{spread:,.0f}", ratio, "to 1,000 keys", limit)
     keyed = bench.per_row(by_key, Feed(1_000, rows // 10, 100))
     ratio, limit = verdict(keyed / mine, 5)
     table.add_row("Spark's stateful operator by key", f"{keyed:,.0f}", ratio, "to ours by time", limit)
+    record("rows", what="the same by Spark's stateful operator, key by key", ns=keyed)
     console.print(table)
 
 
@@ -313,6 +319,10 @@ def state_table(bench: Bench, keys: int, batches: int) -> None:
             f"{seconds:.2f}",
         )  # fmt: skip
         console.print(f"{share:.1%} of the keys: {np.mean(written):,.0f} bytes in {seconds:.2f} s")
+        bytes_written = float(np.mean(written))
+        record(
+            "state", keys=keys, touched=share, bytes=bytes_written, ratio=bytes_written / own, at_most=4, growth=growth
+        )
     console.print(table)
 
 
@@ -343,9 +353,11 @@ def main() -> None:
     parser.add_argument("--keys", type=float, default=2e5, help="keys of the state whose writing is measured (2e5)")
     parser.add_argument("--batches", type=int, default=40, help="micro-batches that it is measured over (40)")
     parser.add_argument("--most-seconds", type=float, default=120.0, help="for one of Spark's own queries (120)")
+    records.add_option(parser)
     options = parser.parse_args()
     rows = int(options.rows)
-    console.print(describe("pyspark", "pyarrow", "numba"), style="dim")
+    packages = ("pyspark", "pyarrow", "numba")
+    console.print(describe(*packages), style="dim")
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder))
@@ -357,6 +369,7 @@ def main() -> None:
         if options.part in ("all", "hops"):
             hops(bench, rows, options.most_seconds)
         bench.spark.stop()
+    records.write(options.json, *packages)
     console.print(f"{time.perf_counter() - begin:.0f} s", style="dim")
 
 
