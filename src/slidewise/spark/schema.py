@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 WORKER_MEMORY = "spark.python.worker.memory"
 #: and of what it may have at all
 WORKER_LIMIT = "spark.executor.pyspark.memory"
+#: ours: whether tables are bucketed by their keys, or joined by them
+BUCKETED = "spark.slidewise.bucketed"
 
 
 class Schema:
@@ -56,6 +58,19 @@ class Schema:
     def fold(self, name: str) -> str:
         """Fold names to one that Spark does not tell apart."""
         return name if self.heeds_capitals else name.lower()
+
+    @cached_property
+    def worker_tasks(self) -> int:
+        """How many tasks of an executor share that limit."""
+        return int(self.spark.conf.get("spark.executor.cores", "1"))
+
+    @cached_property
+    def bucketed(self) -> bool:
+        """Whether Spark is to shuffle and sort, only where rows do not lie by key and order already."""
+        said = str(self.spark.conf.get(BUCKETED, "false")).strip().lower()
+        if said not in ("true", "false"):
+            raise InvalidInput(f"{BUCKETED} is true or false, got {said!r}")
+        return said == "true"
 
     def field(self, name: str) -> Any:
         """Find a column by name, as Spark would."""

@@ -34,6 +34,17 @@ class Task(RowPass):
         return replace(self, reads=reads, partition_by=(*self.partition_by, halo.bucket), halo=halo)
 
 
+@dataclass(frozen=True)
+class OneResult:
+    """A task whose rows have one result each, without a struct around it: Spark would copy that as a row in a row."""
+
+    task: Any
+
+    def run(self, batches: Iterable[Any]) -> Iterator[pa.Array]:
+        """Compute the result of every row. Spark calls it."""
+        return (results.field(0) for results in self.task.run(batches))
+
+
 class TaskRun(RowPassRun):
     """One run of a task: the sorted rows of a partition, chunk by chunk."""
 
