@@ -112,7 +112,7 @@ def test_whatever_comes_between(aggregation, window, kind, seed, floats):
 @pytest.mark.parametrize(
     ("aggregation", "window", "options"), [*KEYED, *[pytest.param(*c, marks=pytest.mark.full) for c in MORE_KEYED]]
 )
-@examples(60, deadline=None)
+@examples(30, deadline=None)
 @given(seed=st.integers(0, 10**6), keys=st.integers(0, 5), floats=st.booleans())
 def test_whatever_comes_between_rows_of_keys(aggregation, window, options, kind, seed, keys, floats):
     unit = float if floats and kind != "floats" else int
