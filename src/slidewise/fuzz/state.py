@@ -251,6 +251,7 @@ def bucket(chance: random.Random) -> Subject:
     from slidewise.columns.sources import source_of
     from slidewise.columns.with_columns import list_names, list_order
     from slidewise.spark.streams.changes import images
+    from slidewise.spark.streams.pending_rows import recent
     from slidewise.spark.streams.pipeline import Pipeline
     from slidewise.spark.streams.stream_task import StreamTask
 
@@ -265,6 +266,7 @@ def bucket(chance: random.Random) -> Subject:
 
     def step(store: _Memory, first: int, number: int) -> None:
         images.clear()  # what is damaged is to be read
+        recent.clear()
         seconds, keys = range(first, first + number), 1 if first == 30 else 5  # one of five is logged
         columns = [[f"k{t % keys}" for t in seconds], [1_000_000 * t for t in seconds], [t / 7 for t in seconds]]
         rows = pa.table([pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)

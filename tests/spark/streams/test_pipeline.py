@@ -29,6 +29,7 @@ from support.tiers import examples
 import slidewise as sw
 from slidewise.columns.arranged import ArrangedFrame
 from slidewise.spark.streams.changes import images
+from slidewise.spark.streams.pending_rows import recent
 from slidewise.spark.streams.pipeline import Pipeline
 from slidewise.spark.streams.step_data import JoinedRows
 
@@ -306,6 +307,7 @@ def test_a_changed_definition_and_damaged_state_are_refused():
 
     def refused(match):
         images.clear()
+        recent.clear()
         with pytest.raises(sw.StateError, match=match):
             Pipeline(stream.task).advance(stream.memory, rows, hashes_of(rows, ["k"]), stream.watermark)
 
