@@ -98,7 +98,9 @@ def test_rows_that_a_process_has_written_are_read_only_where_others_are_saved(mo
     room.exchange(saved, rows_of([1, 9], 0), np.arange(2) % 3, 0)
     # A step that is never committed has written other rows under the same number.
     PendingRows(TASK, []).exchange(Saved(), rows_of([9], 7), np.zeros(1, np.int64), 0)
-    monkeypatch.setattr(Saved, "read_entry", lambda self, number: reads.append(number) or dict.__getitem__(self, number))
+    monkeypatch.setattr(
+        Saved, "read_entry", lambda self, number: reads.append(number) or dict.__getitem__(self, number)
+    )
     for forget in (False, True):
         if forget:
             pending_rows.recent.clear()
