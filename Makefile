@@ -161,6 +161,7 @@ bench: $(READY)  ## the benchmarks, with peers in the same run
 	@$(PY) -m benchmarks.window_keys
 	@$(PY) -m benchmarks.first_call
 	@$(PY) -m benchmarks.columns
+	@$(PY) -m benchmarks.larger_than_memory
 	@$(PY) -m benchmarks.spark_batch
 	@$(PY) -m benchmarks.spark_streaming
 

@@ -31,7 +31,9 @@ from rich.console import Console
 from rich.table import Table
 
 import slidewise as sw
+from benchmarks import records
 from benchmarks.machine import describe
+from benchmarks.records import record
 
 console = Console(width=max(120, Console().width))
 
@@ -134,6 +136,10 @@ def peers_table(rows: int, only: set[str], quick: bool) -> None:
             for line, (library, remark, theirs, mine) in enumerate(sorted(found, key=lambda f: f[2] / f[3])):
                 least = comparison.at_least(window, library)
                 ratio = theirs / mine
+                record(
+                    "peers", aggregate=comparison.name, window=window, peer=library, ours=mine, theirs=theirs,
+                    ratio=ratio, at_least=least, remark=remark,
+                )  # fmt: skip
                 table.add_row(
                     f"{window:,}" if not line else "",
                     f"{mine:.2f}",
@@ -203,6 +209,8 @@ def frames_table(rows: int, quick: bool) -> None:
                 name, f"{window:,}", f"{mine_ns:.0f}", f"{theirs_ns:,.0f}", f"{ratio:.1f}", "5",
                 verdict(ratio >= 5) if same else "[red]other answers[/red]",
             )  # fmt: skip
+            if same:
+                record("any frames", aggregate=name, window=window, ratio=ratio, at_least=5)
     console.print(table)
 
 
@@ -238,6 +246,13 @@ def thirty() -> dict[str, Any]:
 def whole_table(rows: int) -> None:
     """with_columns: sharing, threads, memory, and how soon the first result is there."""
     table = new_table(f"with_columns, {rows:,} rows", "what", "measured", "expected", "")
+
+    def add(what: str, value: float, unit: str, *, at_most: float | None = None, at_least: float | None = None) -> None:
+        good = value <= at_most if at_most is not None else value >= (at_least or 0)
+        goal = f"at most {at_most:g}" if at_most is not None else f"at least {at_least:g}"
+        table.add_row(what, f"{value:.2f} {unit}", goal, verdict(good))
+        record("with_columns", what=what, value=value, unit=unit, at_most=at_most, at_least=at_least)
+
     rng = np.random.default_rng(0)
     data = {"x": rng.random(rows), "key": rng.integers(0, 1_000, rows)}
 
@@ -247,7 +262,7 @@ def whole_table(rows: int) -> None:
     in_turn(calls, {}, 1, 60.0)
     best = in_turn(calls, {}, 5, 20.0)
     times = best.pop("all") * len(best) / sum(best.values())
-    table.add_row("30 aggregates to one, on average", f"{times:.1f} times", "at most 15", verdict(times <= 15))
+    add("30 aggregates to one, on average", times, "times", at_most=12)
 
     keyed = {
         str(threads): partial(
@@ -259,26 +274,19 @@ def whole_table(rows: int) -> None:
         call()
     best = in_turn(keyed, dict.fromkeys(keyed, time.perf_counter), 7, 20.0)
     times = best["1"] / best["2"]
-    table.add_row("1,000 keys, two threads", f"{times:.2f} times one", "at least 1.7", verdict(times >= 1.7))
+    add("stddev of 1,000 keys, two threads", times, "times one", at_least=1.7)
 
     for name, script in MEMORY.items():
         times = float(in_subprocess(script, str(rows)))
-        table.add_row(
-            f"peak memory to input and output, {name}", f"{times:.1f} times", "at most 3", verdict(times <= 3)
-        )
+        add(f"peak memory to input and output, {name}", times, "times", at_most=3)
 
     seconds = min(float(in_subprocess(FIRST_CALL)) for _ in range(4))
-    table.add_row("first call in a new process", f"{seconds:.2f} s", "under 1 s", verdict(seconds < 1))
+    add("first call in a new process, compiled before", seconds, "s", at_most=1)
 
     with tempfile.TemporaryDirectory() as empty:
         lines = in_subprocess(COMPILING, NUMBA_CACHE_DIR=empty).splitlines()
     slowest = max((float(line.split()[0]), line.split(maxsplit=1)[1]) for line in lines)
-    table.add_row(
-        f"longest of {len(lines)} compiles: {slowest[1]}",
-        f"{slowest[0]:.1f} s",
-        "at most 3 s",
-        verdict(slowest[0] <= 3),
-    )
+    add(f"longest of {len(lines)} compiles: {slowest[1]}", slowest[0], "s", at_most=3)
     console.print(table)
 
 
@@ -374,6 +382,7 @@ def main() -> None:
     )
     parser.add_argument("--only", default="", help="only the peers of these aggregates, as in sum,mean")
     parser.add_argument("--skip-peers", action="store_true", help="leave out the first table")
+    records.add_option(parser)
     options = parser.parse_args()
     known = [c.name for c in COMPARISONS]
     only = {name.strip() for name in options.only.split(",") if name.strip()}
@@ -381,13 +390,15 @@ def main() -> None:
         parser.error(f"--only: {', '.join(sorted(unknown))} is none of {', '.join(known)}")
     rows = int(options.rows) // (10 if options.quick else 1)
     keep_memory()
-    console.print(describe("numba", "numpy", "bottleneck", "polars", "pandas", "numbagg", "duckdb"), style="dim")
+    packages = ("numba", "numpy", "bottleneck", "polars", "pandas", "numbagg", "duckdb")
+    console.print(describe(*packages), style="dim")
     if not options.skip_peers:
         peers_table(rows, only, options.quick)
     if not only:
         frames_table(min(rows, 10**6), options.quick)
         sizes_table(max(rows, 10**7))
         whole_table(rows)
+    records.write(options.json, *packages)
 
 
 if __name__ == "__main__":

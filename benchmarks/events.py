@@ -25,7 +25,9 @@ from rich.console import Console
 from rich.table import Table
 
 import slidewise as sw
+from benchmarks import records
 from benchmarks.machine import describe
+from benchmarks.records import record
 from slidewise.templates import background
 
 console = Console(width=max(120, Console().width))
@@ -239,6 +241,9 @@ def event_tables(events: int, passes: int) -> None:
                 goal = f"<= {contender.goal:g}"
                 verdict = "ok" if mean * 1e6 <= contender.goal else "[red]above[/red]"
             table.add_row(contender.name, *(f"{v * 1e6:.2f}" for v in shown), goal, verdict)
+            us, p50, tail, most = (float(v * 1e6) for v in shown)
+            times = {"mean": us, "p50": p50, "p9999": tail, "max": most}
+            record("events", task=task, by=contender.name, **times, at_most=contender.goal)
         console.print(table)
 
 
@@ -283,6 +288,8 @@ def batch_table(passes: int) -> None:
         verdict = ("ok" if times_as_fast >= 20 else "[red]below[/red]") if same else "[red]other answers[/red]"
         cells = [f"{best / BATCH * 1e6:.3f}", f"{best_single / rows * 1e6:.2f}", f"{times_as_fast:.0f}", ">= 20"]
         table.add_row(name, *cells, verdict)
+        many_us, single_us = best / BATCH * 1e6, best_single / rows * 1e6
+        record("push_many", window=name, push_many=many_us, push=single_us, times=times_as_fast, at_least=20)
     console.print(table)
 
 
@@ -291,11 +298,14 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=50_000, help="events per measurement (default: 50,000)")
     parser.add_argument("--passes", type=int, default=5, help="passes, of which the best counts (default: 5)")
     parser.add_argument("--skip-events", action="store_true", help="only push_many")
+    records.add_option(parser)
     options = parser.parse_args()
-    console.print(describe("numba", "numpy", "pandas", "pyarrow", *(["river"] if RIVER else [])), style="dim")
+    packages = ("numba", "numpy", "pandas", "pyarrow", *(["river"] if RIVER else []))
+    console.print(describe(*packages), style="dim")
     if not options.skip_events:
         event_tables(options.events, options.passes)
     batch_table(min(options.passes, 3))
+    records.write(options.json, *packages)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,9 @@ from rich.console import Console
 from rich.table import Table
 
 import slidewise as sw
+from benchmarks import records
 from benchmarks.machine import describe
+from benchmarks.records import record
 
 ROWS = 100_000
 
@@ -83,12 +85,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeat", type=int, default=3, help="how often each case runs; the best counts")
     parser.add_argument("--here", choices=CASES, help="run one case in this process, and print its seconds")
+    records.add_option(parser)
     options = parser.parse_args()
     if options.here:
         print(*measure(options.here))
         return
     console = Console(width=max(120, Console().width))
-    console.print(describe("numba", "llvmlite", "numpy", "pyarrow"), style="dim")
+    packages = ("numba", "llvmlite", "numpy", "pyarrow")
+    console.print(describe(*packages), style="dim")
     table = Table(title="the first call, with nothing in the cache (seconds)")
     for column in ("call", "CPU", "wall", "goal (CPU)", "goal met", "CPU from the cache"):
         table.add_column(column, justify="left" if column == "call" else "right")
@@ -101,7 +105,9 @@ def main() -> None:
         cpu, wall = min(first)
         met = "yes" if cpu <= goal else "NO"
         table.add_row(name, f"{cpu:.1f}", f"{wall:.1f}", f"<= {goal:g}", met, f"{min(second):.2f}")
+        record("first call", call=name, cpu=cpu, wall=wall, at_most=goal, cached=min(second))
     console.print(table)
+    records.write(options.json, *packages)
 
 
 if __name__ == "__main__":

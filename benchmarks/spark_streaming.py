@@ -33,8 +33,9 @@ from rich.table import Table
 
 import slidewise as sw
 import slidewise.spark
-from benchmarks import local_spark
+from benchmarks import local_spark, records
 from benchmarks.machine import describe
+from benchmarks.records import record
 from benchmarks.recovery import KINDS, measure_recovery
 
 console = Console(width=max(120, Console().width))
@@ -274,6 +275,8 @@ def hops(bench: Bench, rows: int, most_seconds: float) -> None:
             *verdict(spark / mine, least),
         )  # fmt: skip
         console.print(f"{size} every {slide}, {rate} a second: ours {mine:,.0f} ns per row, Spark {spark:,.0f}")
+        what = f"{many} of {size} every {slide}, {rate} rows of a key in a second"
+        record("hops", what=what, ours=mine, spark=spark, rows=fewer, ratio=spark / mine, at_least=least)
     console.print(table)
 
 
@@ -289,16 +292,19 @@ def rows_table(bench: Bench, rows: int) -> None:
         console.print("stateless, as they come, by time: " + ", ".join(f"{each:,.0f}" for each in times[-1]))
     passed, *ours = map(min, zip(*times, strict=True))
     table.add_row("rows through Python, stateless", f"{passed:,.0f}", "", "", "")
+    record("rows", what="rows through Python, stateless", ns=passed)
     for (name, make, most), mine in zip(ways, ours, strict=True):
         ratio, limit = verdict(mine / passed, most, most=True)
         table.add_row(f"ours, {name}", f"{mine:,.0f}", ratio, "ours to stateless", limit)
         spread = bench.per_row(make, many)
         console.print(f"{name}, 100,000 keys: {spread:,.0f}")
+        record("rows", what=f"max of the last 1,000 rows, {name}", ns=mine, ratio=mine / passed, at_most=most)
         ratio, limit = verdict(spread / mine, 1.5, most=True)
         table.add_row(f"ours, {name}, 100,000 keys", f"{spread:,.0f}", ratio, "to 1,000 keys", limit)
     keyed = bench.per_row(by_key, Feed(1_000, rows // 20, 100))
     ratio, limit = verdict(keyed / mine, 5)
     table.add_row("Spark's stateful operator by key", f"{keyed:,.0f}", ratio, "to ours by time", limit)
+    record("rows", what="the same by Spark's stateful operator, key by key", ns=keyed)
     console.print(table)
 
 
@@ -316,6 +322,7 @@ def latency_table(bench: Bench) -> None:
             )
             console.print(f"{name}: {found[name][-1][0]:,.0f} ms")
     passed, ours = (min(found[name]) for name in ("stateless", "ours"))
+    record("latency", stateless=passed[0], ours=ours[0], ratio=ours[0] / passed[0], at_most=1.5)
     table.add_row("rows through Python, stateless", *(f"{each:,.0f}" for each in passed), "", "")
     table.add_row(
         "ours, last 1,000 rows by time", *(f"{each:,.0f}" for each in ours), *verdict(ours[0] / passed[0], 1.5, True)
@@ -331,6 +338,7 @@ def recovery_table(bench: Bench) -> None:
     for kind in KINDS:
         took = measure_recovery(bench.folder / f"recovery-{kind}", path, kind, after=5)
         console.print(f"{kind}: {took.first_row:.1f} s, of which {took.session:.1f} until Spark's session is there")
+        record("recovery", what=kind, session=took.session, first_row=took.first_row)
         table.add_row(kind, f"{took.session:.1f}", f"{took.first_row:.1f}", "no goal")
     console.print(table)
 
@@ -371,6 +379,15 @@ def state_table(bench: Bench, keys: int, most_batches: int) -> None:
             f"{share:.1%} of the keys: {np.mean(written):,.0f} bytes in {seconds:.2f} s; by quarters: "
             + ", ".join(f"{np.mean(each):,.0f}" for each in np.array_split(written, 4))
         )
+        record(
+            "state",
+            keys=keys,
+            touched=share,
+            bytes=float(np.mean(written)),
+            ratio=float(np.mean(written)) / own,
+            at_most=4,
+            growth=growth,
+        )
     console.print(table)
 
 
@@ -405,9 +422,11 @@ def main() -> None:
         "--batches", type=int, default=200, help="the most micro-batches that it is measured over (200)"
     )
     parser.add_argument("--most-seconds", type=float, default=60.0, help="for one of Spark's own queries (60)")
+    records.add_option(parser)
     options = parser.parse_args()
     rows = int(options.rows)
-    console.print(describe("pyspark", "pyarrow", "numba"), style="dim")
+    packages = ("pyspark", "pyarrow", "numba")
+    console.print(describe(*packages), style="dim")
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder))
@@ -423,6 +442,7 @@ def main() -> None:
         if options.part in ("all", "hops"):
             hops(bench, rows, options.most_seconds)
         bench.spark.stop()
+    records.write(options.json, *packages)
     console.print(f"{time.perf_counter() - begin:.0f} s", style="dim")
 
 

@@ -23,7 +23,9 @@ from rich.progress import Progress
 from rich.table import Table
 
 import slidewise as sw
+from benchmarks import records
 from benchmarks.machine import describe
+from benchmarks.records import record
 from benchmarks.timing import best_seconds, ratio
 
 console = Console(width=max(120, Console().width))
@@ -117,6 +119,7 @@ def share_table(x: np.ndarray, names: list[str]) -> None:
         )
         most = EXPECTED[name]
         table.add_row(name, f"{share:.2f}", f"{most}", "ok" if share <= most else "[red]above[/red]")
+        record("shares", algorithm=name, share=share, at_most=most)
     console.print(table)
     big, n = np.random.default_rng(1).random(6 * 10**6), 2**20
     best = {"sba": float("inf"), "pba": float("inf")}
@@ -126,6 +129,7 @@ def share_table(x: np.ndarray, names: list[str]) -> None:
             sw.rolling(big, sw.max(), sw.rows(n), algorithm=name)
             best[name] = min(best[name], time.perf_counter() - begin)
     times = best["sba"] / best["pba"]
+    record("two threads", what=f"pba to sba, max at n = {n:,}", times=times)
     console.print(f"max at n = {n:,}: pba is {times:.2f} times as fast as sba (wall clock, {os.cpu_count()} cores)")
 
 
@@ -152,8 +156,10 @@ def latency_table(slides: int) -> None:
                 name,
                 f"{n:,}",
                 *(f"{v * 1e6:.2f}" for v in shown),
-                f"{most_combines(name, n):,}",
+                f"{(combines := most_combines(name, n)):,}",
             )
+            mean, middle, _, tail, most = (float(v * 1e6) for v in shown)
+            record("slides", algorithm=name, window=n, mean=mean, p50=middle, p9999=tail, max=most, combines=combines)
     console.print(table)
 
 
@@ -297,18 +303,22 @@ def main() -> None:
     parser.add_argument("--shares", action="store_true", help="only the table of what is expected")
     parser.add_argument("--bulk", action="store_true", help="only fiba's bulk operations")
     parser.add_argument("--skip-compiled", action="store_true", help="leave out the compiled part")
+    records.add_option(parser)
     options = parser.parse_args()
-    console.print(describe("numba", "numpy", "bottleneck"), style="dim")
+    packages = ("numba", "numpy", "bottleneck")
+    console.print(describe(*packages), style="dim")
     if options.bulk:
         bulk_table(100_000)
         return
     if options.shares:
         share_table(np.random.default_rng(0).random(options.rows), list(EXPECTED))
+        records.write(options.json, *packages)
         return
     if not options.skip_compiled:
         compiled_table(options.rows, set(options.algorithm))
     if not options.skip_latency:
         latency_table(options.slides)
+    records.write(options.json, *packages)
 
 
 if __name__ == "__main__":

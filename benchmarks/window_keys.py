@@ -1,6 +1,6 @@
 """What a key of `sw.Window` takes, with one row and when its rows have left: `python -m benchmarks.window_keys`.
 
-Bytes are those that Python allocates (tracemalloc), beside the keys themselves; the last line is the memory of a
+Bytes are those that Python allocates (tracemalloc), beside the keys themselves; the first line is the memory of a
 process with so many keys, as the operating system sees it.
 """
 
@@ -17,7 +17,9 @@ from rich.console import Console
 from rich.table import Table
 
 import slidewise as sw
+from benchmarks import records
 from benchmarks.machine import describe
+from benchmarks.records import record
 
 #: the most bytes of a key with one row, and of a process with a million of them
 GOAL, ALL = 500, 1 << 30
@@ -55,20 +57,11 @@ def measure(aggregation: Any, definition: Any, keys: range) -> tuple[float, floa
     return held / len(keys), left / len(keys)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--keys", type=int, default=1_000_000, help="of the last line; the others take 20,000")
-    keys = parser.parse_args().keys
-    console = Console(width=max(120, Console().width))
-    console.print(describe())
-    table = Table(title=f"bytes of a key of sw.Window; goal: at most {GOAL} with one row")
-    for column in ("window", "one row", "goal met", "its rows have left"):
-        table.add_column(column, justify="left" if column == "window" else "right")
-    for name, (aggregation, definition) in WINDOWS.items():
-        held, left = measure(aggregation, definition, range(1, 20_001))
-        stays = definition.trailing_rows is not None
-        table.add_row(name, f"{held:.0f}", "yes" if held <= GOAL else "NO", "they stay" if stays else f"{left:.0f}")
-    console.print(table)
+def measure_process(keys: int, console: Console) -> None:
+    """The memory of this process with so many keys.
+
+    It comes first: the system tells the most that there ever was, and the windows of the table take more for a while.
+    """
     window = sw.Window(sw.sum("x"), sw.time(3600 * 1000))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     seconds = fill(window, range(keys))
@@ -78,6 +71,28 @@ def main() -> None:
         f"{keys:,} keys, sum by time: {taken / 2**20:,.0f} MB more memory, {seconds / keys * 1e6:.1f} us a row; "
         f"goal, 1 GB for a million: {verdict}"
     )
+    record("many keys", keys=keys, megabytes=taken / 2**20, at_most=ALL / 2**20 * keys / 1_000_000)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--keys", type=int, default=1_000_000, help="of the first line; the others take 20,000")
+    records.add_option(parser)
+    options = parser.parse_args()
+    keys = options.keys
+    console = Console(width=max(120, Console().width))
+    console.print(describe())
+    measure_process(keys, console)
+    table = Table(title=f"bytes of a key of sw.Window; goal: at most {GOAL} with one row")
+    for column in ("window", "one row", "goal met", "its rows have left"):
+        table.add_column(column, justify="left" if column == "window" else "right")
+    for name, (aggregation, definition) in WINDOWS.items():
+        held, left = measure(aggregation, definition, range(1, 20_001))
+        stays = definition.trailing_rows is not None
+        table.add_row(name, f"{held:.0f}", "yes" if held <= GOAL else "NO", "they stay" if stays else f"{left:.0f}")
+        record("window keys", window=name, bytes=held, left=None if stays else left, at_most=GOAL)
+    console.print(table)
+    records.write(options.json)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import re
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,7 +33,7 @@ from slidewise.tracing import Trace
 from slidewise.windows.definitions import WindowDefinition
 
 DOCS = Path(__file__).parent
-PAGES = ("algorithms.md", "aggregations.md", "what-runs-where.md")
+PAGES = ("algorithms.md", "aggregations.md", "what-runs-where.md", "papers.md")
 
 
 def costs() -> str:
@@ -94,6 +95,19 @@ def properties(cls: type) -> list[str]:
 
 #: properties that nearly all have; the page says so
 _USUAL = ("associative", "size_preserving", "unary_lower")
+
+
+def claims() -> str:
+    """How many claims of the papers came out how, from the committed report."""
+    text = (DOCS / "papers" / "report.md").read_text()
+    machine = text.split("\n")[2].split(";")[0]
+    agree, differ, not_run = re.findall(r"^\*\*(\d+) claims agree, (\d+) differ, (\d+) were not run", text, re.M)[0]
+    experiments = len(re.findall(r"^### ", text, re.M))
+    line = (
+        f"The report of one run, on {machine}, is [here](papers/report.md): {experiments} experiments, of whose claims "
+        f"{agree} agree, {differ} differ, each with its cause, and {not_run} cannot be run on one machine."
+    )
+    return textwrap.fill(line, 124, break_long_words=False, break_on_hyphens=False)
 
 
 # ---- what runs where
@@ -290,7 +304,7 @@ ENGINES: dict[str, tuple[str, Callable[[Aggregation, WindowDefinition, str | Non
 
 TABLES: dict[str, Callable[[], str]] = {
     "costs": costs, "abilities": abilities, "aggregations": aggregations, "what_runs_where": what_runs_where,
-    "windows_shown": windows_shown, "why_not": why_not, "places": places,
+    "windows_shown": windows_shown, "why_not": why_not, "places": places, "claims": claims,
 }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -37,3 +38,24 @@ def test_every_folder_has_its_place_in_the_page():
     names |= {p.name for p in package.glob("*.py") if not p.name.startswith("_")}
     told = set(re.findall(r"`([a-z_]+(?:/|\.py))`", page))
     assert names <= told
+
+
+#: what several engines do, or a window is and an engine runs: each in its folder
+SAME_THING = {
+    "with_columns",
+    "aggregate",
+    "explain",
+    "window",
+    "expiry",
+    "select",
+    "sorting",
+    "history",
+    "sessions",
+} | {"cumulative"}
+
+
+def test_a_basename_stands_once():
+    commands = ROOT / "src" / "slidewise" / "cli"  # each is named as the user types it
+    files = [p for p in (ROOT / "src").rglob("*.py") if not p.is_relative_to(commands)]
+    names = Counter(p.stem for p in files if not p.stem.startswith("__"))
+    assert {name for name, count in names.items() if count > 1} == SAME_THING

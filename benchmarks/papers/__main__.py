@@ -50,7 +50,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.print(f"[red]{error}[/red]", highlight=False)
         return 2
     machine = describe("numba", "numpy", "pyspark")
-    todo = [e for e in chosen if options.fresh or not runs.finished(e.id, options.scale.name, machine)]
+    if options.fresh:
+        runs.forget(e.id for e in chosen)
+    todo = [e for e in chosen if not runs.finished(e.id, options.scale.name, machine)]
     if len(todo) < len(chosen):
         console.print(f"{len(chosen) - len(todo)} were run before, and are not run again without --fresh", style="dim")
     status = _run_all(todo, options.scale, machine, runs, console)
@@ -59,7 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _tell(sections, chosen, console)
     console.print(f"wrote {written[1]}, and {len(written)} more files beside it", highlight=False)
     if status == 130:
-        console.print("stopped. The same command goes on from here", style="yellow")
+        same = "The same command, without --fresh," if options.fresh else "The same command"
+        console.print(f"stopped. {same} goes on from here", style="yellow")
     return status
 
 

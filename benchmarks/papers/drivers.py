@@ -149,18 +149,31 @@ def seconds_after_fill(
     repeats: int,
     clock: Callable[[], float] = time.process_time,
 ) -> dict[str, list[float]]:
-    """Seconds of every run of each series, without those of its first frame, which fills the window.
+    """Seconds of every run of each series, without those of its first frame, which fills the window."""
+    calls = {s: whole_and_fill(x, aggregation, start, end, algorithm) for s, algorithm in algorithms.items()}
+    return subtract_fills(calls, repeats, clock)
 
-    The shortest run of the first frame alone is what is taken off.
-    """
-    calls = {
-        (series, part): prepare(x, aggregation, start[:part], end[:part], algorithm)
-        for series, algorithm in algorithms.items()
-        for part in (len(start), 1)
-    }
-    seconds = run_in_turn(calls, repeats, clock)
+
+#: a call that computes all frames, and one that computes the first alone
+WholeAndFill = tuple[Callable[[], object], Callable[[], object]]
+
+
+def whole_and_fill(
+    x: Any, aggregation: sw.Aggregation, start: np.ndarray, end: np.ndarray, algorithm: str
+) -> WholeAndFill:
+    """Prepare a call of all frames, and one of the first, which fills the window."""
+    whole, fill = (prepare(x, aggregation, start[:part], end[:part], algorithm) for part in (len(start), 1))
+    return whole, fill
+
+
+def subtract_fills(
+    calls: Mapping[str, WholeAndFill], repeats: int, clock: Callable[[], float] = time.process_time
+) -> dict[str, list[float]]:
+    """Seconds of every run of each series, all in turn, less those of the shortest run of its fill."""
+    each = {(series, part): call for series, both in calls.items() for part, call in enumerate(both)}
+    seconds = run_in_turn(each, repeats, clock)
     # noise may make the whole no longer than its part
-    return {s: [max(t - min(seconds[s, 1]), 0.01 * t) for t in seconds[s, len(start)]] for s in algorithms}
+    return {s: [max(t - min(seconds[s, 1]), 0.01 * t) for t in seconds[s, 0]] for s in calls}
 
 
 def throughput(

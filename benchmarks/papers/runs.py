@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+from collections.abc import Iterable
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
@@ -52,9 +53,19 @@ class Runs:
         run = self.by_id.get(id)
         return run is not None and not run.not_run and (run.scale, run.machine) == (scale, machine)
 
+    def forget(self, ids: Iterable[str]) -> None:
+        """Leave out these experiments from now on: a run of them that is stopped can then be gone on with, too."""
+        held = [id for id in ids if self.by_id.pop(id, None)]
+        if held:
+            self._write()
+
     def keep(self, id: str, run: Run) -> None:
-        """Add a run, and write the file anew: never half of it."""
+        """Add a run, and write the file anew."""
         self.by_id[id] = run
+        self._write()
+
+    def _write(self) -> None:
+        """Write the file as a whole: never half of it."""
         written = {
             "version": VERSION,
             "fields": _FIELDS,

@@ -30,7 +30,7 @@ from examples.demo.compare import Comparison, compare
 from examples.demo.events import Plant
 from examples.demo.features import FEATURES
 from examples.demo.progress import status
-from slidewise.pipeline.run_log import Batch, LogReader, Record, Values, folder_of
+from slidewise.pipeline.run_log import BatchRecord, LogReader, Record, Values, folder_of
 
 #: each is a micro-batch
 FILES = 5
@@ -156,7 +156,7 @@ class Board:
         #: where no terminal shows the board as it changes, a line for every change
         self.say = say
         #: what the process has told, by micro-batch: after a kill, one may be done again
-        self.reports: dict[int, Batch] = {}
+        self.reports: dict[int, BatchRecord] = {}
         #: None: all is done
         self.at_work: str | None = None
         self._newest: dict[str, dict[str, Any] | None] = dict.fromkeys(machines)
@@ -189,7 +189,7 @@ class Board:
         newest = show.listed(machines, {"machine": "s"} | show.SHOWN | {"ts": "s"}, self.width)
         return Group(_batches(reports[-SHOWN:]), newest, self._status(reports)) if reports else self._status(reports)
 
-    def _status(self, reports: list[Batch]) -> RenderableType:
+    def _status(self, reports: list[BatchRecord]) -> RenderableType:
         read, out = sum(report["rows_in"] for report in reports), sum(report["rows_out"] for report in reports)
         late = sum(report["late"] for report in reports)
         total = f"{len(reports)} micro-batches: {read:,} rows in, {out:,} out, {late:,} late"
@@ -199,7 +199,7 @@ class Board:
         return self._spinner
 
 
-def _batches(reports: list[Batch]) -> Table:
+def _batches(reports: list[BatchRecord]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", padding=(0, 1))
     for name in ("batch", "rows in", "rows out", "watermark", "late", "pieces", "state", "seconds"):
         table.add_column(name, justify="right", no_wrap=True)

@@ -17,6 +17,7 @@ from slidewise.windows.definitions import WindowDefinition
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
+    from slidewise.columns.batches.streams import BatchStream
     from slidewise.spark.window import SpecifiedOver
 
     #: Also the type of every option, for `**columns` from a dict: type checkers match its values with all parameters.
@@ -38,6 +39,7 @@ def with_columns(
     order_by: Any = None,
     algorithm: str | NewColumn = "auto",
     threads: int | NewColumn | None = None,
+    sorted: bool | NewColumn | None = None,
     engine: Literal["auto", "slidewise", "spark"] | NewColumn | None = None,
     hot_keys: Literal["auto"] | bool | NewColumn | None = None,
     max_delay: Any = None,
@@ -78,6 +80,10 @@ def with_columns(
     - `algorithm` is "auto" or a name from `sw.list_algorithms()`, "recalculate" for the naive way; `.over(window,
       algorithm=)` sets it for one column.
     - `threads` is how many threads to use, by default all cores; results do not depend on it. Not for Spark.
+    - `sorted=True` says that rows stand by key and order, which is checked: the first row out of place is an error. A
+      RecordBatchReader, any other stream of Arrow, a polars LazyFrame, and the path (a pathlib.Path) or dataset of
+      Parquet files then go in batches, in the memory of a few batches and of the windows. A LazyFrame comes out of a
+      LazyFrame, and a RecordBatchReader of the others: see "Larger than memory" in docs/columns.md.
     - `engine` and `hot_keys` are for Spark DataFrames: see docs/spark.md.
     - `max_delay` to `checkpoint` are for Spark streams, and any other data takes them too, so that one dict of columns
       and options runs on both. There `emit="changes"`, `empty` and `forget_after` give the rows that the stream gives,
@@ -90,7 +96,7 @@ def with_columns(
         "engine": engine, "hot_keys": hot_keys, "max_delay": max_delay, "max_ahead": max_ahead, "emit": emit,
         "empty": empty, "late": late, "keep": keep, "forget_after": forget_after, "buckets": buckets,
         "metrics": metrics, "checkpoint": checkpoint, "history": history, "history_until": history_until,
-        "schema": schema, "streaming": streaming,
+        "schema": schema, "streaming": streaming, "sorted": sorted,
     }  # fmt: skip
     common: dict[str, Any] = {
         "partition_by": partition_by, "order_by": order_by, "algorithm": algorithm, "threads": threads,
@@ -98,15 +104,20 @@ def with_columns(
     taken, of_spark = _split_options("with_columns", options, common)
     named = name_columns("with_columns", expressions, columns | taken)
     data, wrap = unwrap(data)
+    in_order, stream = _read_sorted("with_columns", of_spark.pop("sorted", None), data)
     if is_spark(data):
         from slidewise.spark.with_columns import with_columns as on_spark
 
         _refuse_threads("with_columns", common.pop("threads"))
         return wrap(on_spark(data, named, **common, **of_spark))
+    _refuse_spark_options("with_columns", of_spark, data)
+    if stream is not None:
+        from slidewise.columns.batches.in_batches import with_columns as in_batches
+
+        return wrap(in_batches(stream, named, **common, **of_spark))
     from slidewise.columns.with_columns import with_columns as over_columns
 
-    _refuse_spark_options("with_columns", of_spark, data)
-    return wrap(over_columns(data, named, **common, **of_spark))
+    return wrap(over_columns(data, named, in_order=in_order, **common, **of_spark))
 
 
 def aggregate(
@@ -118,6 +129,7 @@ def aggregate(
     order_by: Any = None,
     algorithm: str | Aggregation = "auto",
     threads: int | Aggregation | None = None,
+    sorted: bool | Aggregation | None = None,
     engine: Literal["auto", "slidewise", "spark"] | Aggregation | None = None,
     max_delay: Any = None,
     max_ahead: Any = None,
@@ -154,15 +166,15 @@ def aggregate(
     - `every=` by rows, delta or punctuation gives a result at the row that triggers. The columns are the keys, what
       `order_by` names (without an order, `row`: its number within the key), and the results.
     - Results come by keyword, as dicts, or with an alias: `sw.max("x").alias("peak")`.
-    - `data`, `partition_by`, `order_by`, `algorithm` and `threads` are those of `with_columns`, and so are `max_delay`
-      to `checkpoint`, `schema` and `streaming`.
+    - `data`, `partition_by`, `order_by`, `algorithm`, `threads` and `sorted` are those of `with_columns`, and so are
+      `max_delay` to `checkpoint`, `schema` and `streaming`.
     - `engine="spark"` is for Spark DataFrames and streams: Spark's own `window()`, where its answer is ours.
     """
     options = {
         "max_delay": max_delay, "max_ahead": max_ahead, "emit": emit, "empty": empty, "late": late, "keep": keep,
         "forget_after": forget_after, "buckets": buckets, "slices": slices, "metrics": metrics,
         "checkpoint": checkpoint, "history": history, "history_until": history_until, "schema": schema,
-        "streaming": streaming, "engine": engine,
+        "streaming": streaming, "engine": engine, "sorted": sorted,
     }  # fmt: skip
     common: dict[str, Any] = {
         "partition_by": partition_by, "order_by": order_by, "algorithm": algorithm, "threads": threads,
@@ -170,15 +182,20 @@ def aggregate(
     taken, of_spark = _split_options("aggregate", options, common)
     named = name_columns("aggregate", expressions, columns | taken)
     data, wrap = unwrap(data)
+    in_order, stream = _read_sorted("aggregate", of_spark.pop("sorted", None), data)
     if is_spark(data):
         from slidewise.spark.aggregate import aggregate as on_spark
 
         _refuse_threads("aggregate", common.pop("threads"))
         return wrap(on_spark(data, named, window=window, **common, **of_spark))
+    _refuse_spark_options("aggregate", of_spark, data)
+    if stream is not None:
+        from slidewise.columns.batches.in_batches import aggregate as in_batches
+
+        return wrap(in_batches(stream, named, window=window, **common, **of_spark))
     from slidewise.columns.aggregate import aggregate as over_columns
 
-    _refuse_spark_options("aggregate", of_spark, data)
-    return wrap(over_columns(data, named, window=window, **common, **of_spark))
+    return wrap(over_columns(data, named, window=window, in_order=in_order, **common, **of_spark))
 
 
 @overload
@@ -193,6 +210,7 @@ def explain(
     late: str = "error",
     windows: int = 1,
     integers: bool | None = None,
+    algorithm: str = "auto",
 ) -> Explanation: ...
 
 
@@ -242,7 +260,8 @@ def explain(
     >>> table = sw.explain({"x": [1, 2, 3]}, mean=sw.avg("x").over(sw.rows(2)))
 
     `late="revise"` asks for rows out of order, `windows=` for that many windows over one stream, `integers=True`
-    says that the values are integers. A console shows the result as a table, and so does a notebook.
+    says that the values are integers, `algorithm=` asks for one by name. A console shows the result as a table, and so
+    does a notebook.
     """
     aggregation, _ = unwrap(aggregation)
     if isinstance(window, Mapping | Alias):
@@ -251,25 +270,34 @@ def explain(
         if isinstance(aggregation, Mapping):
             return explain_columns(dict(aggregation), integers)
         return explain_choice(aggregation, window, late, windows, integers)
+    if isinstance(aggregation, Aggregation | Over | type):
+        if other := next((name for name in call if name != "algorithm"), ""):
+            raise InvalidInput(
+                "explain: with an aggregation go a window, algorithm=, late=, windows= and integers=, got "
+                f"{other}={call[other]!r}. Give the data first to explain a call of with_columns or aggregate"
+            )
+        return explain_choice(aggregation, window, late, windows, integers, **call)
     columns = name_columns("explain", expressions, {n: x for n, x in call.items() if _is_expression(x)})
     call = {name: value for name, value in call.items() if not _is_expression(value)}
     if clash := [name for name in columns if name in call]:
         raise InvalidInput(f"explain: {clash[0]!r} is the name of a parameter and of a column. Explain it by another")
+    _, stream = _read_sorted("explain", call.pop("sorted", None), aggregation)
     if is_spark(aggregation):
         from slidewise.spark.explain import explain as explain_on_spark
 
         given = {"window": window} if window is not None else {}
         return explain_on_spark(aggregation, columns | call | given | ({"late": late} if late != "error" else {}))
-    from slidewise.columns.explain import explain_options
+    from slidewise.columns.explain import explain_batches, explain_options
 
     given = ({"window": window} if window is not None else {}) | ({"late": late} if late != "error" else {})
-    call, note = explain_options(aggregation, columns | call | given)
+    call, note = explain_options(aggregation, columns | call | given, stream)
     by = call.get("algorithm", "auto")
     columns = {name: value for name, value in call.items() if name not in _PARAMETERS}
     named = {
         name: replace(o, algorithm=by) if getattr(o, "algorithm", "") == "auto" else o for name, o in columns.items()
     }
-    return explain_call(named, integers, "with_columns" if window is None else "aggregate", note)
+    table = explain_call(named, integers, "with_columns" if window is None else "aggregate", note)
+    return table if stream is None else explain_batches(stream, named, table)
 
 
 #: of with_columns over columns, besides the data, its new columns and what is for streams
@@ -303,6 +331,22 @@ def _is_expression(given: Any) -> bool:
         return True
     # A DataFrame of Connect has any attribute: it takes each for a column.
     return hasattr(given, "over") and not is_spark(given)
+
+
+def _read_sorted(what: str, given: Any, data: Any) -> tuple[bool, BatchStream | None]:
+    """Check sorted=, of which None is False, and take the data as a stream, where it comes in batches."""
+    if given not in (None, True, False):
+        raise InvalidInput(f"{what}: sorted=True says that rows come sorted by key and order, got {given!r}")
+    if given and is_spark(data):
+        raise InvalidInput(
+            f"{what}: sorted=True is for what is read in order, and rows of a Spark DataFrame have none between tasks: "
+            "leave it out. What Spark has sorted already is not sorted again"
+        )
+    if not given:
+        return False, None
+    from slidewise.columns.batches.streams import stream_of
+
+    return True, stream_of(data)
 
 
 def _refuse_threads(what: str, threads: int | None) -> None:

@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 try:
     import polars as pl
@@ -42,6 +42,7 @@ class _Frames(Generic[FrameT]):
         order_by: Any = None,
         algorithm: str = "auto",
         threads: int | None = None,
+        sorted: bool | None = None,
         **columns: NewColumn,
     ) -> FrameT:
         """Give the frame new columns: `sw.with_columns(df, ...)`.
@@ -51,6 +52,7 @@ class _Frames(Generic[FrameT]):
         [1, 3, 5]
         """
         return self._map(
+            sorted,
             lambda frame: with_columns(
                 frame,
                 *expressions,
@@ -58,8 +60,9 @@ class _Frames(Generic[FrameT]):
                 order_by=order_by,
                 algorithm=algorithm,
                 threads=threads,
+                sorted=sorted,
                 **columns,
-            )
+            ),
         )
 
     def aggregate(
@@ -70,6 +73,7 @@ class _Frames(Generic[FrameT]):
         order_by: Any = None,
         algorithm: str = "auto",
         threads: int | None = None,
+        sorted: bool | None = None,
         **columns: Aggregation,
     ) -> FrameT:
         """Aggregate over a window with a slide: `sw.aggregate(df, ...)`.
@@ -80,6 +84,7 @@ class _Frames(Generic[FrameT]):
         [3, 7]
         """
         return self._map(
+            sorted,
             lambda frame: aggregate(
                 frame,
                 *expressions,
@@ -88,13 +93,14 @@ class _Frames(Generic[FrameT]):
                 order_by=order_by,
                 algorithm=algorithm,
                 threads=threads,
+                sorted=sorted,
                 **columns,
-            )
+            ),
         )
 
-    def _map(self, function: Callable[[pl.DataFrame], pl.DataFrame]) -> FrameT:
-        if isinstance(self._frame, pl.DataFrame):
-            return function(self._frame)
+    def _map(self, in_order: bool | None, function: Callable[[Any], Any]) -> FrameT:
+        if isinstance(self._frame, pl.DataFrame) or in_order:
+            return cast(FrameT, function(self._frame))
         # A window sees all rows: no filter, slice or choice of columns may move before it.
         whole = {"predicate_pushdown": False, "projection_pushdown": False, "slice_pushdown": False}
         made = function(self._frame.collect_schema().to_frame())

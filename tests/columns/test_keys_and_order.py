@@ -96,11 +96,9 @@ def test_every_type_is_a_key(kind, dictionary, nulls):
     assert sorted(keys) == sorted(expected.values())
 
 
-@pytest.mark.parametrize("short", [0, 10**9])
-def test_several_keys_and_orders(monkeypatch, short):
-    """The same whether rows are sorted first, or their keys."""
-    monkeypatch.setattr("slidewise.columns.sorting.SHORT_KEY", short)
-    n = 400
+@pytest.mark.parametrize("n", [200, 3_000])
+def test_several_keys_and_orders(n):
+    """Short keys and long ones."""
     (g, first), (h, second) = drawn("string", n), drawn("float64", n)
     (a, by_first), (b, by_second) = drawn("int8", n), drawn("date32", n)
     order = as_sortable(by_first, OrderColumn("a", True)) + as_sortable(by_second, OrderColumn("b", False, False))
@@ -114,6 +112,39 @@ def test_several_keys_and_orders(monkeypatch, short):
         inner = [sorted(key)[i] for i in inner]
         outer = in_order([a[i] for i in inner], True, False)
         assert key == [inner[i] for i in outer]
+
+
+def _in_runs(rng, n, runs):
+    return np.concatenate([np.sort(rng.integers(0, 90, n // runs)) for _ in range(runs)])
+
+
+SHAPES = {
+    "random": lambda rng: rng.integers(-(1 << 20), 1 << 20, 400),
+    "of 64 bits": lambda rng: np.append(rng.integers(-(1 << 63), (1 << 63) - 1, 398), [-(1 << 63), (1 << 63) - 1]),
+    "with ties": lambda rng: rng.integers(0, 3, 300),
+    "ascending": lambda rng: np.arange(200),
+    "descending": lambda rng: -np.arange(200),
+    "two runs": lambda rng: np.roll(np.arange(301), 100),
+    "seven runs": lambda rng: _in_runs(rng, 350, 7),
+    "eight runs": lambda rng: _in_runs(rng, 400, 8),
+    "nine runs": lambda rng: _in_runs(rng, 450, 9),
+    "short": lambda rng: rng.integers(-9, 9, 50),
+    "one row": lambda rng: np.array([5]),
+}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_of_a_key_in_any_shape(seed):
+    """Each in a key of its own, whose rows are among those of the others; ties are as they came."""
+    rng = np.random.default_rng(seed)
+    parts = [make(rng) for make in SHAPES.values()]
+    of = rng.permutation(np.repeat(np.arange(len(parts)), [len(part) for part in parts]))
+    values = np.empty(len(of), np.int64)
+    for key, part in enumerate(parts):
+        values[of == key] = part
+    arrangement = arrange(len(of), [pa.array(of * 7)], [values])
+    assert arrangement.permutation.tolist() == np.lexsort((values, of)).tolist()
+    assert arrangement.offsets.tolist() == np.cumsum([0, *map(len, parts)]).tolist()
 
 
 def test_equal_floats_are_one_key_and_one_place():

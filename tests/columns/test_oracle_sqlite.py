@@ -8,7 +8,7 @@ import os
 import pytest
 from support.tiers import in_full, share
 
-from slidewise.fuzz import by_hand, check, sqlite
+from slidewise.fuzz import by_hand, comparison, sqlite
 from slidewise.fuzz.__main__ import main
 from slidewise.fuzz.cases import Aggregate, By, Case, CaseColumn, CaseFrame
 
@@ -60,8 +60,8 @@ FUNCTIONS = {
 
 def check_block(oracle, seed, block, cases=CASES):
     for number in range(block * cases, (block + 1) * cases):
-        case = check.case_of(seed, number, 25, oracle, FUNCTIONS[oracle])
-        wrong = check.difference(case, oracle)
+        case = comparison.case_of(seed, number, 25, oracle, FUNCTIONS[oracle])
+        wrong = comparison.difference(case, oracle)
         assert wrong is None, f"case {number} of seed {seed}: {wrong}\n{case.snippet}"
 
 
@@ -83,8 +83,8 @@ def test_many_aggregates_in_one_call_equal_each_alone(block, many, monkeypatch):
 @pytest.mark.parametrize("rows, cases", [(100, 200), (1000, 100), (10_000, 30), (100_000, 8)])
 def test_many_aggregates_in_one_call_equal_each_alone_in_large_tables(rows, cases):
     for number in range(cases):
-        case = check.case_of(rows, number, rows, "alone", FUNCTIONS["alone"])
-        wrong = check.difference(case, "alone")
+        case = comparison.case_of(rows, number, rows, "alone", FUNCTIONS["alone"])
+        wrong = comparison.difference(case, "alone")
         assert wrong is None, f"case {number} of {rows} rows: {wrong}"
 
 
@@ -102,7 +102,7 @@ def test_random_cases_recalculated():
 
 
 def test_sqlite_answers_most_of_what_is_drawn_for_it():
-    cases = [check.case_of(7, number, 25, "sqlite", EVERYWHERE) for number in range(2400)]
+    cases = [comparison.case_of(7, number, 25, "sqlite", EVERYWHERE) for number in range(2400)]
     answered = [sqlite.able(case, aggregate) for case in cases for aggregate in case.aggregates]
     assert len(answered) > 5000
     assert sum(answered) > 0.9 * len(answered)
@@ -159,9 +159,9 @@ def test_a_failing_case_is_made_small_and_shown_as_a_program(monkeypatch, capsys
     frames = (CaseFrame("rows", -2, 0, "ties"), CaseFrame("rows", -1, 0))
     aggregates = tuple(Aggregate("max", ("v",), frame) for frame in frames)
     case = Case(columns, ("k",), (By("t", True),), aggregates)
-    monkeypatch.setitem(check.ORACLES, "hand", wrong)
-    assert "by hand" in check.difference(case, "hand")
-    small = check.shrink(case, lambda c: check.difference(c, "hand") is not None)
+    monkeypatch.setitem(comparison.ORACLES, "hand", wrong)
+    assert "by hand" in comparison.difference(case, "hand")
+    small = comparison.shrink(case, lambda c: comparison.difference(c, "hand") is not None)
     assert (small.rows, small.keys, len(small.aggregates)) == (1, (), 1)
     assert not small.order[0].descending
     exec(small.snippet, {})
@@ -170,7 +170,7 @@ def test_a_failing_case_is_made_small_and_shown_as_a_program(monkeypatch, capsys
 
 def test_an_error_is_a_failure_too():
     case = a_case(CaseFrame("range", 0, "missing"))
-    assert "raises InvalidInput" in check.difference(case, "sqlite")
+    assert "raises InvalidInput" in comparison.difference(case, "sqlite")
 
 
 @pytest.mark.full
@@ -179,7 +179,7 @@ def test_the_command(capsys, monkeypatch):
     assert capsys.readouterr().out == "2 cases, 0 failed\n"
     assert main(["--cases", "2", "columns", "--rows", "12"]) == 0
     assert capsys.readouterr().out == "2 cases, 0 failed\n"
-    monkeypatch.setitem(check.ORACLES, "hand", lambda case: [[0.5] * case.rows for _ in case.aggregates])
+    monkeypatch.setitem(comparison.ORACLES, "hand", lambda case: [[0.5] * case.rows for _ in case.aggregates])
     assert main(["--cases", "20", "--oracle", "hand"]) == 1
     printed = capsys.readouterr().out
     assert "python -m slidewise.fuzz columns --seed 0 --first" in printed

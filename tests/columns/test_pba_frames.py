@@ -2,6 +2,7 @@
 
 import threading
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -179,11 +180,24 @@ def test_explain_names_what_runs(jobs):
     columns = {"peak": sw.max("x").over(sw.time("10m"))}
     by_call = sw.explain(table, **BY_KEY, algorithm="pba", **columns)
     by_column = sw.explain({"peak": sw.max("x").over(sw.time("10m"), algorithm="pba")})
-    alone = sw.explain(sw.max("x").over(sw.time("10m"), algorithm="pba"))
+    alone = [
+        sw.explain(sw.max("x").over(sw.time("10m"), algorithm="pba")),
+        sw.explain(sw.max("x"), sw.time("10m"), algorithm="pba"),
+        sw.explain(sw.max("x").over(sw.time("10m")), algorithm="pba"),
+    ]
     assert [next(iter(t))["algorithm"] for t in (by_call, by_column)] == ["pba", "pba"]
-    assert {where: c.algorithm for where, c in alone.choices.items()} == {"columns": "pba"}
+    for explained in alone:
+        assert {where: c.algorithm for where, c in explained.choices.items()} == {"columns": "pba"}
     sw.with_columns(table, **BY_KEY, algorithm="pba", **columns)
     assert jobs
+
+
+def test_explain_of_an_aggregation_takes_no_options_of_a_call():
+    call: dict[str, Any] = {"partition_by": "key"}
+    with pytest.raises(sw.InvalidInput, match=r"late=, windows= and integers=, got partition_by='key'. Give the data"):
+        sw.explain(sw.max("x"), sw.rows(9), **call)
+    with pytest.raises(sw.InvalidInput, match=r"explain takes an aggregation and a window"):
+        sw.explain(sw.max("x"), algorithm="pba")
 
 
 @pytest.mark.parametrize(

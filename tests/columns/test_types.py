@@ -161,6 +161,14 @@ def test_decimals_are_summed_exactly(digits, algorithm):
     assert column(array, sw.stddev("x"), algorithm=algorithm).type == pa.float64()
 
 
+@pytest.mark.parametrize(("digits", "scale", "of_mean"), [(38, 18, 22), (36, 2, 6), (38, 36, 38), (30, 28, 32)])
+def test_means_of_wide_decimals_are_of_sparks_type(digits, scale, of_mean):
+    array = pa.array([Decimal("0.5"), Decimal("0.25")], pa.decimal128(digits, scale))
+    mean = column(array, sw.avg("x"), sw.rows(2))
+    assert mean.type == pa.decimal128(min(38, digits + 4), of_mean)
+    assert mean.to_pylist() == [Decimal("0.5"), Decimal("0.375")]
+
+
 def test_a_decimal_sum_that_is_too_wide_is_an_error():
     array = pa.array([Decimal(10**38 - 1)] * 2, pa.decimal128(38, 0))
     with pytest.raises(OverflowError, match="more digits"):

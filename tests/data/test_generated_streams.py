@@ -13,7 +13,7 @@ import pytest
 
 import slidewise as sw
 from slidewise import data
-from slidewise.data import source
+from slidewise.data import event_source
 
 SOURCES = [data.machines(seed=3), data.debs2012(seed=3), data.debs2014(seed=3)]
 each_source = pytest.mark.parametrize("events", SOURCES, ids=lambda s: s.name)
@@ -231,12 +231,12 @@ def test_debs2014_has_load_and_work_of_every_plug():
 
 
 def test_chance_by_hash_is_even():
-    drawn = source.hash_numbers(1, np.arange(100_000), 7)
+    drawn = event_source.hash_numbers(1, np.arange(100_000), 7)
     assert drawn.min() >= 0
     assert drawn.max() < 1
     counts, _ = np.histogram(drawn, 20, (0, 1))
     assert (np.abs(counts - 5000) < 400).all()
-    assert source.hash_numbers(1, 2) != source.hash_numbers(2, 1)
+    assert event_source.hash_numbers(1, 2) != event_source.hash_numbers(2, 1)
 
 
 @pytest.mark.parametrize(

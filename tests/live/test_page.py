@@ -205,7 +205,7 @@ def test_an_opened_key_says_why_rows_wait_after_a_kill(look, folder):
     why = text_of(tab, "#why")
     assert "A row of after" in why
     assert "waits until one of at least 2 min later has come, of any key." in why
-    assert "The last of this key that has come out is of" in why
+    assert "The last of this key that was emitted is of" in why
 
 
 def test_a_key_is_opened_and_closed_by_keyboard(look, folder):

@@ -40,7 +40,7 @@ def test_rows_wait_until_the_watermark_has_passed_them(played):
 def test_windows_wait_for_their_end(played):
     told = waiting_of(play(played, slides=True))
     assert told[2] == (
-        "A window comes out when the watermark has passed its end: one that ends after 14:00:00 waits until a row of "
+        "A window is emitted when the watermark has passed its end: one that ends after 14:00:00 waits until a row of "
         "at least 2 min later has come, of any key."
     )
 

@@ -1,6 +1,8 @@
 """Every experiment at tiny sizes: it has figures, its claims have verdicts, and other figures turn them."""
 
 import xml.etree.ElementTree as ET
+from multiprocessing import get_context
+from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
@@ -10,7 +12,11 @@ from support.tiers import in_soak, quick
 from benchmarks.papers import pictures
 from benchmarks.papers.collection import collect
 from benchmarks.papers.experiment import PAPERS, Claim, NotRun, Results, Scale, Table, judge
+from benchmarks.papers.holistic import DATA, rank_seconds
+from benchmarks.papers.pba_engine import Plugs, measure_spark
+from benchmarks.papers.runs import Runs
 
+FOLDER = Path(__file__).parents[2] / "docs" / "papers"
 EXPERIMENTS = collect()
 #: interpreted, and done in moments; the others compile kernels
 CHEAP = [id for id in EXPERIMENTS if id.startswith(("counts-", "tut-"))]
@@ -32,6 +38,39 @@ def test_an_experiment(id, subtests):
         with subtests.test(claim.id):
             require_verdict(claim, results)
             require_other_figures_turn_it(claim, results)
+
+
+#: they start Spark at full scale only: what they give is judged by the committed figures
+ON_SPARK = ["hol-fig2", "pba-fig8"]
+
+
+@pytest.mark.parametrize("id", ON_SPARK)
+def test_an_experiment_on_spark(id, subtests):
+    with pytest.raises(NotRun, match=r"[Ss]park"):
+        next(iter(EXPERIMENTS[id].run(Scale("tiny"))))
+    results = Results(Runs(FOLDER / "results.json").by_id[id].cells)
+    require_figures(EXPERIMENTS[id], results)
+    require_pictures(EXPERIMENTS[id], results)
+    for claim in EXPERIMENTS[id].claims:
+        with subtests.test(claim.id):
+            require_verdict(claim, results)
+            require_other_figures_turn_it(claim, results)
+
+
+@pytest.mark.soak
+def test_experiments_on_spark_run(tmp_path):
+    """Few rows, in processes of their own: sessions of other tests go on."""
+    with get_context("spawn").Pool(1) as pool:
+        cells = pool.apply(measure_few, (tmp_path,))
+        seconds = pool.apply(rank_seconds, (1, 2_000))
+    assert {(c.series, c.x) for c in cells} == {(s, cores) for s in ("slidewise", "Spark") for cores in (1, 2)}
+    assert all(c.value > 0 for c in cells)
+    assert {name: len(runs) >= 3 for name, runs in seconds.items()} == dict.fromkeys(DATA, True)
+
+
+def measure_few(folder):
+    """Run figure 8 of PBA, answers compared, over few rows."""
+    return list(measure_spark(folder, Plugs(6_000, 3), warm=1))
 
 
 def require_figures(experiment, results):

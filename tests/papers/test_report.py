@@ -149,6 +149,28 @@ def test_a_run_that_was_stopped_goes_on(run):
     assert calls[4:] == ["two", "three"]
 
 
+def test_a_fresh_run_that_was_stopped_goes_on(run):
+    calls = []
+
+    def counted(id, stop=False):
+        def cells(scale):
+            calls.append(id)
+            if stop:
+                raise KeyboardInterrupt
+            yield Cell("DABA", 4, 1.0, "ns", "sum")
+
+        return experiment(id, run=cells)
+
+    run([counted("one"), counted("two"), counted("three")])
+    status, files, said = run([counted("one", stop=True), counted("two"), counted("three")], "--fresh")
+    assert status == 130
+    assert "The same command, without --fresh, goes on from here" in " ".join(said.split())
+    assert json.loads(files["results.json"])["experiments"] == {}
+    run([counted("one"), counted("two", stop=True), counted("three")])
+    run([counted("one"), counted("two"), counted("three")])
+    assert calls == ["one", "two", "three", "one", "one", "two", "two", "three"]
+
+
 def test_another_scale_or_machine_is_run_again(tmp_path):
     runs = Runs(tmp_path / "results.json")
     runs.keep("one", Run("tiny", "this", "2026-01-01", 1.0, 0.0, [Cell("a", 1, math.inf, "ns")]))

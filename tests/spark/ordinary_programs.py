@@ -201,6 +201,7 @@ def decimals(spark: Any, F: Any, Window: Any) -> Any:
         "at", F.sum("amount").over(w), F.avg("amount").over(w), F.min("amount").over(w), F.max("amount").over(w),
         F.sum(F.col("amount") * F.col("volume")).over(w), F.last("amount").over(w), F.first("amount", True).over(w),
         F.stddev("amount").over(w), F.collect_list("amount").over(w), F.count("amount").over(w),
+        F.avg(F.col("amount").cast("decimal(38,18)")).over(w), F.avg(F.col("amount").cast("decimal(36,2)")).over(w),
     )  # fmt: skip
 
 
@@ -292,6 +293,38 @@ def self_join_on_a_window(spark: Any, F: Any, Window: Any) -> Any:
     made = df.withColumn("peak", F.max("price").over(w)).alias("m")
     joined = df.alias("t").join(made, (F.col("t.symbol") == F.col("m.symbol")) & (F.col("t.at") == F.col("m.at")))
     return joined.select("t.symbol", "t.at", made["peak"], (F.col("m.peak") - F.col("t.price")).alias("below"))
+
+
+def joined_to_its_own_totals(spark: Any, F: Any, Window: Any) -> Any:
+    df = make_trades(spark)
+    totals = df.groupBy("symbol").agg(F.sum("volume").alias("total"), F.count("*").alias("n"))
+    w = Window.partitionBy(df["symbol"]).orderBy(df["at"])
+    joined = df.join(totals, df["symbol"] == totals["symbol"])
+    joined = joined.withColumn("share", F.sum(df["volume"] / totals["total"]).over(w)).filter("volume > 2")
+    return joined.select(df["symbol"], df["at"], "n", "share", F.max(totals["n"]).over(w), F.row_number().over(w))
+
+
+def windows_inside_of_windows(spark: Any, F: Any, Window: Any) -> Any:
+    w = Window.partitionBy("symbol").orderBy("at")
+    df = make_trades(spark).withColumn("up", F.sum(F.when(F.col("price") > F.lag("price").over(w), 1)).over(w))
+    df = df.withColumn("above", F.sum((F.col("price") > F.avg("price").over(w.rowsBetween(-4, 0))).cast("int")).over(w))
+    by_total = Window.orderBy(F.sum("volume").over(Window.partitionBy("symbol")).desc(), "at")
+    by_peak = Window.partitionBy(F.max("volume").over(Window.partitionBy("day")), "symbol").orderBy("at")
+    return df.select(
+        "*", F.max(F.sum("volume").over(w)).over(w), F.row_number().over(by_total).alias("n"),
+        F.sum("volume").over(by_peak).alias("p"), F.avg(F.max(F.min("price").over(w)).over(w)).over(by_total),
+    )  # fmt: skip
+
+
+def functions_by_their_other_names(spark: Any, F: Any, Window: Any) -> Any:
+    w = Window.partitionBy("symbol").orderBy(F.desc("at")).rowsBetween(-5, 0)
+    high = F.col("volume") > 8
+    return make_trades(spark).select(
+        "at", F.std("price").over(w), F.stddev_samp("price").over(w), F.variance("price").over(w),
+        F.some(high).over(w), F.every(high).over(w), F.any_value("day").over(w), F.array_agg("volume").over(w),
+        F.nth_value("price", 2, True).over(w), F.nth_value("price", 2).over(w), F.mean("price").over(w),
+        F.try_sum("volume").over(w), F.last_value("price", True).over(w), F.approx_percentile("volume", 0.5).over(w),
+    )  # fmt: skip
 
 
 def columns_of_earlier_frames(spark: Any, F: Any, Window: Any) -> Any:

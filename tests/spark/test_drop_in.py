@@ -355,6 +355,31 @@ def test_windows_where_spark_takes_none(df):
     assert [row.id for row in df.sort("id", ascending=False).limit(2).collect()] == [59, 58]
 
 
+def test_windows_by_expressions_take_aggregations_of_slidewise(df):
+    w = Window.partitionBy(F.upper("s")).orderBy(F.col("ts").cast("long")).rowsBetween(-3, 0)
+    out = sws.with_columns(df, peak=sw.max("v").over(w)).withColumn("same", F.max("v").over(w))
+    assert out.columns == [*df.columns, "peak", "same"]
+    assert out.filter("peak = same").count() == 60
+    with pytest.raises(InvalidInput, match=r"median: the column 'upper\(s\)' is of string"):
+        df.withColumn("m", F.median(F.upper("s")).over(w))
+
+
+def test_columns_of_a_join_of_a_frame_with_its_own_totals(spark, capsys):
+    """Spark takes `sales["k"]` beside a window alone; what lets it pass in our steps is in no plan that runs."""
+    sales = spark.range(12).selectExpr("id", "id % 3 AS k")
+    totals = sales.groupBy("k").agg(F.sum("id").alias("total"))
+    joined = sales.join(totals, sales["k"] == totals["k"])
+    share = F.sum(sales["id"] / totals["total"]).over(Window.partitionBy(sales["k"]).orderBy("id").rowsBetween(-99, 0))
+    out = joined.select(sales["id"], sales["k"], share.alias("share"))
+    assert [round(row.share, 9) for row in out.where("id > 8").collect()] == [1.0, 1.0, 1.0]
+    assert not any(field.metadata for field in out.schema)
+    assert joined.filter(share > 0.99).where("id > 8").count() == 3
+    out.explain()
+    assert "Window [" not in capsys.readouterr().out
+    with pytest.raises(AnalysisException, match="ambiguous"):
+        joined.select(sales["k"])
+
+
 # ---- the functions of PySpark
 def without_newer(name, parameters, own):
     """Leave out the parameter that PySpark 4.1 has not yet."""

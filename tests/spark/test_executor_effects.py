@@ -12,10 +12,10 @@ from support.tiers import examples
 
 import slidewise as sw
 from slidewise.columns.aggregate import slide_expressions
+from slidewise.columns.batches import row_pass as module
 from slidewise.columns.stream_options import BatchEffects
 from slidewise.columns.with_columns import list_order
 from slidewise.events.result import are_alike
-from slidewise.spark.executor import task as module
 from slidewise.spark.executor.slide_task import SlideTask
 from slidewise.spark.executor.task import Task
 

@@ -11,9 +11,9 @@ import pytest
 from support.tiers import in_full, quick
 
 import slidewise as sw
+from slidewise.columns.batches import row_pass as module
+from slidewise.columns.batches.chunk import Chunk
 from slidewise.columns.with_columns import list_names, list_order
-from slidewise.spark.executor import task as module
-from slidewise.spark.executor.chunk import Chunk
 from slidewise.spark.executor.task import Task, TaskRun
 
 RNG = np.random.default_rng(4)

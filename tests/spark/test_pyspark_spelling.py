@@ -163,7 +163,6 @@ def test_ones_own_aggregation_takes_a_spec():
         (lambda: F.approx_count_distinct("x", 7), "between 0 and 1, got 7"),
         (lambda: F.percentile("x", 0.5, 2, where="y"), "Spark's own, and takes no where="),
         (lambda: F.max_by("x", "y", 3, where="z"), "Spark's own, and takes no where="),
-        (lambda: F.sum(F.max("x").over(Window.partitionBy("k"))).over(Window.partitionBy("k")), "window inside of a w"),
         (lambda: F.sum(F.desc("x")).over(Window.partitionBy("k")), "leave out its direction"),
         (lambda: F.sum("x").over("k"), "over\\(\\) takes a window"),
         (lambda: F.lag("x").over(Window.orderBy("t").groupsBetween(-1, 0)), "Spark has no windows such as groups"),

@@ -32,18 +32,29 @@ def test_explain_tells_who_sorts_and_why(spark, monkeypatch):
     for by in ({"partition_by": "s", "order_by": "t"}, {"partition_by": "k", "order_by": "s"}):
         (found,) = find_sorts(df, **by, **m).values()
         assert found.startswith("spark: the order of s, of type string collate UTF8_LCASE, is Spark's")
-    many = {f"m{k}": sw.max("x").over(sw.rows(100 + k)) for k in range(17)}
+    many = {f"m{k}": sw.max("x").over(sw.rows(100 + k)) for k in range(61)}
     (found,) = set(find_sorts(df, partition_by="k", order_by="t", **many).values())
-    assert found == "spark: 17 results of a row cost more to put back than rows to sort"
-    monkeypatch.setattr(Schema, "worker_limit", "600m")
-    (found,) = find_sorts(df, partition_by="k", order_by="t", **m).values()
-    assert found == "spark: Python workers may have no more than 600m, by spark.executor.pyspark.memory"
+    assert found == "spark: 61 results of a row cost more to put back than rows to sort"
     running = sw.sum("x").over(sw.rows_between(-sw.UNBOUNDED, 0))
     assert find_sorts(df, partition_by="k", order_by="t", r=running) == {"r": "spark: for its own operator"}
     sorted_before = sws.with_columns(df, partition_by="k", order_by="t", **many)
     assert find_sorts(sorted_before, partition_by="k", order_by="t", **m) == {
         "m": "nobody: rows are in order since the step before"
     }
+
+
+@pytest.mark.parametrize(
+    ("limit", "tasks", "by"), [("1g", 1, "python"), ("1000m", 1, "spark"), ("3g", 4, "spark"), ("4096", 4, "python")]
+)
+def test_a_worker_with_little_memory_does_not_sort(spark, monkeypatch, limit, tasks, by):
+    """What is set is for an executor, whose tasks share it."""
+    monkeypatch.setattr(Schema, "worker_limit", limit)
+    monkeypatch.setattr(Schema, "worker_tasks", tasks)
+    df = spark.range(3).selectExpr("id AS k", "id AS t", "id AS x")
+    (found,) = find_sorts(df, partition_by="k", order_by="t", m=sw.max("x").over(sw.rows(100))).values()
+    assert found.startswith(f"{by}: ")
+    if by == "spark":
+        assert found == f"spark: Python workers of an executor share {limit}, by spark.executor.pyspark.memory"
 
 
 def test_amounts_of_memory_are_read_as_spark_writes_them():
@@ -107,13 +118,15 @@ def test_values_of_all_types_are_handed_back(session):
     columns = [f"{value} AS {name}" for name, value in CARRIED.items()]
     df = session.range(40).selectExpr("id", "id % 3 AS k", "id * 7 % 20 AS o", *columns)
     made = {f"last_{name}": sw.last(name).over(sw.rows_between(-3, -1)) for name in CARRIED}
-    found = [
-        sws.with_columns(df, made, partition_by="k", order_by=["o", "id"], engine=engine).select("id", *made)
-        for engine in ("slidewise", "spark")
-    ]
-    assert found[0].schema == found[1].schema
-    ours, theirs = ([*map(str, sorted(rows.collect(), key=lambda row: row.id))] for rows in found)
-    assert ours == theirs
+    by = {"partition_by": "k", "order_by": ["o", "id"]}
+    alone = df  # a single result of a call comes without a struct around it
+    for name, over in made.items():
+        alone = sws.with_columns(alone, {name: over}, **by, engine="slidewise")
+    together, theirs = (sws.with_columns(df, made, **by, engine=engine) for engine in ("slidewise", "spark"))
+    found = [rows.select("id", *made) for rows in (theirs, together, alone)]
+    assert found[0].schema == found[1].schema == found[2].schema
+    expected, *ours = ([*map(str, sorted(rows.collect(), key=lambda row: row.id))] for rows in found)
+    assert ours == [expected, expected]
 
 
 def test_more_than_memory_takes_goes_by_way_of_disk(spark):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -10,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 import slidewise as sw
+from slidewise.columns.batches import row_pass as task_module
 from slidewise.columns.with_columns import list_names, list_order
 from slidewise.spark.executor import arrival_order, sorted_runs
-from slidewise.spark.executor import task as task_module
 from slidewise.spark.executor.row_sorter import RowOrder
 from slidewise.spark.executor.sorting_task import SortingTask
 from slidewise.spark.executor.spill_file import SpillFile
@@ -60,6 +61,17 @@ EXPRESSIONS = (
 
 def compute(table, keys, order_by, limit, expressions=EXPRESSIONS, batch=37):
     """The results of a sorting task, and those of the engine of columns, both in the order of the rows."""
+    sorting, expected = build(table, keys, order_by, limit, expressions)
+    found = pa.chunked_array(list(sorting.run(batches_of(table, sorting, batch))), pa.struct(list(expected.schema)))
+    return pa.Table.from_struct_array(found), expected
+
+
+def batches_of(table, sorting, batch=37):
+    return (tuple(b.columns) for b in table.select(sorting.reads.names).combine_chunks().to_batches(batch))
+
+
+def build(table, keys, order_by, limit, expressions=EXPRESSIONS):
+    """A sorting task, and the results of the engine of columns in the order of the rows."""
     columns = {str(k): over for k, over in enumerate(expressions)}
     expected = sw.with_columns(table, partition_by=keys, order_by=order_by, **columns).select(list(columns))
     names, order = tuple(list_names(keys, "")), tuple(list_order(order_by))
@@ -68,10 +80,7 @@ def compute(table, keys, order_by, limit, expressions=EXPRESSIONS, batch=37):
     )
     more = [table.schema.field(by.name) for by in order if by.name not in reads.names]
     task = Task(reads, names, (), tuple(expressions), tuple(expected.schema.types))
-    sorting = SortingTask(task, pa.schema([*reads, *more]), RowOrder(names, order), limit)
-    batches = (tuple(b.columns) for b in table.select(sorting.reads.names).combine_chunks().to_batches(batch))
-    found = pa.chunked_array(list(sorting.run(batches)), pa.struct(list(expected.schema)))
-    return pa.Table.from_struct_array(found), expected
+    return SortingTask(task, pa.schema([*reads, *more]), RowOrder(names, order), limit), expected
 
 
 ORDERS = [
@@ -164,3 +173,106 @@ def test_nothing_is_left_on_disk(tmp_path, monkeypatch):
     assert_equal(*compute(build_table(2, 300), "int", "id", TINY))
     assert {place.parent for place in places} == {tmp_path}
     assert not list(tmp_path.iterdir())
+
+
+# ---- values that are carried, and many results
+def build_nested(rows: int) -> pa.Table:
+    """Structs and lists as values, with nulls in them and around them."""
+    rng = np.random.default_rng(9)
+    numbers = [None if n < 2 else int(n) for n in rng.integers(0, 12, rows)]
+    pairs = [None if n == 3 else {"a": n, "b": [n, None]} for n in numbers]
+    return (
+        build_table(9, rows)
+        .append_column("pair", pa.array(pairs))
+        .append_column("many", pa.array([None if n == 5 else [n] * (n or 0) for n in numbers]))
+    )
+
+
+@pytest.mark.parametrize("limit", [MEMORY, TINY])
+def test_structs_and_lists_are_handed_back(limit):
+    carried = [
+        made(name).over(sw.rows_between(-2, 1))
+        for name in ("pair", "many", "bytes", "long", "when", "day", "flag")
+        for made in (sw.last, sw.first, sw.collect_list)
+    ]
+    numbers = [sw.sum("x").over(sw.rows(n)) for n in range(2, 30)]
+    assert_equal(*compute(build_nested(300), "int", [sw.desc("float"), "id"], limit, [*carried, *numbers]))
+
+
+@pytest.mark.parametrize("limit", [MEMORY, TINY])
+@pytest.mark.parametrize("by", ["id", ["int", "id"]], ids=repr)
+def test_rows_that_stand_in_order_are_not_collected_again(by, limit, monkeypatch):
+    """Where there is no key, or keys stand together; by way of disk they are merged."""
+    made = []
+    real = arrival_order.ArrivalOrder.__init__
+    monkeypatch.setattr(arrival_order.ArrivalOrder, "__init__", lambda *args: (made.append(args), real(*args))[1])
+    table = build_table(4, 300).sort_by([("int", "ascending"), ("id", "ascending")] if by != "id" else "id")
+    assert_equal(*compute(table, None if by == "id" else "int", "id", limit))
+    assert len(made) == (limit == TINY)
+
+
+# ---- tasks that end before their end
+def count_open_files() -> int:
+    """How many files of spilled rows this process has open: their names are gone, and their space with the last."""
+    links = []
+    for descriptor in Path("/proc/self/fd").iterdir():
+        try:
+            links.append(str(descriptor.readlink()))
+        except OSError:  # that of the listing itself
+            continue
+    return sum("slidewise-" in link or "(deleted)" in link for link in links)
+
+
+class Failing(sw.Aggregation):
+    """Fails where it meets a row."""
+
+    commutative = True
+
+    @staticmethod
+    def lift(x: int) -> int:
+        if x == 77:
+            raise ValueError("no 77")
+        return x
+
+    @staticmethod
+    def combine(a: int, b: int) -> int:
+        return max(a, b)
+
+
+def test_a_cancelled_task_leaves_no_file():
+    table, before = build_table(2, 400), count_open_files()
+    sorting, _ = build(table, "int", "id", TINY)
+    run = sorting.run(batches_of(table, sorting))
+    next(run)
+    assert count_open_files() > before  # of results; that of rows is closed as soon as all are computed
+    run.close()
+    assert count_open_files() == before
+
+
+@pytest.mark.filterwarnings("ignore::slidewise.errors.CompileFallback")
+def test_a_failing_aggregate_leaves_no_file():
+    table, before = build_table(2, 400), count_open_files()
+    sorting, expected = build(table, "int", "id", TINY)
+    failing = replace(sorting.task, expressions=(Failing("id").over(sw.rows(3)),), kinds=(pa.int64(),))
+    failing = replace(sorting, task=failing)
+    with pytest.raises(ValueError, match="no 77"):
+        list(failing.run(batches_of(table, failing)))
+    assert count_open_files() == before
+    # The same task, tried again.
+    found = pa.chunked_array(list(sorting.run(batches_of(table, sorting))), pa.struct(list(expected.schema)))
+    assert_equal(pa.Table.from_struct_array(found), expected)
+
+
+def test_input_that_fails_leaves_no_file():
+    table, before = build_table(2, 400), count_open_files()
+    sorting, _ = build(table, "int", "id", TINY)
+
+    def lose_connection():
+        for k, batch in enumerate(batches_of(table, sorting)):
+            if k == 9:
+                raise OSError("the other side is gone")
+            yield batch
+
+    with pytest.raises(OSError, match="is gone"):
+        list(sorting.run(lose_connection()))
+    assert count_open_files() == before

@@ -8,9 +8,10 @@ from support.tiers import in_full, on_both, quick
 
 import slidewise as sw
 from slidewise.columns.aggregate import slide_expressions
+from slidewise.columns.batches.slide_pass import SlidePassRun
 from slidewise.columns.with_columns import list_names, list_order
 from slidewise.spark import aggregate as slidewise_aggregate
-from slidewise.spark.executor.slide_task import SlideTask, SlideTaskRun
+from slidewise.spark.executor.slide_task import SlideTask
 
 WINDOWS = [
     sw.time(60, every=30),
@@ -131,7 +132,7 @@ CHUNKS = {"row by row": (1, 0), "tiny chunks": (5, 1), "small chunks": (12, 4)}
 def cut(monkeypatch, chunks):
     """Chunks so short that slides and keys often go on in the next one."""
     for name, value in zip(("CHUNK_ROWS", "TAILS", "BATCH_ROWS"), (*CHUNKS[chunks], 7), strict=True):
-        monkeypatch.setattr(f"slidewise.spark.executor.task.{name}", value)
+        monkeypatch.setattr(f"slidewise.columns.batches.row_pass.{name}", value)
 
 
 # ---- the executor's side, without Spark
@@ -224,11 +225,11 @@ def test_other_orders_and_no_order(monkeypatch):
 
 
 def test_many_slides_per_row_are_made_a_few_rows_at_a_time(monkeypatch):
-    monkeypatch.setattr("slidewise.spark.executor.slide_task.CHUNK_SLIDES", 100)
+    monkeypatch.setattr("slidewise.columns.batches.slide_pass.CHUNK_SLIDES", 100)
     table = pa.table({"key": np.arange(40), "at": np.arange(40) * 1000})
     task, expected = task_of(table, sw.time(30, every=1), {"n": sw.count()}, "key", "at")
     sizes = []
-    monkeypatch.setattr(SlideTaskRun, "_emit_results", counted(SlideTaskRun._emit_results, sizes))
+    monkeypatch.setattr(SlidePassRun, "_emit_results", counted(SlidePassRun._emit_results, sizes))
     out = pa.Table.from_batches(task.run(table.to_batches()), expected.schema)
     assert out.equals(expected) and len(out) == 40 * 30
     assert max(sizes) <= 7 * 30
@@ -261,9 +262,9 @@ def counted(results, sizes):
 def test_what_stays_is_the_windows_and_not_the_keys(window, most, monkeypatch):
     count = 20_000
     table = pa.table({"at": np.arange(count), "up": np.arange(count), "x": np.arange(count) % 97})
-    monkeypatch.setattr("slidewise.spark.executor.task.CHUNK_ROWS", 500)
+    monkeypatch.setattr("slidewise.columns.batches.row_pass.CHUNK_ROWS", 500)
     task, expected = task_of(table, window, {"s": sw.sum("x"), "m": sw.max("x")}, None, "at")
-    w, tails = SlideTaskRun(task), []
+    w, tails = SlidePassRun(task), []
 
     def batches():
         for batch in table.to_batches(max_chunksize=250):

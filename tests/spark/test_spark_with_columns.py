@@ -11,7 +11,7 @@ from support.tiers import on_both
 import slidewise as sw
 from slidewise import spark as sws
 from slidewise.errors import InvalidInput
-from slidewise.spark import requirements
+from slidewise.spark import requirements, sorting
 from slidewise.spark.window import SpecifiedOver
 
 
@@ -39,8 +39,9 @@ def python_nodes(plan: str) -> list[str]:
         (6, 1, r"(\*\(\d+\) )?Sort \[k#\d+L ASC NULLS FIRST, x#\d+L ASC NULLS FIRST\], false"),
     ],
 )
-def test_one_python_node_for_any_number_of_aggregates(session, capsys, windows, sorts, lowest):
-    """Up to 16 results Python sorts."""
+def test_one_python_node_for_any_number_of_aggregates(session, capsys, monkeypatch, windows, sorts, lowest):
+    """Up to so many results Python sorts."""
+    monkeypatch.setattr(sorting, "MOST_RESULTS", 16)
     windows = [*(sw.rows(n) for n in (3, 10, 20, 99)), sw.range_between(-5, 5), sw.groups_between(-2, 0)][:windows]
     made = {f"{a!r} {w!r}": a.over(w) for w in windows for a in (sw.max("x"), sw.median("x"), sw.mode("s"))}
     plan = explained(sws.with_columns(events(session), made, partition_by="k", order_by="x"), capsys)

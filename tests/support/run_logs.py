@@ -40,7 +40,7 @@ FEATURES = [
 ]
 PASSED = "when the watermark has passed its time"
 EXPLAIN = {
-    "columns": ["column", "computes", "algorithm", "kept per key", "comes out"],
+    "columns": ["column", "computes", "algorithm", "kept per key", "emitted"],
     "rows": [
         ["peak_5m", "max('temperature') over time(\"5m\")", "slick_deque", "the rows of the last 5m", PASSED],
         ["usual_20m", "median('temperature') over time(\"20m\")", "ranks", "the rows of the last 20m", PASSED],

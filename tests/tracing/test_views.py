@@ -462,7 +462,7 @@ def test_values_that_leave_from_the_middle():
 # ---- an algorithm that has no view of its own
 @pytest.mark.parametrize("name", ["daba_lite", "flat_fit", "fiba", "slick_deque", "b_int"])
 def test_the_fields_of_a_state(name, monkeypatch):
-    monkeypatch.setattr("slidewise.tracing.run.find_view", lambda name: any_state.VIEW)
+    monkeypatch.setattr("slidewise.tracing.traced_run.find_view", lambda name: any_state.VIEW)
     t = sw.trace(name, sw.max(), "insert 5 3 4, evict, query", **OPTIONS.get(name, {}))
     assert t[-1].result == 4
     assert "window" in str(t)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from slidewise.aggregations.arguments import collect_columns
 from slidewise.aggregations.base import Aggregation
-from slidewise.aggregations.partials import Part
+from slidewise.aggregations.partial_results import PartialResult
 from slidewise.aggregations.questions import Questions, require_value
 from slidewise.aggregations.values import as_float, numeric, plain
 from slidewise.errors import InvalidInput
@@ -123,7 +123,7 @@ class NaiveBayes(Aggregation):
         place = np.full(len(label), -1)
         for k, value in enumerate(self.values):
             place[label == value] = k
-        base = Part(self, self.variant(lift=self.functions["lift"]))
+        base = PartialResult(self, self.variant(lift=self.functions["lift"]))
         base.defined = self.functions["defined"]
 
         def finish(partials: np.ndarray, *asked: np.ndarray) -> np.ndarray:

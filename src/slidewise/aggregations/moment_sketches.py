@@ -16,7 +16,7 @@ from slidewise.aggregations.arguments import collect_columns, whole
 from slidewise.aggregations.arguments import fraction as checked_fraction
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.extremes import larger, smaller
-from slidewise.aggregations.partials import Part
+from slidewise.aggregations.partial_results import PartialResult
 from slidewise.aggregations.questions import Questions, name_percentile
 from slidewise.aggregations.values import as_float, numeric
 
@@ -104,7 +104,7 @@ class MomentSketch(Aggregation):
                 return found[:, 0]
             return found.view([(f"f{k}", np.float64) for k in range(len(asked.names))])[:, 0]
 
-        return Part(self, self.variant(**_written_out(self.parameters["order"]))), columns, estimate
+        return PartialResult(self, self.variant(**_written_out(self.parameters["order"]))), columns, estimate
 
 
 def _log(x: Any) -> Any:

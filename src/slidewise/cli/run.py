@@ -20,7 +20,7 @@ from slidewise.cli.session import open_session
 from slidewise.errors import InvalidInput
 from slidewise.pipeline.batch_run import run_batch
 from slidewise.pipeline.pipeline import Pipeline
-from slidewise.pipeline.run_log import Batch
+from slidewise.pipeline.run_log import BatchRecord
 from slidewise.pipeline.stream_run import StreamRun
 
 #: the line of a micro-batch: title, width, and whether it stands on the right
@@ -103,7 +103,7 @@ def _count_left_out(untimed: int, unparsed: int) -> list[tuple[str, int]]:
 # ---- streams
 def _follow_streams(screen: Screen, runs: list[StreamRun]) -> None:
     """Follow all streams until they end; the first that fails ends the others."""
-    records: queue.Queue[tuple[StreamRun, Batch | BaseException | None]] = queue.Queue()
+    records: queue.Queue[tuple[StreamRun, BatchRecord | BaseException | None]] = queue.Queue()
     threads = [threading.Thread(target=_pump, args=(each, records), daemon=True) for each in runs]
     with _stop_on_signals(screen, runs):
         for thread in threads:
@@ -161,7 +161,7 @@ def _head(*, several: bool) -> str:
     return " ".join(title.rjust(width) for title, width in _COLUMNS) + ("  pipeline" if several else "")
 
 
-def _show_batch(screen: Screen, name: str | None, record: Batch) -> None:
+def _show_batch(screen: Screen, name: str | None, record: BatchRecord) -> None:
     if screen.json:
         screen.give_line({**record, **({"pipeline": name} if name else {})})
         return

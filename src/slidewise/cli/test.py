@@ -18,7 +18,7 @@ from slidewise.cli.session import open_session
 from slidewise.display import Table
 from slidewise.errors import InvalidInput
 from slidewise.pipeline.accept import accept_outcomes
-from slidewise.pipeline.examples import Examples, Outcome, Run, list_examples
+from slidewise.pipeline.examples import ExampleRun, Examples, Outcome, list_examples
 from slidewise.pipeline.pipeline import Pipeline
 
 #: Times without a zone mean the same on every machine.
@@ -128,7 +128,7 @@ def _show(screen: Screen, outcome: Outcome) -> None:
             screen.show(_build_table(run, differences))
 
 
-def _build_table(run: Run, differences: list[tuple[str, str, str, str]]) -> Table:
+def _build_table(run: ExampleRun, differences: list[tuple[str, str, str, str]]) -> Table:
     reference = "expected" if run.note.endswith("expect") else "batch"
     more = len(differences) - MOST_DIFFERENCES
     rows = [
@@ -162,7 +162,7 @@ def _accept(screen: Screen, session: Any, file: str, pipeline: Pipeline, outcome
 
 def _pass(outcome: Outcome) -> Outcome:
     runs = tuple(
-        Run(run.engine, "passed" if run.status == "failed" else run.status, "accepted") for run in outcome.runs
+        ExampleRun(run.engine, "passed" if run.status == "failed" else run.status, "accepted") for run in outcome.runs
     )
     return replace(outcome, runs=runs)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
 from slidewise.columns.arranged import ArrangedFrame
+from slidewise.columns.batches.sort_check import require_sorted
 from slidewise.columns.effects import (
     add_expired_slides,
     add_stream_columns,
@@ -40,11 +41,12 @@ def aggregate(
     order_by: Any = None,
     threads: int | None = None,
     algorithm: str = "auto",
+    in_order: bool = False,
     **options: Any,
 ) -> Any:
     """Aggregate a frame in memory, one row per key and slide; slidewise.aggregate says the rules.
 
-    `options` are those for streams (stream_options.py).
+    `options` are those for streams (stream_options.py). `in_order`: rows stand by key and order, which is checked.
     """
     incoming = source_of(data)
     expressions = slide_expressions(window, given, algorithm)
@@ -52,6 +54,8 @@ def aggregate(
     keys, order = list_names(partition_by, "partition_by"), list_order(order_by)
     named = [*keys, *(by.name for by in order)]
     effects = read_effects(options, "aggregate", expressions, named, order, partial(read_kind, incoming))
+    if in_order:
+        require_sorted(incoming, "aggregate", keys, order)
     incoming = leave_out_untimed(incoming, effects)
     if effects.empty:
         found = compute_expiring_slides(incoming, keys, order, expressions, effects, number)
@@ -64,9 +68,19 @@ def aggregate(
     if effects.changes and not effects.empty:
         changed = pa.array(find_changed_slides(found, keys, expressions, effects))
         found = {name: column.filter(changed) for name, column in found.items()}
+    return build_slides(incoming, found, expressions, named, effects)
+
+
+def build_slides(
+    incoming: ColumnSource,
+    found: Mapping[str, pa.Array],
+    expressions: Mapping[str, Over],
+    named: Collection[str],
+    effects: BatchEffects,
+) -> Any:
+    """Build what goes out of slides, in kind; `named` are keys and order, whose values labels hold."""
     labels = {name: found[name] for name in found if name not in expressions}
-    values_of = {*named}
-    made_from = {name: Origin(name, "values") for name in labels if name in values_of} | find_origins(expressions)
+    made_from = {name: Origin(name, "values") for name in labels if name in named} | find_origins(expressions)
     results = {name: found[name] for name in expressions}
     count = len(next(iter(results.values())))
     late_row = None

@@ -507,11 +507,8 @@ def decimal_sum_type(kind: pa.DataType) -> pa.DataType:
 def decimal_avg_type(kind: pa.DataType) -> pa.DataType:
     """Return the type of means of decimals, as Spark has it: four more digits after the point, within 38 (or 76)."""
     wide = pa.types.is_decimal256(kind)
-    most, precision, scale = 76 if wide else 38, kind.precision + 4, kind.scale + 4
-    if precision > most:
-        scale = max(scale - (precision - most), min(scale, 6))
-        precision = most
-    return (pa.decimal256 if wide else pa.decimal128)(precision, scale)
+    most = 76 if wide else 38
+    return (pa.decimal256 if wide else pa.decimal128)(min(most, kind.precision + 4), min(most, kind.scale + 4))
 
 
 def exact_decimal(value: Decimal, kind: pa.DataType) -> Decimal:

@@ -27,7 +27,7 @@ MANY = 1 << 23
 MOST = 12
 
 
-class Form(NamedTuple):
+class FusedForm(NamedTuple):
     """What an aggregation is in a joint one."""
 
     op: Aggregation
@@ -94,7 +94,7 @@ def _describe(op: Aggregation | None) -> Any:
 
 
 def _build_joint(ops: Sequence[Aggregation], columns: tuple[np.ndarray, ...], counted: bool) -> Joint:
-    forms = [Form(op.counted, True) if counted and op.counted is not None else Form(op) for op in ops]
+    forms = [FusedForm(op.counted, True) if counted and op.counted is not None else FusedForm(op) for op in ops]
     partials = [partial_dtype(form.op, columns * (1 + form.counted)) for form in forms]
     slots = [_identify(form, partial) for form, partial in zip(forms, partials, strict=True)]
     distinct = list(dict.fromkeys(slots))
@@ -126,7 +126,7 @@ def _build_joint(ops: Sequence[Aggregation], columns: tuple[np.ndarray, ...], co
     return made
 
 
-def _identify(form: Form, partial: np.dtype) -> Any:
+def _identify(form: FusedForm, partial: np.dtype) -> Any:
     """Identify partials by the code that makes them: the same code makes the same of the same rows."""
     functions = form.op.lift, form.op.combine
     code = code_digest(*functions) if is_ours(form.op) else None

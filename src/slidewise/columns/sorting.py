@@ -1,9 +1,8 @@
 """The order of rows: partition keys as codes, order columns as sortable integers, and one permutation that brings the
 rows of a key together in their order.
 
-Rows that stand in order already, in all or within each key, are never sorted. Otherwise the least significant column
-goes first, each sort being stable: a radix sort per order column, and a counting sort for the keys. Where all keys are
-short, they come first, and rows are sorted within them.
+Rows that stand in order already, in all or within each key, are never sorted. Otherwise a counting sort brings the rows
+of each key together, and they are sorted within it, the least significant column first, each sort being stable.
 """
 
 from __future__ import annotations
@@ -21,11 +20,6 @@ import pyarrow.compute as pc
 
 from slidewise.columns.encoding import read_words
 from slidewise.errors import InvalidInput
-
-#: Keys of at most so many rows are sorted one by one. 10 million rows of unsorted order: 57 ns a row for keys of 10
-#: rows, against 178 by radix sort over all; 73 against 129 for 33 rows, and 113 against 96 for 100.
-SHORT_KEY = 50
-
 
 #: Up to so many keys, what is next for each of them stays in cache.
 FEW_KEYS = 1 << 16
@@ -149,17 +143,15 @@ def arrange(count: int, keys: list[pa.Array], order: list[np.ndarray], threads: 
     if kernels.ascending(codes) and _is_in_order(np.append(False, codes[1:] == codes[:-1]), order):
         return Arrangement(None, kernels.offsets(codes, number), threads)
     offsets = kernels.offsets(codes, number)
-    if np.diff(offsets).max() <= SHORT_KEY:
-        permutation, _ = kernels.counting_sort(codes, number)
-        if not _is_in_order(np.ones(count, bool), order):
-            for column in reversed(order):
-                kernels.sort_within(offsets, column[permutation], permutation)
-        return Arrangement(permutation, offsets, threads)
-    permutation = _sort_by(order)
-    if permutation is None and number <= FEW_KEYS:
+    if number == 1:
+        return Arrangement(_sort_by(order), offsets, threads)
+    stands = _is_in_order(np.ones(count, bool), order)
+    if stands and number <= FEW_KEYS:
         return _arrange_by_codes(codes, 0, number, threads)
-    step, offsets = kernels.counting_sort(codes if permutation is None else codes[permutation], number)
-    return Arrangement(step if permutation is None else permutation[step], offsets, threads)
+    permutation, _ = kernels.counting_sort(codes, number)
+    for column in [] if stands else reversed(order):
+        kernels.sort_within(offsets, column[permutation], permutation)
+    return Arrangement(permutation, offsets, threads)
 
 
 def _find_few_integers(keys: list[pa.Array]) -> tuple[np.ndarray, int, int] | None:
@@ -321,7 +313,8 @@ def _as_sortable_values(column: pa.Array, name: str) -> np.ndarray:
         column = column.cast(pa.int32())
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_temporal(kind):
         if not pa.types.is_interval(kind):
-            return column.cast(pa.int64()).fill_null(0).to_numpy()
+            column = column.cast(pa.int64())
+            return (column.fill_null(0) if column.null_count else column).to_numpy()
     elif _is_text(kind) or pa.types.is_decimal(kind):
         return _rank(column)
     raise InvalidInput(f"order_by: column {name!r} of type {kind} has no order. Order by a number, a time or a string")
@@ -370,7 +363,8 @@ def as_plain(column: pa.Array) -> pa.Array:
 
 def as_doubles(column: pa.Array) -> np.ndarray:
     """Convert floats of any width to doubles, nulls to 0."""
-    return column.cast(pa.float64()).fill_null(0.0).to_numpy()
+    column = column.cast(pa.float64())
+    return (column.fill_null(0.0) if column.null_count else column).to_numpy()
 
 
 def as_sortable_floats(values: np.ndarray) -> np.ndarray:

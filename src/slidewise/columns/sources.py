@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -70,6 +71,10 @@ class ColumnSource(ABC):
     def filter(self, chosen: np.ndarray) -> ColumnSource:
         """Return the same data with only the rows of a mask, in kind."""
 
+    def slice(self, first: int, count: int) -> ColumnSource:
+        """Return the same data with only so many rows from the first of them on, in kind."""
+        return self.filter((np.arange(len(self)) >= first) & (np.arange(len(self)) < first + count))
+
     @property
     def readable(self) -> list[str]:
         """The names that can be read: those of its columns, and what else has one (the levels of a pandas index)."""
@@ -99,7 +104,8 @@ def source_of(data: Any) -> ColumnSource:
     if is_polars(data, "LazyFrame"):
         raise InvalidInput(
             "a polars LazyFrame has no rows yet: collect() it first, or import slidewise.polars and write lazy.sw in "
-            "place of sw, as in lazy.sw.with_columns(...)"
+            "place of sw, as in lazy.sw.with_columns(...). One that is sorted by key and order goes in batches with "
+            "sorted=True"
         )
     if is_polars(data, "DataFrame"):
         return _Polars(data)
@@ -115,6 +121,12 @@ def source_of(data: Any) -> ColumnSource:
         return _Arrow(data, pa.table)
     if hasattr(data, "__arrow_c_stream__"):
         return _Arrow(pa.table(data), pa.table)
+    if isinstance(data, Path) or type(data).__module__ == "pyarrow._dataset":
+        raise InvalidInput(
+            f"{'files are' if isinstance(data, Path) else 'a dataset is'} read in batches, if sorted=True says that "
+            "rows stand by key and order. Otherwise read all of it first: pyarrow.parquet.read_table(path), or "
+            "dataset.to_table()"
+        )
     raise InvalidInput(
         f"data of type {type(data).__module__}.{name} is not known. Give a pandas or polars DataFrame, a pyarrow "
         "Table, a DuckDB relation, a dict of NumPy arrays, or anything with __arrow_c_stream__"
@@ -152,6 +164,9 @@ class _Arrow(ColumnSource):
 
     def filter(self, chosen: np.ndarray) -> ColumnSource:
         return _Arrow(self._table.filter(pa.array(chosen)), self._made, self._give_back)
+
+    def slice(self, first: int, count: int) -> ColumnSource:
+        return _Arrow(self._table.slice(first, count), self._made, self._give_back)
 
 
 class _Pandas(ColumnSource):
@@ -233,6 +248,9 @@ class _Polars(ColumnSource):
         import polars
 
         return _Polars(self._frame.filter(polars.Series(chosen)))
+
+    def slice(self, first: int, count: int) -> ColumnSource:
+        return _Polars(self._frame.slice(first, count))
 
     def _series(self, columns: Mapping[str, pa.Array], origins: Origins) -> list[Any]:
         made = []

@@ -17,11 +17,11 @@ import pyarrow as pa
 
 from slidewise.aggregations import integer_sums
 from slidewise.aggregations.base import Aggregation
-from slidewise.aggregations.partials import Part
+from slidewise.aggregations.partial_results import PartialResult
 from slidewise.aggregations.sums import Sum
 from slidewise.aggregations.trial import partial_dtype
 from slidewise.columns.encoding import decimal_sum_type, family
-from slidewise.serialization.definition import fingerprint
+from slidewise.serialization.state_definition import fingerprint
 from slidewise.templates.canonical_form import define_aggregation
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def divide_by_numbers(aggregation: Aggregation, kinds: Sequence[pa.DataType]) ->
     names = [f"{name_partials(base)} {k}" for k in range(len(fields))] if several else [name_partials(base)]
     tuples = tuple(f"f{k}" for k in range(len(fields))) if several else ()
     return Division(
-        Part(base, op, tuples),
+        PartialResult(base, op, tuples),
         dict(zip(names, map(pa.from_numpy_dtype, fields), strict=True)),
         Merged(base, op, names, tuples, as_partial=True),
         Merged(aggregation, op, names, aggregation.result_fields, as_partial=False),

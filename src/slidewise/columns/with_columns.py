@@ -15,6 +15,7 @@ from slidewise.aggregations.over import Over
 from slidewise.aggregations.ranks import Percentile
 from slidewise.aggregations.sums import Count
 from slidewise.columns.arranged import ArrangedFrame
+from slidewise.columns.batches.sort_check import require_sorted
 from slidewise.columns.effects import (
     add_expired_rows,
     add_stream_columns,
@@ -39,11 +40,12 @@ def with_columns(
     order_by: Any = None,
     threads: int | None = None,
     algorithm: str = "auto",
+    in_order: bool = False,
     **options: Any,
 ) -> Any:
     """Give a frame in memory the columns of some expressions; slidewise.with_columns says the rules.
 
-    `options` are those for streams (stream_options.py).
+    `options` are those for streams (stream_options.py). `in_order`: rows stand by key and order, which is checked.
     """
     incoming = source_of(data)
     if not given:
@@ -51,10 +53,12 @@ def with_columns(
     expressions = {name: check_expression(name, over, algorithm) for name, over in given.items()}
     number = thread_count(threads)
     order = list_order(order_by)
+    keys = list_names(partition_by, "partition_by")
     kind_of = partial(read_kind, incoming)
     effects = read_effects(options, "with_columns", expressions, incoming.names, order, kind_of)
+    if in_order:
+        require_sorted(incoming, "with_columns", keys, order)
     incoming = leave_out_untimed(incoming, effects)
-    keys = list_names(partition_by, "partition_by")
     for name in expressions:
         incoming.require_one(name)
     if effects.empty:

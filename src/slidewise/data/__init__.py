@@ -16,7 +16,7 @@ Each is a `Source`: `table(rows)` gives one Arrow table, `batches()` a stream of
 
 from slidewise.data.debs2012 import debs2012
 from slidewise.data.debs2014 import debs2014
+from slidewise.data.event_source import Source
 from slidewise.data.machines import machines
-from slidewise.data.source import Source
 
 __all__ = ["Source", "debs2012", "debs2014", "machines"]

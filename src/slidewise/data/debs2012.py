@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slidewise.data.source import BLOCK_ROWS, TIME, Source, chosen_schema, hash_numbers, times, whole_number
+from slidewise.data.event_source import BLOCK_ROWS, TIME, Source, chosen_schema, hash_numbers, times, whole_number
 from slidewise.data.text import read_lines, require_file
 
 #: electrical power of the three main phases; anode current and voltage drop of the three cells

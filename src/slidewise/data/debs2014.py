@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from slidewise.data.source import BLOCK_ROWS, TIME, Source, chosen_schema, times, whole_number
+from slidewise.data.event_source import BLOCK_ROWS, TIME, Source, chosen_schema, times, whole_number
 from slidewise.data.text import read_lines, require_file
 
 #: what `value` is, by `property`

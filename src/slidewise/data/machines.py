@@ -13,7 +13,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from slidewise.data.source import BLOCK_ROWS, TIME, Source, chosen_schema, hash_numbers, times, whole_number, words
+from slidewise.data.event_source import (
+    BLOCK_ROWS,
+    TIME,
+    Source,
+    chosen_schema,
+    hash_numbers,
+    times,
+    whole_number,
+    words,
+)
 from slidewise.errors import InvalidInput
 
 SCHEMA = pa.schema(

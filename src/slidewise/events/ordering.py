@@ -7,8 +7,8 @@ from heapq import heappop, heappush
 from typing import Any, Literal
 
 from slidewise.errors import InvalidInput, LateRow
+from slidewise.events.drifting_sources import Sources
 from slidewise.events.row_reader import Row
-from slidewise.events.sources import Sources
 from slidewise.events.watermark import BEGIN, Mark, before
 from slidewise.windows.clock import Clock
 from slidewise.windows.durations import CalendarDuration, Length, length, sign

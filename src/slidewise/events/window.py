@@ -14,13 +14,13 @@ from slidewise.events.clock_guard import Now, guard_of
 from slidewise.events.compiled import Compiled
 from slidewise.events.deadlines import Deadlines
 from slidewise.events.direct_keys import DirectKeys
+from slidewise.events.drifting_sources import Sources, require_none
 from slidewise.events.engines.engine import Engine
 from slidewise.events.idle_keys import IdleKeys
 from slidewise.events.ordering import Late, Ordering, check_length
 from slidewise.events.result import Failed, Result, are_alike
 from slidewise.events.row_reader import Row
 from slidewise.events.shared_plan import SeveralWindows, SharedPlan, plan_windows, read_windows
-from slidewise.events.sources import Sources, require_none
 from slidewise.events.watermark import BEGIN, END, Mark
 from slidewise.events.window_plan import Due, WindowPlan, plan_for
 from slidewise.windows.clock import Clock

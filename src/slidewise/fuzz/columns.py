@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from slidewise.fuzz.check import ORACLES, case_of, difference, shrink
+from slidewise.fuzz.comparison import ORACLES, case_of, difference, shrink
 
 ABOUT = "tables and windows, with_columns and aggregate against SQLite, plain Python, recalculation and single calls."
 

@@ -250,9 +250,9 @@ def bucket(chance: random.Random) -> Subject:
     from slidewise.columns.evaluate import Evaluation
     from slidewise.columns.sources import source_of
     from slidewise.columns.with_columns import list_names, list_order
-    from slidewise.spark.streams.changes import images
+    from slidewise.spark.streams.change_log import images
+    from slidewise.spark.streams.micro_batches import MicroBatches
     from slidewise.spark.streams.pending_rows import recent
-    from slidewise.spark.streams.pipeline import Pipeline
     from slidewise.spark.streams.stream_task import StreamTask
 
     schema = pa.schema([("k", pa.string()), ("ts", pa.timestamp("us", "UTC")), ("x", pa.float64())])
@@ -271,7 +271,7 @@ def bucket(chance: random.Random) -> Subject:
         columns = [[f"k{t % keys}" for t in seconds], [1_000_000 * t for t in seconds], [t / 7 for t in seconds]]
         rows = pa.table([pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
         hashes = np.array([t % keys * 2654435761 for t in seconds], np.int64)
-        Pipeline(task).advance(store, rows, hashes, 1_000_000 * (first + number - 6))
+        MicroBatches(task).advance(store, rows, hashes, 1_000_000 * (first + number - 6))
 
     store = _Memory({})
     for first in range(0, chance.choice([10, 40]), 10):

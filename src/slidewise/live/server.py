@@ -25,7 +25,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from slidewise.live.metrics import CONTENT_TYPE, describe_metrics
+from slidewise.live.prometheus import CONTENT_TYPE, describe_metrics
 from slidewise.live.watched import TooManyPins, Watched
 from slidewise.pipeline.run_log import LONGEST_TEXT, MOST_PINS
 

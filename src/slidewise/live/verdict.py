@@ -10,7 +10,7 @@ from statistics import median
 from typing import Literal
 
 from slidewise.live.words import clock, count, seconds_of, span
-from slidewise.pipeline.run_log import Batch, End, Start
+from slidewise.pipeline.run_log import BatchRecord, End, Start
 
 #: micro-batches that tell what is going on now, and those that tell where it goes
 RECENT, TREND = 12, 5
@@ -47,13 +47,13 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Situation:
+class RunSituation:
     """What a verdict is made from: the newest run of a log, and the clock."""
 
     now: float
     start: Start | None = None
     #: of this run, the oldest first
-    batches: Sequence[Batch] = ()
+    batches: Sequence[BatchRecord] = ()
     end: End | None = None
     #: when the last record of any kind was written
     heard: float | None = None
@@ -63,7 +63,7 @@ class Situation:
     alive: bool | None = None
 
 
-def judge(situation: Situation) -> Verdict:
+def judge(situation: RunSituation) -> Verdict:
     """Tell how a run is doing."""
     start = situation.start
     if start is None:
@@ -102,14 +102,14 @@ def is_alive(start: Start) -> bool | None:
 
 
 # ---- beginning, over, or out of sight
-def _judge_beginning(situation: Situation, start: Start) -> Verdict:
+def _judge_beginning(situation: RunSituation, start: Start) -> Verdict:
     began = f"The run began at {_heard(situation)}"
     if start["mode"] in ("batch", "backfill"):
         return Verdict("starting", "Running", f"{began}; it tells more when it is done.")
     return Verdict("starting", "Starting", f"{began}, and no micro-batch is done yet.")
 
 
-def _judge_end(situation: Situation, end: End) -> Verdict:
+def _judge_end(situation: RunSituation, end: End) -> Verdict:
     at = _heard(situation)
     done = f"{_many(len(situation.batches), 'micro-batch', 'micro-batches')} seen"
     if end["why"] == "failed":
@@ -120,12 +120,12 @@ def _judge_end(situation: Situation, end: End) -> Verdict:
     return Verdict("stopped", "Stopped", f"The run was stopped at {at}, and can be started again.", (done,))
 
 
-def _judge_gone(situation: Situation, start: Start) -> Verdict:
+def _judge_gone(situation: RunSituation, start: Start) -> Verdict:
     text = f"The process {start['pid']} is gone since its last word at {_heard(situation)}: it crashed or was killed."
     return Verdict("gone", "Gone", text, ("Started again with the same checkpoint, it goes on where it was.",))
 
 
-def _judge_silence(situation: Situation, start: Start) -> Verdict | None:
+def _judge_silence(situation: RunSituation, start: Start) -> Verdict | None:
     first = not situation.batches and situation.alive  # Spark starts, kernels are compiled: that may take its time
     if situation.heard is None or first:
         return None
@@ -163,7 +163,7 @@ class _Pace:
     usual: float
 
     @classmethod
-    def of(cls, batches: Sequence[Batch], start: Start) -> _Pace:
+    def of(cls, batches: Sequence[BatchRecord], start: Start) -> _Pace:
         last = batches[-1]
         times = [seconds_of(batch.get("at")) or 0.0 for batch in batches]
         unit = last.get("backlog_unit", "rows")
@@ -190,7 +190,7 @@ class _Pace:
         return f"A micro-batch takes {span(self.seconds)}{beside}."
 
 
-def span_of(batch: Batch) -> float:
+def span_of(batch: BatchRecord) -> float:
     """Measure the time in which the rows of a micro-batch came, in seconds."""
     rate = batch["in_rate"]
     if isinstance(rate, int | float) and rate > 0 and batch["rows_in"] > 0:
@@ -230,8 +230,8 @@ def _capacity(pace: _Pace) -> str:
 
 
 # ---- waiting, and all is well
-def _judge_waiting(situation: Situation, start: Start) -> Verdict | None:
-    """Judge whether rows come in, and none comes out."""
+def _judge_waiting(situation: RunSituation, start: Start) -> Verdict | None:
+    """Judge whether rows come in, and none is emitted."""
     last = situation.batches[-1]
     waiting = last["waiting"]
     if waiting == 0:
@@ -258,14 +258,14 @@ def _judge_waiting(situation: Situation, start: Start) -> Verdict | None:
     return Verdict("waiting", "Waiting for the watermark", text, tuple(reasons))
 
 
-def _judge_idle(situation: Situation) -> Verdict | None:
+def _judge_idle(situation: RunSituation) -> Verdict | None:
     if not situation.idle:
         return None
     text = f"All rows are done; the source has had nothing new since {clock(_last_rows(situation), situation.now)}."
     return Verdict("idle", "Up to date", text)
 
 
-def _keeping_up(situation: Situation, start: Start, pace: _Pace) -> Verdict:
+def _keeping_up(situation: RunSituation, start: Start, pace: _Pace) -> Verdict:
     last = situation.batches[-1]
     of = f" of the {span(pace.trigger)} between two" if pace.trigger else ""
     text = f"{count(pace.rate)} rows/s; a micro-batch takes {span(pace.seconds)}{of}."
@@ -280,7 +280,7 @@ def _keeping_up(situation: Situation, start: Start, pace: _Pace) -> Verdict:
     return Verdict("keeping up", "Keeping up", text, tuple(reasons))
 
 
-def _last_rows(situation: Situation) -> float:
+def _last_rows(situation: RunSituation) -> float:
     """When the last micro-batch with rows was done."""
     for batch in reversed(situation.batches):
         if batch["rows_in"]:
@@ -288,7 +288,7 @@ def _last_rows(situation: Situation) -> float:
     return situation.idle or situation.now
 
 
-def _heard(situation: Situation) -> str:
+def _heard(situation: RunSituation) -> str:
     return clock(situation.heard if situation.heard is not None else situation.now, situation.now)
 
 

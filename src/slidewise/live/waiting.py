@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from slidewise.live.verdict import Situation
+from slidewise.live.verdict import RunSituation
 from slidewise.live.words import clock, count, seconds_of, span
-from slidewise.pipeline.run_log import Batch, FeatureText, Start
+from slidewise.pipeline.run_log import BatchRecord, FeatureText, Start
 
 
-def explain_waiting(situation: Situation) -> tuple[str, ...]:
+def explain_waiting(situation: RunSituation) -> tuple[str, ...]:
     """Explain why rows wait, as far as the log tells; nothing where none does."""
     start = situation.start
     if start is None or start["mode"] in ("batch", "backfill") or start.get("emit") == "arrival":
@@ -27,7 +27,7 @@ def explain_waiting(situation: Situation) -> tuple[str, ...]:
     return tuple(told)
 
 
-def _explain_watermark(situation: Situation, start: Start, last: Batch) -> list[str]:
+def _explain_watermark(situation: RunSituation, start: Start, last: BatchRecord) -> list[str]:
     """Explain where the watermark is, and which rows, or windows, it has not passed."""
     watermark, newest, delay = seconds_of(last["watermark"]), seconds_of(last["newest"]), start["max_delay"]
     if watermark is None or watermark <= 0:  # Spark's first is 1970
@@ -40,7 +40,7 @@ def _explain_watermark(situation: Situation, start: Start, last: Batch) -> list[
         told.append(f"It stays {span(delay)} (max_delay) before the newest row, which is of {of}.")
     if start.get("slides"):
         told.append(
-            f"A window comes out when the watermark has passed its end: one that ends after {at} waits until a row of "
+            f"A window is emitted when the watermark has passed its end: one that ends after {at} waits until a row of "
             f"{later} has come, of any key."
         )
     else:

@@ -11,19 +11,19 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from slidewise.live.verdict import Situation, Verdict, is_alive, judge, span_of
+from slidewise.live.verdict import RunSituation, Verdict, is_alive, judge, span_of
 from slidewise.live.waiting import explain_waiting
 from slidewise.live.words import seconds_of
 from slidewise.pipeline.run_log import (
     MOST_KEYS,
     MOST_PINS,
-    Batch,
+    BatchRecord,
     End,
     KeyValues,
     LogReader,
     Pins,
     Record,
-    Row,
+    ShownRow,
     Start,
     Values,
     plain,
@@ -62,7 +62,7 @@ class KeyHistory:
     """A key, and the last of its rows."""
 
     key: list[Any]
-    rows: deque[Row] = field(default_factory=lambda: deque(maxlen=ROWS))
+    rows: deque[ShownRow] = field(default_factory=lambda: deque(maxlen=ROWS))
     pending: list[Any] = field(default_factory=list)
     #: the number of the record that had it last
     seen: int = 0
@@ -97,7 +97,7 @@ class Watched:
         self.start: Start | None = None
         self.end: End | None = None
         #: of all runs of the log, with the number of the run
-        self.batches: deque[tuple[int, Batch]] = deque(maxlen=BATCHES)
+        self.batches: deque[tuple[int, BatchRecord]] = deque(maxlen=BATCHES)
         self.totals = dict.fromkeys(TOTALS, 0.0)
         self.heard: float | None = None
         self.idle: float | None = None
@@ -184,12 +184,12 @@ class Watched:
         verdict = judge(situation)
         return {**asdict(verdict), "level": verdict.level, "waiting": explain_waiting(situation)}
 
-    def _look(self) -> Situation:
+    def _look(self) -> RunSituation:
         with self._lock:
             start = self.start
             batches = [batch for run, batch in self.batches if run == self.run]
             alive = None if start is None or self.end is not None else is_alive(start)
-            return Situation(self._now(), start, batches, self.end, self.heard, self.idle, alive)
+            return RunSituation(self._now(), start, batches, self.end, self.heard, self.idle, alive)
 
     def snapshot(self) -> dict[str, Any]:
         """Tell all that a page shows, but for the verdict."""
@@ -208,11 +208,11 @@ class Watched:
                 return None
             return None if any(told is None for told in news) else [told for told in news if told is not None]
 
-    def _tell(self, batches: Iterable[tuple[int, Batch]], values: Iterable[Values]) -> dict[str, Any]:
+    def _tell(self, batches: Iterable[tuple[int, BatchRecord]], values: Iterable[Values]) -> dict[str, Any]:
         keys = [dict(entry) for record in values for entry in record["keys"] if name_of(entry["key"]) in self._keys]
         return self._describe(batches, keys)
 
-    def _describe(self, batches: Iterable[tuple[int, Batch]], keys: list[dict[str, Any]]) -> dict[str, Any]:
+    def _describe(self, batches: Iterable[tuple[int, BatchRecord]], keys: list[dict[str, Any]]) -> dict[str, Any]:
         for entry in keys:
             entry["name"] = name_of(entry["key"])
         pins = Pins(self._pins)
@@ -250,7 +250,7 @@ def name_of(key: list[Any]) -> str:
     return json.dumps(key)
 
 
-def as_columns(batches: Iterable[tuple[int, Batch]]) -> dict[str, list[Any]]:
+def as_columns(batches: Iterable[tuple[int, BatchRecord]]) -> dict[str, list[Any]]:
     """Turn micro-batches into columns, with times in seconds."""
     columns: dict[str, list[Any]] = {}
     for run, batch in batches:

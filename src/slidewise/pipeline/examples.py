@@ -56,7 +56,7 @@ FAILED_EXPECT = "differs from expect"
 
 
 @dataclass(frozen=True)
-class Run:
+class ExampleRun:
     """One way in which an example was run."""
 
     engine: str
@@ -72,7 +72,7 @@ class Outcome:
 
     number: int
     name: str
-    runs: tuple[Run, ...]
+    runs: tuple[ExampleRun, ...]
     #: what came out of the batch
     rows: tuple[Row, ...] = field(default=(), repr=False)
     #: of them, those that tell rows apart, and the features
@@ -124,16 +124,16 @@ class Examples:
         rows = pa.Table.from_pylist(self._given[number], self._to_arrow(self._source))
         prepared = self._pipeline.prepare(self._spark.createDataFrame(rows, self._source).coalesce(1))
         table, schema = self._drop_untimed(prepared.toArrow()), prepared.schema
-        runs: dict[str, Run] = {}
+        runs: dict[str, ExampleRun] = {}
         try:
             batch = self._run_batch(table, schema)
         except Exception as error:
-            return Outcome(number, name, (Run("batch", "failed", _describe_failure(error)),))
+            return Outcome(number, name, (ExampleRun("batch", "failed", _describe_failure(error)),))
         try:
             columns = self._drop_conditions(self._compute(table)).to_pylist()
             runs["in process"] = self._judge("in process", columns, expected, batch)
         except Exception as error:
-            runs["in process"] = Run("in process", "failed", _describe_failure(error))
+            runs["in process"] = ExampleRun("in process", "failed", _describe_failure(error))
         runs["batch"] = self._judge("batch", batch, expected, batch)
         runs["stream"] = self._run_stream(table, schema, expected, batch)
         ordered = tuple(sort_rows(batch, self._labels))
@@ -149,17 +149,17 @@ class Examples:
         options = {name: value for name, value in self._pipeline.batch_options().items() if name == "forget_after"}
         return self._pipeline.compute(rows, self._pipeline.features, options)
 
-    def _run_stream(self, table: pa.Table, schema: Any, expected: list[Row], batch: list[Row]) -> Run:
+    def _run_stream(self, table: pa.Table, schema: Any, expected: list[Row], batch: list[Row]) -> ExampleRun:
         try:
             stream = _Stream(self._spark, self._pipeline, table)
         except InvalidInput as error:
-            return Run("stream", "skipped", str(error))
+            return ExampleRun("stream", "skipped", str(error))
         try:
             found = stream.run(schema)
         except SlidewiseError as error:
-            return Run("stream", "skipped", str(error))
+            return ExampleRun("stream", "skipped", str(error))
         except Exception as error:
-            return Run("stream", "failed", _describe_failure(error))
+            return ExampleRun("stream", "failed", _describe_failure(error))
         notes, reference = [], batch
         if stream.cuts is not None:
             reference = self._run_by_window(table, schema, stream.cuts)
@@ -174,7 +174,7 @@ class Examples:
             notes += [f"{len(waiting)} of the rows wait for rows after them"] if waiting else []
         if notes:
             differences = find_differences(reference, found, self._labels)
-            return Run("stream", "failed" if differences else "passed", "; ".join(notes), tuple(differences))
+            return ExampleRun("stream", "failed" if differences else "passed", "; ".join(notes), tuple(differences))
         return self._judge("stream", found, expected, batch)
 
     def _run_by_window(self, table: pa.Table, schema: Any, cuts: list[int]) -> list[Row]:
@@ -189,14 +189,14 @@ class Examples:
                     found.append(row)
         return found
 
-    def _judge(self, engine: str, found: list[Row], expected: list[Row], batch: list[Row]) -> Run:
+    def _judge(self, engine: str, found: list[Row], expected: list[Row], batch: list[Row]) -> ExampleRun:
         differences = find_differences(batch, found, self._labels) if found is not batch else []
         if differences:
-            return Run(engine, "failed", FAILED_PARITY, tuple(differences))
+            return ExampleRun(engine, "failed", FAILED_PARITY, tuple(differences))
         differences = find_differences(expected, found, self._labels)
         if differences:
-            return Run(engine, "failed", FAILED_EXPECT, tuple(differences))
-        return Run(engine, "passed")
+            return ExampleRun(engine, "failed", FAILED_EXPECT, tuple(differences))
+        return ExampleRun(engine, "passed")
 
     def _drop_untimed(self, table: pa.Table) -> pa.Table:
         """Leave out the rows that have no time, as every run does."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from slidewise.errors import InvalidInput
 from slidewise.pipeline.definition import History, Source
-from slidewise.pipeline.source import FILES, Input, count_unparsed, read_source
+from slidewise.pipeline.source import FILES, SourceInput, count_unparsed, read_source
 from slidewise.spark.plan import column
 from slidewise.spark.streams.history_input import find_differences
 
@@ -29,7 +29,7 @@ def find_history(source: Source | None) -> History | None:
     return history.model_copy(update={"columns": source.columns})
 
 
-def open_history(spark: Any, pipeline: Pipeline, unparsed: Any) -> Input | None:
+def open_history(spark: Any, pipeline: Pipeline, unparsed: Any) -> SourceInput | None:
     """Read the history of a pipeline and prepare it; None where it has none.
 
     `unparsed`, an Observation of Spark's or its name, counts the rows that cannot be parsed, if its format has such.

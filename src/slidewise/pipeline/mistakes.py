@@ -12,7 +12,7 @@ Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, order=True)
-class Place:
+class FilePlace:
     """A place in a file; lines and columns count from 1."""
 
     file: str
@@ -33,7 +33,7 @@ class Mistake:
 
     message: str
     path: Path = ()
-    place: Place | None = None
+    place: FilePlace | None = None
     #: whether the key itself is wrong, and not its value
     of_key: bool = False
 
@@ -54,7 +54,9 @@ class InvalidPipeline(InvalidInput):
 
     def __init__(self, mistakes: Iterable[Mistake]) -> None:
         found = list(mistakes)
-        self.mistakes: Sequence[Mistake] = sorted(found, key=lambda m: (m.place is None, m.place or Place("", 0, 0)))
+        self.mistakes: Sequence[Mistake] = sorted(
+            found, key=lambda m: (m.place is None, m.place or FilePlace("", 0, 0))
+        )
         super().__init__("\n".join(map(str, self.mistakes)))
 
 

@@ -94,7 +94,7 @@ class Start(TypedDict):
     explain: ExplainTable | None
 
 
-class Batch(TypedDict):
+class BatchRecord(TypedDict):
     """A micro-batch is done. Counts are of its own rows; `waiting`, `state_rows` and `backlog` are as it left them."""
 
     kind: Literal["batch"]
@@ -123,7 +123,7 @@ class Batch(TypedDict):
     waiting: int | None
 
 
-class Row(TypedDict):
+class ShownRow(TypedDict):
     """An emitted row: its values and results by name."""
 
     time: str | None
@@ -145,7 +145,7 @@ class KeyValues(TypedDict):
     """The rows of a key that a micro-batch emitted, and all that are pending after it."""
 
     key: list[Any]
-    rows: list[Row]
+    rows: list[ShownRow]
     pending: NotRequired[list[PendingRow]]
 
 
@@ -174,7 +174,7 @@ class End(TypedDict):
     error: str | None
 
 
-Record = Start | Batch | Values | Idle | End
+Record = Start | BatchRecord | Values | Idle | End
 
 
 def folder_of(checkpoint: str | Path) -> Path:
@@ -431,7 +431,7 @@ def _bound(keys: Sequence[KeyValues], pins: Pins, room: int) -> list[dict[str, A
     return kept
 
 
-def _bound_rows(rows: Sequence[Row] | Sequence[PendingRow], share: int, room: int) -> tuple[list[Any], int]:
+def _bound_rows(rows: Sequence[ShownRow] | Sequence[PendingRow], share: int, room: int) -> tuple[list[Any], int]:
     """Keep the newest rows within a share of the room; the newest of all may take more. O(the bytes that are kept)."""
     kept: list[Any] = []
     used = 0

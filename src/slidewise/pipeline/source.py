@@ -23,7 +23,7 @@ UNPARSED = "unparsed"
 
 
 @dataclass(frozen=True)
-class Input:
+class SourceInput:
     """Rows as they are read."""
 
     df: Any
@@ -42,7 +42,7 @@ def resolve(path: str, folder: Path) -> str:
     return str(folder / path)
 
 
-def read_source(spark: Any, source: Rows, folder: Path, *, streaming: bool) -> Input:
+def read_source(spark: Any, source: Rows, folder: Path, *, streaming: bool) -> SourceInput:
     """Read a source. Rows that cannot be parsed are marked, to be counted: they are not null in silence."""
     _require_format(source, streaming)
     schema = source.columns
@@ -61,13 +61,13 @@ def read_source(spark: Any, source: Rows, folder: Path, *, streaming: bool) -> I
         reader = reader.option("header", "true")
     reader = reader.options(**{name: _to_option(value) for name, value in source.options.items()})
     try:
-        return Input(_load(reader, source, folder), corrupt)
+        return SourceInput(_load(reader, source, folder), corrupt)
     except Exception as error:
         what = "source.history" if isinstance(source, History) else "source"
         raise InvalidInput(f"{what}: {describe_spark_error(error)}") from error
 
 
-def count_unparsed(rows: Input, observation: Any) -> Any:
+def count_unparsed(rows: SourceInput, observation: Any) -> Any:
     """Count the rows that cannot be parsed, and leave them out. The count is one of Spark's metrics of the query."""
     from pyspark.sql import functions as F  # noqa: N812
 

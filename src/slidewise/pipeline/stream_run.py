@@ -21,7 +21,7 @@ from slidewise.pipeline.check import check_pipeline
 from slidewise.pipeline.checkpoint_lock import CheckpointLock
 from slidewise.pipeline.history import open_empty_history, open_history
 from slidewise.pipeline.pipeline import Pipeline
-from slidewise.pipeline.run_log import Batch, FeatureText, KeyValues, LogReader, Row, RunLog, folder_of
+from slidewise.pipeline.run_log import BatchRecord, FeatureText, KeyValues, LogReader, RunLog, ShownRow, folder_of
 from slidewise.pipeline.sinks.hadoop_folder import HadoopFolder
 from slidewise.pipeline.source import UNPARSED, count_unparsed, read_source, resolve
 from slidewise.pipeline.target import open_target
@@ -80,7 +80,7 @@ class StreamRun:
         """Whether `stop` was called."""
         return self._stopping.is_set()
 
-    def follow(self) -> Iterator[Batch]:
+    def follow(self) -> Iterator[BatchRecord]:
         """Run, and give a record for each micro-batch, until the stream ends or `stop` is called."""
         with ExitStack() as stack:
             stack.enter_context(CheckpointLock(self.log.folder, self.checkpoint))
@@ -162,7 +162,7 @@ class StreamRun:
         return write
 
     # ---- follow
-    def _follow(self, query: Any) -> Iterator[Batch]:
+    def _follow(self, query: Any) -> Iterator[BatchRecord]:
         told, quiet = -1, time.monotonic()
         while True:
             ended = query.awaitTermination(POLL)
@@ -200,7 +200,7 @@ class StreamRun:
             "emit": run.emit or "watermark", "slides": pipeline.window is not None,
         }  # fmt: skip
 
-    def _describe_batch(self, progress: Any) -> Batch:
+    def _describe_batch(self, progress: Any) -> BatchRecord:
         run = self.pipeline.definition.run
         event, states = progress["eventTime"] or {}, progress["stateOperators"] or []
         dropped = dropped_rows([progress])
@@ -210,7 +210,7 @@ class StreamRun:
         aside = self._aside.pop(progress["batchId"], 0)
         self._count_waiting(progress, written + aside, dropped)
         dropped["late"] += aside
-        record: Batch = {
+        record: BatchRecord = {
             "kind": "batch", "batch": progress["batchId"], "rows_in": progress["numInputRows"],
             "rows_out": written,
             "seconds": (progress["durationMs"] or {}).get("triggerExecution", 0) / 1000,
@@ -275,11 +275,11 @@ class StreamRun:
             found["rows"].insert(0, self._describe_row(values))
         return list(by_key.values())
 
-    def _describe_row(self, values: dict[str, Any]) -> Row:
+    def _describe_row(self, values: dict[str, Any]) -> ShownRow:
         pipeline = self.pipeline
         at = values.get(pipeline.output_time) if pipeline.output_time is not None else None
         named = {*pipeline.features, *pipeline.keys, pipeline.output_time, "revision"}
-        row: Row = {
+        row: ShownRow = {
             "time": at.isoformat() if isinstance(at, datetime) else None if at is None else str(at),
             "inputs": {name: value for name, value in values.items() if name not in named},
             "results": {name: values.get(name) for name in pipeline.features},

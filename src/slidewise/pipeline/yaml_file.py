@@ -10,7 +10,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from slidewise.errors import InvalidInput
-from slidewise.pipeline.mistakes import InvalidPipeline, Mistake, Path, Place
+from slidewise.pipeline.mistakes import FilePlace, InvalidPipeline, Mistake, Path
 
 #: A file of this size is no pipeline, but perhaps its data.
 MOST_BYTES = 1 << 20
@@ -28,7 +28,7 @@ class YamlFile:
     #: as ruamel.yaml has it, with places
     tree: Any
 
-    def find_place(self, path: Path, *, of_key: bool = False) -> Place:
+    def find_place(self, path: Path, *, of_key: bool = False) -> FilePlace:
         """Find where a value stands, or its key; of one that is missing, where it would be."""
         node, line, column = self.tree, 0, 0
         for i, part in enumerate(path):
@@ -36,7 +36,7 @@ class YamlFile:
             if found is None:
                 break
             (line, column), node = found, node[part]
-        return Place(self.path, line + 1, column + 1)
+        return FilePlace(self.path, line + 1, column + 1)
 
 
 def read_yaml(path: str | FilePath) -> YamlFile:
@@ -80,19 +80,19 @@ def parse_yaml(text: str, name: str = "<text>") -> YamlFile:
         raise InvalidPipeline([Mistake(_describe_syntax(error, text), (), _place(name, mark))]) from None
     except ReaderError as error:
         before = text[: error.position]
-        place = Place(name, before.count("\n") + 1, len(before) - before.rfind("\n"))
+        place = FilePlace(name, before.count("\n") + 1, len(before) - before.rfind("\n"))
         message = f"not YAML: the character U+{ord(text[error.position]):04X} may not stand in it"
         raise InvalidPipeline([Mistake(message, (), place)]) from None
     except (YAMLError, ValueError) as error:
-        raise InvalidPipeline([Mistake(f"not YAML: {error}", (), Place(name, 1, 1))]) from None
+        raise InvalidPipeline([Mistake(f"not YAML: {error}", (), FilePlace(name, 1, 1))]) from None
     except RecursionError:
-        raise InvalidPipeline([Mistake("values stand within values too deeply", (), Place(name, 1, 1))]) from None
+        raise InvalidPipeline([Mistake("values stand within values too deeply", (), FilePlace(name, 1, 1))]) from None
     if tree is None:
         raise InvalidPipeline([Mistake(f"{name} is empty. `slidewise new` writes one to begin with")])
     if not isinstance(tree, dict):
         raise InvalidPipeline(
             [Mistake(f"a pipeline is a mapping of keys such as name, source and features, got {_kind(tree)}",
-                     (), Place(name, 1, 1))]
+                     (), FilePlace(name, 1, 1))]
         )  # fmt: skip
     file = YamlFile(name, text, {}, tree)
     return replace(file, values=_to_plain(tree, file, [MOST_VALUES], ()))
@@ -204,8 +204,8 @@ def _is_scalar(value: Any) -> bool:
     return value is not None and not isinstance(value, dict | list)
 
 
-def _place(name: str, mark: Any) -> Place:
-    return Place(name, 1, 1) if mark is None else Place(name, mark.line + 1, mark.column + 1)
+def _place(name: str, mark: Any) -> FilePlace:
+    return FilePlace(name, 1, 1) if mark is None else FilePlace(name, mark.line + 1, mark.column + 1)
 
 
 def _describe_duplicate(error: Any) -> str:

@@ -66,12 +66,18 @@ class Explanation:
 
 
 def explain_choice(
-    aggregation: Any, window: WindowDefinition | int | None, late: str, windows: int, integers: bool | None
+    aggregation: Any,
+    window: WindowDefinition | int | None,
+    late: str,
+    windows: int,
+    integers: bool | None,
+    algorithm: str = "auto",
 ) -> Explanation:
     """Explain the choice for one aggregation over one window, event by event and over columns."""
-    named = "auto"
+    named = algorithm
     if isinstance(aggregation, Over):
-        window, named, aggregation = aggregation.window, aggregation.algorithm, aggregation.aggregation
+        window, aggregation, given = aggregation.window, aggregation.aggregation, aggregation.algorithm
+        named = given if named == "auto" else named
     if isinstance(aggregation, type) and issubclass(aggregation, Aggregation):
         aggregation = aggregation()
     if not isinstance(aggregation, Aggregation) or window is None:

@@ -31,7 +31,7 @@ def algorithm(name: str) -> AlgorithmEntry:
     entry = _BY_NAME[plain]
     if entry.required:
         raise InvalidInput(
-            f"{plain}: {', '.join(entry.options)} follow from the window where an algorithm is named, got {name!r}. "
+            f"{plain}: options ({', '.join(entry.options)}) follow from the window where it is named, got {name!r}. "
             f"Leave the options out, or give them to swag({plain!r}, ...)"
         )
     return entry.with_options(options)

@@ -15,7 +15,7 @@ from typing import Any
 
 from slidewise.errors import StateError
 from slidewise.serialization import codec
-from slidewise.serialization.definition import Definition, differences, fingerprint
+from slidewise.serialization.state_definition import Definition, differences, fingerprint
 
 MAGIC = b"slidewis"
 VERSION = 1

@@ -7,13 +7,13 @@ from typing import Any
 from slidewise.aggregations.base import Aggregation
 from slidewise.aggregations.over import Over
 from slidewise.columns.aggregate import slide_expressions
+from slidewise.columns.batches.running_evaluation import carries_partial, carries_row
 from slidewise.columns.stream_options import OPTIONS, describe_options
 from slidewise.columns.with_columns import list_names, list_order
 from slidewise.display import Table
 from slidewise.planner.choose import choose, situation_of
 from slidewise.planner.sharing import read_off
 from slidewise.spark.conditions import hoist_conditions
-from slidewise.spark.executor.running_evaluation import carries_partial, carries_row
 from slidewise.spark.input import Input, read_input
 from slidewise.spark.layouts import find_layout
 from slidewise.spark.plan import (
@@ -29,7 +29,7 @@ from slidewise.spark.plan import (
 from slidewise.spark.pyspark_internals import is_column
 from slidewise.spark.schema import Schema
 from slidewise.spark.sorting import choose_sort
-from slidewise.spark.spark_operator import Verdict, choose_engine
+from slidewise.spark.spark_operator import OperatorVerdict, choose_engine
 from slidewise.spark.spark_windows import check_engine, recommend, require_spark_windows
 from slidewise.spark.streams.explain import explain_task
 from slidewise.spark.streams.query import build_rows_query, build_slides_query
@@ -145,7 +145,7 @@ def _explain_batch(
     for group in groups:
         decided = choose_engine(group.expressions.values(), engine, schema.wraps)
         if effects.on_rows:
-            decided = Verdict("slidewise", LOOKS_BACK)
+            decided = OperatorVerdict("slidewise", LOOKS_BACK)
         spread = decided.engine == "slidewise" and choose_halo(source, group, hot_keys) is not None
         sort = "spark: by keys and order, before rows come to Python"
         if decided.engine == "spark":
@@ -167,7 +167,7 @@ def _explain_batch(
 
 
 def _build_line(
-    name: str, over: Over, group: Group, decided: Verdict, schema: Schema, spread: bool, sort: str
+    name: str, over: Over, group: Group, decided: OperatorVerdict, schema: Schema, spread: bool, sort: str
 ) -> dict[str, str]:
     by = ", ".join(group.partition_by) or "no key"
     order = ", ".join(f"{o.name}{' desc' * o.descending}" for o in group.order_by) or "as rows stand"

@@ -12,6 +12,7 @@ Those that PySpark lacks are for windows only. All other names are PySpark's own
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib.util
 import inspect
@@ -29,7 +30,7 @@ from slidewise.spark.own_windows import record_own
 from slidewise.spark.pyspark_internals import install_hook, is_column
 from slidewise.spark.select import COLUMN_HOOKS, GROUP_HOOKS, HOOKS
 from slidewise.spark.window import WindowSpec, build_their_window
-from slidewise.spark.window_columns import build_over
+from slidewise.spark.window_columns import PutOver
 from slidewise.windows.definitions import WindowDefinition
 from slidewise.windows.definitions import col as named
 from slidewise.windows.reach import OffsetColumn
@@ -97,7 +98,7 @@ def _give_over(
     if aggregate is None or not of_pyspark:
         lacks = f"{name}(...)" if aggregate is None else f"{name}(...) with what PySpark lacks"
         column = theirs.col(f"`{lacks} is for windows only, give it one: .over(window)`")
-    column.over = build_over(aggregate, make, of_pyspark, name not in _ONLY_OVER)
+    column.over = PutOver(aggregate, make, of_pyspark, name not in _ONLY_OVER)
     return column
 
 
@@ -117,7 +118,7 @@ def _read_parameter(value: Any, name: str) -> Any:
 
 
 def _spell(name: str, function: FunctionT) -> FunctionT:
-    """Spell a function by another name of PySpark's, which its column then has without `over`."""
+    """Spell a function by another name of PySpark's, which its column then has, over windows as well."""
 
     @functools.wraps(function)
     def spelled(*args: Any, where: Any = None, **kwargs: Any) -> Any:
@@ -127,7 +128,9 @@ def _spell(name: str, function: FunctionT) -> FunctionT:
         if where is not None or not hasattr(theirs, name):
             return made
         column = getattr(theirs, name)(*args, **kwargs)
-        column.over = made.over
+        if not isinstance(made.over, PutOver):
+            return _accept_specs(column, name)  # left to PySpark
+        column.over = dataclasses.replace(made.over, aggregate=column)
         return column
 
     return spelled  # type: ignore[return-value]

@@ -67,11 +67,6 @@ def name_column(value: Any, what: str) -> str:
     if is_column(value):
         if split_order(value) is not None:
             raise InvalidInput(f"{what} takes columns, and {_write(value)} is one of an order: leave out its direction")
-        if MARKER.search(str(value)):
-            raise InvalidInput(
-                f"{what}: a window inside of a window. Compute the inner one first: "
-                'df.withColumn("inner", ...), then "inner"'
-            )
         name = read_name(value)
         return _name_expression(identify(value), value) if name is None else _name_parts(name, value)
     if is_window(value):
@@ -99,6 +94,12 @@ def build_column(name: str) -> Any:
     return theirs.col(name.expression) if isinstance(name.expression, str) else name.expression
 
 
+def spell_out(message: str) -> str:
+    """Spell out the names made here in a message to people: what they stand for."""
+    texts = {_drop_number(name): _describe(name.expression) for name in list(_names.values())}
+    return NUMBERED.sub(lambda found: texts.get(found[1], found[0]), message)
+
+
 def list_expressions(names: Iterable[str]) -> dict[str, Any]:
     """List the names made here, each with its Column."""
     return {name: build_column(name) for name in names if is_expression(name)}
@@ -124,6 +125,15 @@ def _name_expression(key: Hashable, value: Any) -> ExpressionName:
     if found is None:
         found = _names.setdefault(key, ExpressionName(name_by_content("input", str(value)), value))
     return found
+
+
+def _drop_number(name: str) -> str:
+    found = NUMBERED.fullmatch(name)
+    return found[1] if found is not None else name
+
+
+def _describe(expression: Any) -> str:
+    return expression if isinstance(expression, str) else _write(expression)
 
 
 def _write(column: Any) -> str:

@@ -17,7 +17,7 @@ from slidewise.errors import InvalidInput
 from slidewise.spark.column_names import find_unused_prefix, require_distinct
 from slidewise.spark.executor.halo import BUCKETS, HaloSize, measure_halo
 from slidewise.spark.executor.sorting_task import SortingTask
-from slidewise.spark.executor.task import Task
+from slidewise.spark.executor.task import OneResult, Task
 from slidewise.spark.input import Input
 from slidewise.spark.layouts import find_layout, record_layout
 from slidewise.spark.pyspark_internals import has_subquery
@@ -211,10 +211,13 @@ class ColumnsPlan:
             task = task.with_halo(reach, self._prefix)
             self.df = spread(self.df, group.partition_by, group.order_by[0], reach, self._prefix)
             self._layout = None
-        if self._layout is None or self._layout.partition_by != task.partition_by:
-            self.df = repartition_by_keys(self.df, task.partition_by, group.order_by)
+        if self._layout is not None and self._layout.partition_by != task.partition_by:
             self._layout = None
         sort = choose_sort(self.schema, group.partition_by, group.order_by, len(kinds), self._layout)
+        if sort.by == "window":
+            self.df = demand_order(self.df, task.partition_by, group.order_by, f"{self._prefix}row")
+        elif self._layout is None:
+            self.df = repartition_by_keys(self.df, task.partition_by, group.order_by)
         run: Task | SortingTask = task
         if sort.by == "python":
             run = add_sort(self.schema, task, group.order_by)
@@ -224,15 +227,16 @@ class ColumnsPlan:
         name = self._name_result()
         if effects.changes:
             kinds = [*kinds, BooleanType()]
-        results = _build_udf(self._source, run, kinds)(*(column(read) for read in run.reads.names))
-        self._add_results({name: results})
+        results = _build_udf(self._source, OneResult(run) if len(kinds) == 1 else run, kinds)
+        self._add_results({name: results(*(column(read) for read in run.reads.names))})
         if effects.changes:
             self.df = self.df.where(F.col(name).getField(str(len(group.expressions))))
         if task.halo is not None:
             self.df = self.df.where(column(task.halo.own)).drop(task.halo.own, task.halo.bucket)
             self._layout = None
         for k, ((out, over), kind) in enumerate(zip(group.expressions.items(), kinds, strict=False)):
-            self._new[out] = declare_never_null(F.col(name).getField(str(k)), over, kind)
+            result = F.col(name) if len(kinds) == 1 else F.col(name).getField(str(k))
+            self._new[out] = declare_never_null(result, over, kind)
 
     def finish(self, names: Iterable[str]) -> Any:
         """Build the DataFrame with all new columns, in the order of their names."""
@@ -313,10 +317,31 @@ def add_stream_columns(df: Any, effects: BatchEffects, late_row: Any = None) -> 
 
 
 def repartition_by_keys(df: Any, partition_by: Sequence[str], order_by: Sequence[OrderColumn]) -> Any:
-    """Repartition so that all rows of a key are in one partition. Without keys or an order, rows stay as they stand."""
+    """Repartition so that all rows of a key are in one partition. Without keys or an order, rows stay as they stand.
+
+    Spark leaves a repartition out where rows lie by the very same columns, of a join or of buckets, and forgets that
+    anybody needs them so: then it splits a partition of a skewed join, or reads buckets as plain files, and a key is in
+    several tasks. No join and no table has a number among its keys.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
     if partition_by:
-        return df.repartition(*(column(name) for name in partition_by))
+        return df.repartition(*map(column, partition_by), F.lit(0))
     return df.repartition(1) if order_by else df.coalesce(1)
+
+
+def demand_order(df: Any, partition_by: Sequence[str], order_by: Sequence[OrderColumn], name: str) -> Any:
+    """Have rows by key and order by way of Spark's window operator, which says so in the plan.
+
+    Spark then shuffles and sorts only where rows do not lie so already, and keeps them so. The row numbers are of no
+    use, and true of the filter, without which Spark would leave the operator out.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+
+    keys = [column(key) for key in partition_by]
+    window = Window.partitionBy(*keys).orderBy(*([_build_sort_column(by) for by in order_by] or keys))
+    return df.select("*", F.row_number().over(window).alias(name)).where(F.col(name) > 0).drop(name)
 
 
 def sort_by_order(df: Any, partition_by: Sequence[str], order_by: Sequence[OrderColumn]) -> Any:
@@ -330,7 +355,7 @@ def build_plain_columns(names: Iterable[str]) -> list[Any]:
     return [column(name).alias(str(k)) for k, name in enumerate(names)]
 
 
-def _build_udf(source: Input, task: Task | SortingTask, kinds: list[Any]) -> Any:
+def _build_udf(source: Input, task: Task | SortingTask | OneResult, kinds: list[Any]) -> Any:
     from pyspark import cloudpickle
     from pyspark.sql.functions import arrow_udf
     from pyspark.sql.types import StructField, StructType
@@ -338,7 +363,7 @@ def _build_udf(source: Input, task: Task | SortingTask, kinds: list[Any]) -> Any
     from slidewise.spark.shipping import build_executor_function, ship
 
     run = build_executor_function(cloudpickle.dumps(task), ship(source.schema.spark, cloned=source.given))
-    returns = StructType([StructField(str(k), kind) for k, kind in enumerate(kinds)])
+    returns = kinds[0] if len(kinds) == 1 else StructType([StructField(str(k), kind) for k, kind in enumerate(kinds)])
     # Not deterministic, as far as the optimizer knows: it may neither drop a sort below, nor move or repeat the call.
     return arrow_udf(run, returns).asNondeterministic()
 

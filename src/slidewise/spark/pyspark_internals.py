@@ -14,7 +14,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Ordering:
+class SortOrder:
     """A column of an order, and how it is ordered."""
 
     column: Any
@@ -68,19 +68,19 @@ def read_name(column: Any) -> list[str] | str | None:
     return [str(part) for part in _list_scala(node.nameParts())]
 
 
-def split_order(column: Any) -> Ordering | None:
+def split_order(column: Any) -> SortOrder | None:
     """Split `F.desc("x")` into the column and its way; None for a column that says nothing of an order."""
     if not _is_classic(column):
         expression = column._expr
         if type(expression).__name__ != "SortOrder":
             return None
-        return Ordering(type(column)(expression._child), not expression._ascending, bool(expression._nullsFirst))
+        return SortOrder(type(column)(expression._child), not expression._ascending, bool(expression._nullsFirst))
     node = column._jc.node()
     if node.getClass().getSimpleName() != "SortOrder":
         return None
     descending = node.sortDirection().getClass().getSimpleName().startswith("Descending")
     nulls_first = node.nullOrdering().getClass().getSimpleName().startswith("NullsFirst")
-    return Ordering(_build_classic(node.child()), descending, nulls_first)
+    return SortOrder(_build_classic(node.child()), descending, nulls_first)
 
 
 def split_cast_to_long(column: Any) -> Any:

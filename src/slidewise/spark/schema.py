@@ -11,12 +11,12 @@ import pyarrow as pa
 
 from slidewise.aggregations.over import Over
 from slidewise.columns.arranged import ArrangedFrame
+from slidewise.columns.batches.row_pass import find_read_columns
 from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.sources import source_of
 from slidewise.errors import CompileFallback, InvalidInput
 from slidewise.spark.spark_operator import ANSI
 from slidewise.suggest import suggest
-from slidewise.windows.definitions import PunctuationWindow, WindowDefinition
 
 if TYPE_CHECKING:
     from slidewise.spark.plan import Group
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 WORKER_MEMORY = "spark.python.worker.memory"
 #: and of what it may have at all
 WORKER_LIMIT = "spark.executor.pyspark.memory"
+#: ours: whether tables are bucketed by their keys, or joined by them
+BUCKETED = "spark.slidewise.bucketed"
 
 
 class Schema:
@@ -56,6 +58,19 @@ class Schema:
     def fold(self, name: str) -> str:
         """Fold names to one that Spark does not tell apart."""
         return name if self.heeds_capitals else name.lower()
+
+    @cached_property
+    def worker_tasks(self) -> int:
+        """How many tasks of an executor share that limit."""
+        return int(self.spark.conf.get("spark.executor.cores", "1"))
+
+    @cached_property
+    def bucketed(self) -> bool:
+        """Whether Spark is to shuffle and sort, only where rows do not lie by key and order already."""
+        said = str(self.spark.conf.get(BUCKETED, "false")).strip().lower()
+        if said not in ("true", "false"):
+            raise InvalidInput(f"{BUCKETED} is true or false, got {said!r}")
+        return said == "true"
 
     def field(self, name: str) -> Any:
         """Find a column by name, as Spark would."""
@@ -90,17 +105,7 @@ class Schema:
 
     def find_read_columns(self, group: Group) -> list[str]:
         """Find the columns that executors need, and no others; at least one, by which Python counts rows."""
-        named = [*group.partition_by, *(by.name for by in group.order_by)]
-        for over in group.expressions.values():
-            named += [*over.aggregation.reads, *over.window.columns]
-            if reads_whole_rows(over.window):
-                named += self.names
-        return list(dict.fromkeys(named)) or self.names[:1]
-
-
-def reads_whole_rows(window: WindowDefinition) -> bool:
-    """Tell whether a window or its slide has a predicate that is a function: it is called with whole rows."""
-    return any(isinstance(w, PunctuationWindow) and callable(w.predicate) for w in (window, window.every))
+        return find_read_columns(self.names, group.partition_by, group.order_by, group.expressions.values())
 
 
 def infer_result_types(schema: pa.Schema, group: Group) -> list[pa.DataType]:

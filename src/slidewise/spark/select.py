@@ -37,10 +37,14 @@ def select(df: DataFrameT, *columns: Column | str) -> DataFrameT:
         return df.select(*chosen)
     windows.require_specs("select")
     with compute():
-        wide = compute_windows(df, windows)
-        out = windows.use(df, lambda: wide.select(*chosen))
-        # Stars among the columns bring the windows and what they read along.
-        return windows.rename(df, out.drop(*windows.temporary))
+        return windows.pass_self_joins(lambda: _select(df, chosen, windows))
+
+
+def _select(df: Any, chosen: Any, windows: Windows) -> Any:
+    wide = compute_windows(df, windows)
+    out = windows.use(df, lambda: windows.select(wide, *chosen))
+    # Stars among the columns bring the windows and what they read along.
+    return windows.rename(out.drop(*windows.temporary))
 
 
 def with_column(df: DataFrameT, name: str, column: Any) -> DataFrameT:
@@ -63,9 +67,13 @@ def filter(df: DataFrameT, condition: Any) -> DataFrameT:
     windows = Windows(find_markers([condition]))
     windows.require_specs("filter")
     with compute():
-        out = compute_windows(df, windows) if windows.by_marker else df
-        held = windows.use(df, lambda: out.select("*", condition.alias(_CONDITION))).filter(_CONDITION)
-        return record_layout(held.drop(_CONDITION, *windows.temporary), find_layout(out))
+        return windows.pass_self_joins(lambda: _filter(df, condition, windows))
+
+
+def _filter(df: Any, condition: Any, windows: Windows) -> Any:
+    out = compute_windows(df, windows) if windows.by_marker else df
+    held = windows.use(df, lambda: windows.select(out, "*", condition.alias(_CONDITION))).filter(_CONDITION)
+    return record_layout(held.drop(_CONDITION, *windows.temporary), find_layout(out))
 
 
 # ---- as methods of PySpark's DataFrames: each is given the method, the DataFrame and the arguments

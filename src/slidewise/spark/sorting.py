@@ -13,13 +13,16 @@ from slidewise.spark.executor.row_sorter import RowOrder
 from slidewise.spark.executor.sorting_task import SortingTask
 from slidewise.spark.executor.task import Task
 from slidewise.spark.layouts import Layout
-from slidewise.spark.schema import WORKER_LIMIT, WORKER_MEMORY, Schema
+from slidewise.spark.schema import BUCKETED, WORKER_LIMIT, WORKER_MEMORY, Schema
 
 #: Arrow's texts and lists end at 2 GiB; runs of less than a megabyte would be too many
 LEAST_MEMORY, MOST_MEMORY = 1 << 20, 1 << 30
-#: Each result costs 10 to 20 ns of a core to be put back in the order of the rows (30 of them, 250,000 rows); Spark's
-#: sort costs 120 ns a row on two cores where rows come nearly in order, and 500 where they do not.
-MOST_RESULTS = 16
+#: A worker whose address space is limited to less has little left beside libraries and kernels, which take 600 MB: with
+#: 512 MB sorting ended in a MemoryError.
+LEAST_WORKER = 1 << 30
+#: Each result costs 2 to 4 ns of a core to be put back in the order of the rows; Spark's sort costs 200 ns of a core
+#: where rows come nearly in order, and 1,000 where they do not.
+MOST_RESULTS = 60
 #: the types that Python sorts by, by their names in Arrow
 SORTED = (
     "integer", "floating", "boolean", "string", "large_string", "binary", "large_binary", "date32", "timestamp",
@@ -29,7 +32,7 @@ SORTED = (
 
 @dataclass(frozen=True)
 class SortChoice:
-    """Who sorts: nobody, "spark" or "python"."""
+    """Who sorts: nobody, "spark", "window" (Spark, for an operator of its own that it may shuffle for) or "python"."""
 
     by: str
     because: str
@@ -44,7 +47,7 @@ class SortChoice:
 
     def describe(self) -> str:
         """Describe who sorts, and why."""
-        return f"{self.by}: {self.because}"
+        return f"{'spark' if self.by == 'window' else self.by}: {self.because}"
 
 
 def choose_sort(
@@ -59,10 +62,12 @@ def choose_sort(
         return SortChoice("nobody", "rows are in order since the step before")
     if not partition_by and not order_by:
         return SortChoice("nobody", "rows are taken as they stand")
+    if schema.bucketed and partition_by:
+        return SortChoice("window", f"where rows do not lie by key and order already, by {BUCKETED}")
     if results > MOST_RESULTS:
         return SortChoice("spark", f"{results} results of a row cost more to put back than rows to sort")
-    if schema.worker_limit:
-        return SortChoice("spark", f"Python workers may have no more than {schema.worker_limit}, by {WORKER_LIMIT}")
+    if schema.worker_limit and read_memory(WORKER_LIMIT, schema.worker_limit) // schema.worker_tasks < LEAST_WORKER:
+        return SortChoice("spark", f"Python workers of an executor share {schema.worker_limit}, by {WORKER_LIMIT}")
     for name in (*partition_by, *(by.name for by in order_by)):
         reason = _find_obstacle(schema, name)
         if reason is not None:
@@ -95,11 +100,16 @@ def add_sort(schema: Schema, task: Task, order_by: Sequence[OrderColumn]) -> Sor
 
 
 def parse_memory(text: str) -> int:
-    """Read an amount of memory as Spark writes it, as in "512m"; no more than Arrow's types can take."""
+    """Read how much memory rows may take; no more than Arrow's types can."""
+    return min(MOST_MEMORY, max(LEAST_MEMORY, read_memory(WORKER_MEMORY, text)))
+
+
+def read_memory(name: str, text: str) -> int:
+    """Read an amount of memory as Spark writes it, as in "512m"."""
     number, unit = text.strip().lower().rstrip("b"), 1 << 20
     if number and number[-1] in "kmgt":
         number, unit = number[:-1], 1 << 10 * (1 + "kmgt".index(number[-1]))
     try:
-        return min(MOST_MEMORY, max(LEAST_MEMORY, int(float(number) * unit)))
+        return int(float(number) * unit)
     except ValueError:
-        raise InvalidInput(f'{WORKER_MEMORY} is an amount as in "512m", got {text!r}') from None
+        raise InvalidInput(f'{name} is an amount as in "512m", got {text!r}') from None

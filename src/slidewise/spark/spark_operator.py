@@ -25,7 +25,7 @@ ANSI = "spark.sql.ansi.enabled"
 
 
 @dataclass(frozen=True)
-class Verdict:
+class OperatorVerdict:
     """Which engine computes a group of expressions, and what decided."""
 
     engine: str
@@ -77,31 +77,33 @@ def find_refusal(over: Over) -> str | None:
 
 def choose_engine(
     expressions: Iterable[Over], engine: str, wraps: Callable[[Over], bool] = lambda over: False
-) -> Verdict:
+) -> OperatorVerdict:
     """Choose the engine for expressions of one partitioning and order. One pass for all of them: they go together.
 
     `wraps` tells whether Spark would go on below the smallest integer where a sum is above the largest.
     """
     overs = list(expressions)
     if engine == "slidewise":
-        return Verdict("slidewise", "asked for")
+        return OperatorVerdict("slidewise", "asked for")
     refused = next((why for over in overs if (why := find_refusal(over)) is not None), None)
     if any(map(wraps, overs)):
         refused = f"Spark's sums of integers wrap around while {ANSI} is false, and ours say so"
     if engine == "spark":
-        return Verdict("spark", "asked for") if refused is None else Verdict("refused", refused)
+        return OperatorVerdict("spark", "asked for") if refused is None else OperatorVerdict("refused", refused)
     if refused is not None:
-        return Verdict("slidewise", refused)
+        return OperatorVerdict("slidewise", refused)
     windows = {over.window for over in overs if not over.aggregation.own_frame}
     if all(_reads_each_row_once(window) for window in windows):
-        return Verdict("spark", "running and whole frames: each row is read once, and no row goes through Python")
+        return OperatorVerdict(
+            "spark", "running and whole frames: each row is read once, and no row goes through Python"
+        )
     widths = [window.reach.width if window.reach is not None else None for window in windows]
     most = read_break_even()
     if len(overs) == 1 and widths[0] is not None and widths[0] <= most:
-        return Verdict(
+        return OperatorVerdict(
             "spark", f"one aggregate over {widths[0]} rows: up to {most}, reading them again costs less than Python"
         )
-    return Verdict("slidewise", "Spark reads the whole frame again for every row")
+    return OperatorVerdict("slidewise", "Spark reads the whole frame again for every row")
 
 
 @cache

@@ -47,7 +47,14 @@ def rename_reads(definition: Any, names: Mapping[str, str]) -> Any:
     return SpecifiedOver(
         rename_reads(definition.over, names),
         tuple(names.get(name, name) for name in definition.partition_by),
-        tuple(replace(by, name=names.get(by.name, by.name)) for by in definition.order_by),
+        rename_order(definition, names).order_by,
+    )
+
+
+def rename_order(definition: SpecifiedOver, names: Mapping[str, str]) -> SpecifiedOver:
+    """Rename columns of the order."""
+    return replace(
+        definition, order_by=tuple(replace(by, name=names.get(by.name, by.name)) for by in definition.order_by)
     )
 
 

@@ -7,6 +7,7 @@ once the watermark has passed it, so has every row of the second: what is final 
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +21,11 @@ from slidewise.windows.durations import Duration
 #: in the metadata of the order column: the column that it follows, whose watermark it has
 SECONDS_OF = "slidewise.seconds_of"
 _SECOND = 1_000_000_000
+
+
+def name_end_of_second(name: str) -> str:
+    """Name the order column in place of a cast to whole seconds, by the name of that one, which may be read as well."""
+    return f"__slidewise_input_{hashlib.sha256(f'the end of {name}'.encode()).hexdigest()[:16]}_0"
 
 
 def build_end_of_second(df: Any, column: Any, name: str) -> Any | None:

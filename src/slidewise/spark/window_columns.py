@@ -6,7 +6,8 @@ operator and every function of PySpark's. Where an expression with markers is se
 1. the expressions that windows read, as columns;
 2. the windows, as columns with the names of their markers: now the expression means what it says;
 
-and after the expression was selected, both are dropped.
+and after the expression was selected, both are dropped. Where what a window reads has windows inside, the DataFrame
+gets those before.
 """
 
 from __future__ import annotations
@@ -28,10 +29,17 @@ from slidewise.spark.aggregate_names import is_aggregate
 from slidewise.spark.analysis import analyse, silence_pyspark
 from slidewise.spark.conditions import describe_spark_error
 from slidewise.spark.layouts import find_layout, record_layout
-from slidewise.spark.named_expressions import MARKER, build_column, is_expression, list_expressions, name_by_content
+from slidewise.spark.named_expressions import (
+    MARKER,
+    build_column,
+    is_expression,
+    list_expressions,
+    name_by_content,
+    spell_out,
+)
 from slidewise.spark.pyspark_internals import is_column, is_window
-from slidewise.spark.stable_names import number_anew, rename_reads
-from slidewise.spark.whole_seconds import build_end_of_second, fit_to_seconds
+from slidewise.spark.stable_names import number_anew, rename_order, rename_reads
+from slidewise.spark.whole_seconds import build_end_of_second, fit_to_seconds, name_end_of_second
 from slidewise.spark.window import SpecifiedOver, WindowSpec, build_their_window, read_spec
 from slidewise.windows.definitions import Between, WindowDefinition
 from slidewise.windows.reach import Unbounded
@@ -39,6 +47,9 @@ from slidewise.windows.reach import Unbounded
 _CALLED = re.compile(r"\b(\w+)\(")
 #: how Spark says that a column of a DataFrame is not among those it is looked for in
 _LOST = ("MISSING_ATTRIBUTES", "CANNOT_RESOLVE_DATAFRAME_COLUMN")
+#: what Spark names where a column may be of either side of a join of a DataFrame with what was made of it
+_SELF_JOIN = "spark.sql.analyzer.failAmbiguousSelfJoin"
+_BESIDE = "__slidewise_beside"
 _CALLED_BY_MARKER = re.compile(rf"coalesce\(({MARKER.pattern})\)")
 
 
@@ -61,10 +72,16 @@ class Window:
     @property
     def reads(self) -> list[str]:
         """The columns that it reads."""
-        names = [*self.over.aggregation.reads, *self.over.window.columns]
-        if isinstance(self.definition, SpecifiedOver):
-            names += [*self.definition.partition_by, *(by.name for by in self.definition.order_by)]
-        return names
+        return list_reads(self.definition)
+
+
+def list_reads(definition: Over | SpecifiedOver) -> list[str]:
+    """List the columns that an aggregate over a window reads."""
+    over = definition if isinstance(definition, Over) else definition.over
+    names = [*over.aggregation.reads, *over.window.columns]
+    if isinstance(definition, SpecifiedOver):
+        names += [*definition.partition_by, *(by.name for by in definition.order_by)]
+    return names
 
 
 class WindowTable:
@@ -117,26 +134,30 @@ _computing: ContextVar[bool] = ContextVar("computing", default=False)
 
 
 # ---- how they are made
-def build_over(
-    aggregate: Any, make: Callable[[], Aggregation], of_pyspark: bool, without_window: bool
-) -> Callable[..., Any]:
-    """Build the `over` of an aggregate's column: it takes windows of PySpark's, their spelling here, and slidewise's.
+@dataclass(frozen=True)
+class PutOver:
+    """The `over` of an aggregate's column: it takes windows of PySpark's, their spelling here, and slidewise's.
 
     `make` builds the aggregation, and `aggregate` is PySpark's column of it: `of_pyspark` says whether that means the
     same, and `without_window` whether Spark takes it without a window.
     """
 
-    def over(window: Any, algorithm: str = "auto") -> Any:
+    aggregate: Any
+    make: Callable[[], Aggregation]
+    of_pyspark: bool
+    without_window: bool
+
+    def __call__(self, window: Any, algorithm: str = "auto") -> Any:
         """Put the aggregate over a window: a Column that takes every operator, and goes wherever a Column does."""
         spec = read_spec(window) if is_window(window) else window
-        aggregation = make()
+        aggregation = self.make()
         theirs = None
         if isinstance(spec, WindowSpec):
-            if aggregate is not None and of_pyspark:
+            if self.aggregate is not None and self.of_pyspark:
 
                 def theirs() -> Any:
                     own = window if is_window(window) else build_their_window(spec, aggregation.name)
-                    return type(aggregate).over(aggregate, own)
+                    return type(self.aggregate).over(self.aggregate, own)
 
                 read = [*aggregation.reads, *spec.partition_by, *(by.name for by in spec.order_by)]
                 if any(is_expression(name) and _holds_aggregate(name) for name in read):
@@ -145,10 +166,8 @@ def build_over(
             raise InvalidInput(
                 f"{aggregation.name}: over() takes a window, as in Window.partitionBy(...).orderBy(...), got {window!r}"
             )
-        named = aggregate if without_window else None
+        named = self.aggregate if self.without_window else None
         return build_marker(aggregation.over(spec, algorithm=algorithm), named, theirs)
-
-    return over
 
 
 def build_marker(definition: Over | SpecifiedOver, aggregate: Any = None, theirs: Any = None) -> Any:
@@ -174,8 +193,10 @@ def is_computing() -> bool:
 
 def find_markers(columns: Iterable[Any]) -> list[str]:
     """Find the markers that expressions hold, each once."""
-    if _computing.get() or not _table:
-        return []
+    return [] if _computing.get() or not _table else _list_markers(columns)
+
+
+def _list_markers(columns: Iterable[Any]) -> list[str]:
     texts = [str(column) for column in columns if is_column(column)]
     return list(dict.fromkeys(found for text in texts for found in MARKER.findall(text)))
 
@@ -192,6 +213,9 @@ def compute() -> Iterator[None]:
     before = _computing.set(True)
     try:
         yield
+    except InvalidInput as error:
+        error.args = (spell_out(str(error)), *error.args[1:])
+        raise
     finally:
         _computing.reset(before)
 
@@ -201,20 +225,34 @@ class Windows:
 
     def __init__(self, markers: Sequence[str]) -> None:
         self.by_marker = {marker: _table.find(marker) for marker in markers}
-        self._names: dict[str, str] | None = None
+        self._seconds: list[str] = []
+        self._base: Any = None
+        self._beside: dict[str, Any] = {}
 
     @cached_property
     def inputs(self) -> dict[str, Any]:
         """The expressions that windows read, by the names that they have there."""
         return list_expressions(dict.fromkeys(name for window in self.by_marker.values() for name in window.reads))
 
+    @cached_property
+    def inner(self) -> Windows | None:
+        """The windows inside of what windows read: `F.sum(F.col("x") - F.min("x").over(w)).over(w)`."""
+        markers = _list_markers(self.inputs.values())
+        return Windows(markers) if markers else None
+
     @property
     def temporary(self) -> list[str]:
         """The columns to drop in the end."""
-        return [*self.by_marker, *self.inputs]
+        return list(dict.fromkeys([*self.by_marker, *self.inputs, *self._seconds, *self._beside, *self._inner_names]))
+
+    @property
+    def _inner_names(self) -> list[str]:
+        return self.inner.temporary if self.inner is not None else []
 
     def require_specs(self, what: str) -> None:
         """Refuse windows that say nothing of partitioning and order, where the call does not either."""
+        if self.inner is not None:
+            self.inner.require_specs(what)
         for window in self.by_marker.values():
             if isinstance(window.definition, Over):
                 raise InvalidInput(
@@ -226,34 +264,83 @@ class Windows:
     @cached_property
     def stable(self) -> dict[str, str]:
         """The names of the columns to drop, by what they say alone: the state of a stream is found again by them."""
-        return number_anew(self.temporary)
+        return number_anew([*self.by_marker, *self.inputs, *self._inner_names])
 
     def add_inputs(self, df: Any) -> tuple[Any, dict[str, Any]]:
         """Add the expressions that windows read to a DataFrame; and give the windows, by their markers.
 
-        On a stream names are the stable ones, until `restore_markers`.
+        It has got the inner windows. On a stream names are the stable ones, until `restore_markers`.
         """
-        streaming = bool(self.by_marker) and df.isStreaming  # Declarative Pipelines may not be asked
-        definitions: dict[str, Any] = {marker: window.definition for marker, window in self.by_marker.items()}
-        if streaming:
-            definitions = {self.stable[marker]: rename_reads(made, self.stable) for marker, made in definitions.items()}
-        if not self.inputs:
+        self._base = df
+        there = set(self._inner_names)
+        definitions: dict[str, Any] = {
+            marker: window.definition for marker, window in self.by_marker.items() if marker not in there
+        }
+        columns = {name: column for name, column in self.inputs.items() if name not in there}
+        if self.by_marker and df.isStreaming:  # Declarative Pipelines may not be asked
+            return self._add_to_stream(df, definitions, columns)
+        if not columns:
             return df, definitions
-        if not streaming:
-            wide = df.select("*", *(column.alias(name) for name, column in self.inputs.items()))
-            return record_layout(wide, find_layout(df)), definitions
-        columns = {self.stable[name]: column for name, column in self.inputs.items()}
-        added = {name: column.alias(name) for name, column in columns.items()}
-        for marker, made in definitions.items():
+        wide = self.select(df, "*", *(column.alias(name) for name, column in columns.items())).drop(*self._beside)
+        return record_layout(wide, find_layout(df)), definitions
+
+    def _add_to_stream(
+        self, df: Any, definitions: Mapping[str, Any], columns: Mapping[str, Any]
+    ) -> tuple[Any, dict[str, Any]]:
+        """Add what windows of a stream read; an order by whole seconds becomes one by times, for the watermark."""
+        renamed = {self.stable[marker]: rename_reads(made, self.stable) for marker, made in definitions.items()}
+        inputs = {self.stable[name]: column for name, column in self.inputs.items()}
+        seconds: dict[str, Any] = {}
+        for marker, made in renamed.items():
             by = made.order_by[0].name if isinstance(made, SpecifiedOver) and made.order_by else ""
-            end = build_end_of_second(df, columns[by], by) if by in columns else None
+            name = name_end_of_second(by)
+            end = build_end_of_second(df, inputs[by], name) if by in inputs else None
             if end is not None:
-                added[by], definitions[marker] = end, fit_to_seconds(made)
-        return df.select("*", *added.values()), definitions
+                renamed[marker] = fit_to_seconds(rename_order(made, {by: name}))
+                seconds[name] = end
+        self._seconds = list(seconds)
+        read = {name for made in renamed.values() for name in list_reads(made)}
+        added = [column.alias(self.stable[name]) for name, column in columns.items() if self.stable[name] in read]
+        added += [end for name, end in seconds.items() if name not in self._inner_names]
+        inner = {name: self.stable[name] for name in self._inner_names if self.stable[name] != name}
+        return df.select("*", *added).withColumnsRenamed(inner), renamed
 
     def restore_markers(self, df: Any) -> Any:
         """Give the columns of a stream the names that expressions know them by."""
         return df.withColumnsRenamed({stable: name for name, stable in self.stable.items() if stable != name})
+
+    def pass_self_joins(self, build: Callable[[], Any]) -> Any:
+        """Build a DataFrame in steps by `select`, which pass columns of self-joins as a select with windows does.
+
+        `df.join(totals, df["k"] == totals["k"])` with `totals` made of `df`: Spark refuses `df["k"]` of that, unless a
+        window stands beside it. Ours are computed by then, and so one of Spark's stands there, which no plan keeps.
+        """
+        from pyspark.errors import AnalysisException
+
+        try:
+            with silence_pyspark():
+                return build()
+        except AnalysisException as error:
+            if _SELF_JOIN not in str(error):
+                raise
+        self._stand_beside_window()
+        return build()
+
+    def _stand_beside_window(self) -> None:
+        from pyspark.sql import Window as Theirs
+        from pyspark.sql import functions as theirs
+
+        self._beside = {_BESIDE: theirs.count("*").over(Theirs.partitionBy(theirs.lit(0)))}
+        if self.inner is not None:
+            self.inner._stand_beside_window()
+
+    def select(self, df: Any, *columns: Any) -> Any:
+        """Select from a DataFrame in a step of `pass_self_joins`, which then drops the temporary columns."""
+        return df.select(*columns, *(column.alias(name) for name, column in self._beside.items()))
+
+    def with_columns(self, df: Any, columns: Mapping[str, Any]) -> Any:
+        """Add columns in a step of `pass_self_joins`."""
+        return df.withColumns({**columns, **self._beside})
 
     def use(self, df: Any, build: Callable[[], Any]) -> Any:
         """Build what is made of windows and columns of a DataFrame that has got the windows.
@@ -284,7 +371,10 @@ class Windows:
 
         found: dict[str, Any] = {}
         schema = Schema(df)
+        there = set(self._inner_names)
         for marker, window in self.by_marker.items():
+            if marker in there:
+                continue
             if isinstance(window.definition, Over):
                 return {}
             try:
@@ -300,32 +390,32 @@ class Windows:
             return {}
         return found
 
-    def rename(self, df: Any, out: Any) -> Any:
+    def rename(self, out: Any) -> Any:
         """Rename the columns that Spark has named by markers: as it names those of its own windows."""
         named = [name for name in out.columns if _CALLED_BY_MARKER.search(name)]
-        if not named:
-            return out
-        names = self._name_windows(df)
-        return out.withColumnsRenamed(
-            {name: _CALLED_BY_MARKER.sub(lambda found: names[found[1]], name) for name in named}
-        )
+        return out.withColumnsRenamed({name: self._call(name) for name in named}) if named else out
 
-    def _name_windows(self, df: Any) -> dict[str, str]:
-        """Name windows as Spark does, which is asked for its names of expressions."""
-        if self._names is not None:
-            return self._names
+    def _call(self, name: str) -> str:
+        """Call the windows in a column's name as Spark does."""
+        return _CALLED_BY_MARKER.sub(lambda found: self._names[found[1]], name)
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        """Names of windows as Spark gives them, which is asked for its names of expressions."""
         from pyspark.sql.functions import coalesce
+
+        df, call = self._base, self.inner._call if self.inner is not None else str
 
         asked: dict[str, Any] = {}
         for window in self.by_marker.values():
             asked |= {name: build_column(name) for name in window.reads if name != "*"}
         # Not the column itself: a cast of a column has that one's name.
-        named = df.select(*map(coalesce, asked.values())).columns if asked else []
-        known = {key: name.removeprefix("coalesce(")[:-1] for key, name in zip(asked, named, strict=True)}
+        named = self.select(df, *map(coalesce, asked.values())).columns if asked else []
+        known = {key: call(name.removeprefix("coalesce(")[:-1]) for key, name in zip(asked, named, strict=False)}
         aggregates = {m: w.aggregate for m, w in self.by_marker.items() if w.aggregate is not None}
-        called = dict(zip(aggregates, df.select(*aggregates.values()).columns, strict=True)) if aggregates else {}
-        self._names = {m: _name_window(w, called.get(m), known) for m, w in self.by_marker.items()}
-        return self._names
+        called = list(map(call, df.select(*aggregates.values()).columns)) if aggregates else []
+        calls = dict(zip(aggregates, called, strict=True))
+        return {m: _name_window(w, calls.get(m), known) for m, w in self.by_marker.items()}
 
 
 def _name_window(window: Window, called: str | None, known: Mapping[str, str]) -> str:
@@ -333,7 +423,8 @@ def _name_window(window: Window, called: str | None, known: Mapping[str, str]) -
     if called is None:
         called = f"{aggregation.name}({', '.join(known[name] for name in aggregation.columns)})"
         if aggregation.name == "nth_value":
-            called = f"{called[:-1]}, {aggregation.parameters['n']})"
+            nulls = " ignore nulls" if aggregation.parameters.get("ignore_nulls") else ""
+            called = f"{called[:-1]}, {aggregation.parameters['n']}){nulls}"
     if aggregation.where is not None and not called.startswith("count_if("):
         called += f" FILTER (WHERE {known[aggregation.where]})"
     if not isinstance(definition, SpecifiedOver):

@@ -12,6 +12,7 @@ from slidewise.spark.conditions import hoist_conditions
 from slidewise.spark.expiry import compute_rows
 from slidewise.spark.input import read_input
 from slidewise.spark.layouts import find_layout, record_layout
+from slidewise.spark.named_expressions import is_expression
 from slidewise.spark.plan import (
     add_stream_columns,
     fit_offsets,
@@ -23,7 +24,7 @@ from slidewise.spark.plan import (
 from slidewise.spark.pyspark_internals import is_column
 from slidewise.spark.requirements import require_packages
 from slidewise.spark.window import SpecifiedOver
-from slidewise.spark.window_columns import Windows, build_marker, compute, find_markers, read_marker
+from slidewise.spark.window_columns import Windows, build_marker, compute, find_markers, list_reads, read_marker
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -98,7 +99,7 @@ def with_columns(
     given = {**dict(expressions or {}), **columns, **named}  # a new column may have the name of an option
     streams = {name: value for name, value in options.items() if value is not None and name not in named}
     call = _Call(partition_by, order_by, algorithm, engine, hot_keys, streams)
-    if any(map(is_column, given.values())):
+    if any(is_column(made) or _reads_expressions(made) for made in given.values()):
         return _add_columns(df, given, call)
     return _add_windows(df, given, call)
 
@@ -118,6 +119,11 @@ class _Call:
 
 def _is_expression(value: Any) -> bool:
     return isinstance(value, Over | SpecifiedOver) or is_column(value)
+
+
+def _reads_expressions(made: Any) -> bool:
+    """Tell whether a window in PySpark's spelling is by more than names: `Window.partitionBy(F.upper("k"))`."""
+    return isinstance(made, SpecifiedOver) and any(map(is_expression, list_reads(made)))
 
 
 def _add_windows(df: Any, given: dict[str, Any], call: _Call) -> Any:
@@ -170,9 +176,13 @@ def _add_columns(df: Any, given: dict[str, Any], call: _Call) -> Any:
             )
         if not windows.by_marker:
             return df.withColumns(columns)
-        out = compute_windows(df, windows, call)
-        made = windows.use(df, lambda: out.withColumns(columns)).drop(*windows.temporary)
-        return record_layout(made, find_layout(out), columns)
+        return windows.pass_self_joins(lambda: _add_by_windows(df, columns, windows, call))
+
+
+def _add_by_windows(df: Any, columns: Mapping[str, Any], windows: Windows, call: _Call) -> Any:
+    out = compute_windows(df, windows, call)
+    made = windows.use(df, lambda: windows.with_columns(out, columns)).drop(*windows.temporary)
+    return record_layout(made, find_layout(out), columns)
 
 
 def _name_metrics(df: Any, windows: Windows, call: _Call) -> _Call:
@@ -190,6 +200,8 @@ def _name_metrics(df: Any, windows: Windows, call: _Call) -> _Call:
 def compute_windows(df: Any, windows: Windows, call: _Call | None = None) -> Any:
     """Give a DataFrame the columns of markers, and those that windows read: what holds markers can be selected then."""
     call = call or _Call()
+    if windows.inner is not None:
+        df = compute_windows(df, windows.inner, call)
     wide, definitions = windows.add_inputs(df)
     call = _name_metrics(wide, windows, call)
     try:

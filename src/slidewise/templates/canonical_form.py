@@ -18,7 +18,7 @@ from typing import Any
 from slidewise.aggregations.base import FUNCTIONS, Aggregation
 from slidewise.aggregations.code_digest import content_digest
 from slidewise.registry.entries import AlgorithmEntry
-from slidewise.serialization.definition import Definition
+from slidewise.serialization.state_definition import Definition
 
 _BUILT_IN = "slidewise.aggregations."
 

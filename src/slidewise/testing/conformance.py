@@ -61,7 +61,7 @@ class Concatenation(Aggregation):
         return older + newer
 
 
-class Moments(Aggregation):
+class MeanAndSpread(Aggregation):
     """The mean and the sum of squared deviations: a partial of three numbers, as users write them."""
 
     identity = (0, 0.0, 0.0)
@@ -109,7 +109,7 @@ def default_samples() -> Samples:
         (total_of(), numbers),
         (largest(), (None, 0.5, 1.5, 2.5, -1.5, -0.0, 0.0, float("inf"), float("nan"))),
         (Concatenation(), (None, *"abcdefghij")),
-        (Moments(), (None, 1.0, 2.5, -3.25, 10.0)),
+        (MeanAndSpread(), (None, 1.0, 2.5, -3.25, 10.0)),
         (Extent(), numbers),
         (median(), numbers),
         (count_distinct(), numbers),

@@ -18,9 +18,9 @@ from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.sources import source_of
 from slidewise.columns.with_columns import list_names, list_order
 from slidewise.spark.plan import bind_order
-from slidewise.spark.streams.changes import images
+from slidewise.spark.streams.change_log import images
+from slidewise.spark.streams.micro_batches import MicroBatches
 from slidewise.spark.streams.pending_rows import recent
-from slidewise.spark.streams.pipeline import Pipeline
 from slidewise.spark.streams.stream_task import StreamTask, check_windows
 
 SECOND = 1_000_000
@@ -101,7 +101,7 @@ class Stream:
             if len(self.out) % 2 or not len(rows):
                 images.clear()
                 recent.clear()
-            step = Pipeline(self.task).advance(self.memory, new, hashes, self.watermark)
+            step = MicroBatches(self.task).advance(self.memory, new, hashes, self.watermark)
             assert step.deadline is None or step.deadline > self.watermark
             self.deadline, self.late, self.untimed = step.deadline, self.late + step.late, self.untimed + step.untimed
             self.out.append(step.rows)

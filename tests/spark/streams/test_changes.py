@@ -11,8 +11,8 @@ from microbatches import SCHEMA, SECOND, SLIDES, Memory, Stream, expect, hashes_
 from support.tiers import in_full, quick
 
 import slidewise as sw
-from slidewise.spark.streams import changes, pending_rows, state_store
-from slidewise.spark.streams.pipeline import Pipeline
+from slidewise.spark.streams import change_log, pending_rows, state_store
+from slidewise.spark.streams.micro_batches import MicroBatches
 from slidewise.spark.streams.recent import Recent
 
 assert small_pieces
@@ -35,7 +35,7 @@ class Processes(Stream):
             mixed = rows.select(self.task.incoming.names).take(
                 np.random.default_rng(len(self.out)).permutation(len(rows))
             )
-            Pipeline(self.task).advance(begun, mixed, hashes_of(mixed, self.task.partition_by), self.watermark)
+            MicroBatches(self.task).advance(begun, mixed, hashes_of(mixed, self.task.partition_by), self.watermark)
         self._choose_process()
         found = super().push(rows, told)
         self.entries = max(self.entries, sum(number > state_store._CHANGES for number in self.memory.pieces))
@@ -97,7 +97,7 @@ def test_processes_take_turns_and_attempts_are_given_up(kind, seed, monkeypatch)
     many.flush()
     many.flush()
     assert not many.memory.pieces or not task.slides
-    monkeypatch.setattr(state_store, "images", changes.images)
+    monkeypatch.setattr(state_store, "images", change_log.images)
     monkeypatch.setattr(state_store, "FEW", 1 << 30)  # without a log: all that is touched is written anew
     for part in parts:
         one.push(part)
@@ -149,7 +149,7 @@ def test_a_step_writes_few_times_the_state_of_the_keys_that_it_touches(share, nu
         rows = pa.table([columns.get(f.name, pa.nulls(len(keys), f.type)) for f in SCHEMA], schema=SCHEMA)
         hashes = keys * np.int64(2654435761) % 2**31
         memory.written = memory.read_values = 0
-        assert len(Pipeline(task).advance(memory, rows, hashes, 0).rows) == len(keys)
+        assert len(MicroBatches(task).advance(memory, rows, hashes, 0).rows) == len(keys)
         return memory.written
 
     all_of_it = step(np.repeat(np.arange(number), last), 1)

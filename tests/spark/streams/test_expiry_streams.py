@@ -35,8 +35,8 @@ import slidewise.spark
 from slidewise.errors import InvalidInput, StateError
 from slidewise.spark.session import PARTITIONS, PROVIDER, ROCKSDB
 from slidewise.spark.streams.held_state import BucketCopy, read_bucket
-from slidewise.spark.streams.history import History
-from slidewise.spark.streams.pipeline import Pipeline
+from slidewise.spark.streams.history import StreamHistory
+from slidewise.spark.streams.micro_batches import MicroBatches
 
 BEGIN = round(START.timestamp()) * SECOND
 FUNCTIONS = {
@@ -283,11 +283,11 @@ def test_history_expires_after_it_has_ended():
     task = task_of({"n": sw.count().over(sw.time("10s"))}, emit="changes", empty=True, begins="newest")
     stream = Stream(task, 0)
     past = table(row("a", 0), row("b", 4), row("a", 5))
-    History(Pipeline(task), stream.memory).take(past, hashes_of(past, ["k"]), BEGIN + 5 * SECOND)
+    StreamHistory(MicroBatches(task), stream.memory).take(past, hashes_of(past, ["k"]), BEGIN + 5 * SECOND)
     none, no_hashes = SCHEMA.empty_table(), np.empty(0, np.int64)
     found = []
     for second in (5, 12, 60):
-        step, _ = History(Pipeline(task), stream.memory).advance(none, no_hashes, BEGIN + second * SECOND)
+        step, _ = StreamHistory(MicroBatches(task), stream.memory).advance(none, no_hashes, BEGIN + second * SECOND)
         found += [(r["k"], micros(r["ts"]) - BEGIN, r["n"]) for r in step.rows.to_pylist()]
     at = {name: n * SECOND + 1 for name, n in {"x": 10, "y": 14, "z": 15}.items()}
     assert found == [("a", at["x"], 1), ("a", at["z"], 0), ("b", at["y"], 0)]

@@ -11,8 +11,8 @@ from support.tiers import examples
 
 import slidewise as sw
 from slidewise.spark.streams.held_state import BucketCopy, read_bucket
-from slidewise.spark.streams.history import UNKNOWN, History
-from slidewise.spark.streams.pipeline import Pipeline
+from slidewise.spark.streams.history import UNKNOWN, StreamHistory
+from slidewise.spark.streams.micro_batches import MicroBatches
 
 
 class AfterHistory(Stream):
@@ -30,7 +30,7 @@ class AfterHistory(Stream):
             self._history().take(piece, hashes_of(piece, task.partition_by), until)
 
     def _history(self):
-        return History(Pipeline(self.task), self.memory)
+        return StreamHistory(MicroBatches(self.task), self.memory)
 
     def push(self, rows, told=False):
         rows = rows.select(self.task.incoming.names)

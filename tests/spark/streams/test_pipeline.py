@@ -28,9 +28,9 @@ from support.tiers import examples
 
 import slidewise as sw
 from slidewise.columns.arranged import ArrangedFrame
-from slidewise.spark.streams.changes import images
+from slidewise.spark.streams.change_log import images
+from slidewise.spark.streams.micro_batches import MicroBatches
 from slidewise.spark.streams.pending_rows import recent
-from slidewise.spark.streams.pipeline import Pipeline
 from slidewise.spark.streams.step_data import JoinedRows
 
 
@@ -196,7 +196,7 @@ def test_without_an_order_rows_count_as_they_arrive(parts):
     stream.watermark = None
     for part in parts:
         rows = part.select(SCHEMA.names)
-        step = Pipeline(task).advance(stream.memory, rows, hashes_of(rows, ["k"]), None)
+        step = MicroBatches(task).advance(stream.memory, rows, hashes_of(rows, ["k"]), None)
         assert step.deadline is None
         stream.out.append(step.rows)
     same(stream.result(), batch(task, pa.concat_tables(parts)))
@@ -302,14 +302,14 @@ def test_a_changed_definition_and_damaged_state_are_refused():
     ):
         task = task_of(options.pop("expressions"), **options)
         with pytest.raises(sw.StateError, match=change):
-            Pipeline(task).advance(stream.memory, rows, hashes_of(rows, ["k"]), stream.watermark)
+            MicroBatches(task).advance(stream.memory, rows, hashes_of(rows, ["k"]), stream.watermark)
     good = dict(stream.memory.pieces), stream.memory.meta
 
     def refused(match):
         images.clear()
         recent.clear()
         with pytest.raises(sw.StateError, match=match):
-            Pipeline(stream.task).advance(stream.memory, rows, hashes_of(rows, ["k"]), stream.watermark)
+            MicroBatches(stream.task).advance(stream.memory, rows, hashes_of(rows, ["k"]), stream.watermark)
 
     for piece, data in good[0].items():
         stream.memory.pieces[piece] = data[:-40] + bytes([data[-40] ^ 1]) + data[-39:]

@@ -375,8 +375,8 @@ def test_explain():
         "a total of its rows, and 3s that wait",
     ]
     assert lines["total"]["bytes per key"] == "8 bytes"
-    assert lines["total"]["comes out"] == "when the watermark has passed its time"
-    assert lines["ahead"]["comes out"] == "when the watermark has passed its time by 3s"
+    assert lines["total"]["emitted"] == "when the watermark has passed its time"
+    assert lines["ahead"]["emitted"] == "when the watermark has passed its time by 3s"
     assert lines["all together"]["shares"].endswith("; a total per key")
 
 

@@ -13,7 +13,7 @@ from microbatches import SECOND, Memory, task_of
 
 import slidewise as sw
 from slidewise.spark.session import PROVIDER, ROCKSDB
-from slidewise.spark.streams.pipeline import Pipeline
+from slidewise.spark.streams.micro_batches import MicroBatches
 
 SCHEMA = pa.schema([("k", pa.int64()), ("ts", pa.timestamp("us", "UTC")), ("x", pa.float64())])
 COLUMNS = "k long, ts timestamp, x double"
@@ -85,7 +85,7 @@ def test_state_and_memory_stay_flat():
     keys = np.arange(3000) % 100
     for step in range(STEPS):
         now = BEGIN + step * 2 * SECOND
-        made = Pipeline(task).advance(memory, rows(keys, now, now + 2 * SECOND), hashes(keys), now - SECOND)
+        made = MicroBatches(task).advance(memory, rows(keys, now, now + 2 * SECOND), hashes(keys), now - SECOND)
         out += len(made.rows)
         state.append(memory.size)
         if step >= WARM and step % 10 == 0:
@@ -106,19 +106,19 @@ def test_a_micro_batch_writes_the_state_of_the_keys_that_it_touches():
     task = task_of({"peak": sw.max("x").over(sw.rows(last))}, schema=SCHEMA, emit="arrival")
     memory, chance = Counting(), np.random.default_rng(1)
     everyone = np.tile(np.arange(number), last)
-    Pipeline(task).advance(memory, rows(everyone, BEGIN, BEGIN + SECOND), hashes(everyone), BEGIN)
+    MicroBatches(task).advance(memory, rows(everyone, BEGIN, BEGIN + SECOND), hashes(everyone), BEGIN)
     written, size = [], memory.size
     for step in range(1, 81):
         some, now = chance.choice(number, number // 100, replace=False), BEGIN + step * 2 * SECOND
         memory.written = 0
-        made = Pipeline(task).advance(memory, rows(some, now, now + SECOND), hashes(some), now - SECOND)
+        made = MicroBatches(task).advance(memory, rows(some, now, now + SECOND), hashes(some), now - SECOND)
         assert len(made.rows) == len(some)
         written.append(memory.written / size)
     assert mean(written) < ABOUT and mean(written[-20:]) < ABOUT
     assert memory.size < 2.1 * size
     divided = len(memory.pieces)
     now = BEGIN + 1000 * SECOND
-    Pipeline(task).advance(memory, rows(everyone, now, now + SECOND), hashes(everyone), now - SECOND)
+    MicroBatches(task).advance(memory, rows(everyone, now, now + SECOND), hashes(everyone), now - SECOND)
     assert len(memory.pieces) < divided / 4  # one log no more, and pieces are joined again, where all keys change
     assert memory.size < 1.1 * size * (last - 1 + last) / last  # rows before the watermark, too, and no log
 

@@ -74,16 +74,16 @@ def test_what_is_said_of_each_result():
     assert lines["usual"]["bytes per key"] == "23,976 bytes"  # ts, x, odo
     assert lines["peak"]["bytes per key"] == "24 bytes a row"
     assert lines["last"]["shares"] == "frames with mean; its rows with usual"
-    assert lines["peak"]["comes out"] == "when the watermark has passed its time"
-    assert lines["around"]["comes out"] == "when the watermark has passed its time by 10s"
-    assert lines["next"]["comes out"] == "when the watermark has passed the row that is 2 after it"
+    assert lines["peak"]["emitted"] == "when the watermark has passed its time"
+    assert lines["around"]["emitted"] == "when the watermark has passed its time by 10s"
+    assert lines["next"]["emitted"] == "when the watermark has passed the row that is 2 after it"
 
 
 def test_what_is_said_of_slides_and_options():
     hopping = explain_task(task_of({"n": sw.count()}, window=sw.time("1h", every="1m"), keep=600 * SECOND))
     [line, total] = hopping
     assert line["kept per key"] == "the rows of windows that are open, of the last 1h at most"
-    assert line["comes out"] == "when the watermark has passed the end of its slide"
+    assert line["emitted"] == "when the watermark has passed the end of its slide"
     assert "each row after the watermark less 10m" in total["bytes per key"]
     assert "up to 10m before the watermark" in hopping.note
     sliced = lines_of(task_of({"n": sw.count(), "mean": sw.avg("x")}, window=sw.time("1h", every="1m"), slices=True))
@@ -95,15 +95,15 @@ def test_what_is_said_of_slides_and_options():
     folded = explain_task(task_of(picks, window=sw.time("1h", every="1m"), slices=True))
     assert "folded before the exchange" in folded.note
     marked = explain_task(task_of(picks, window=sw.time("1h", every="1m"), slices=True, late_row=SCHEMA))
-    assert "folded after the exchange: late rows come out whole" in marked.note
+    assert "folded after the exchange: late rows are emitted whole" in marked.note
     by_time = lines_of(task_of({"n": sw.count()}, window=sw.rows(100, every="1m")))
     assert by_time["n"]["kept per key"] == "99 rows, and those since the last boundary"
     at_once = lines_of(task_of({"n": sw.count().over(sw.rows(3))}, emit="arrival"))
-    assert at_once["n"]["comes out"] == "with its own micro-batch"
+    assert at_once["n"]["emitted"] == "with its own micro-batch"
     assert "watermark" not in at_once["all together"]["bytes per key"]
     changes = explain_task(task_of({"n": sw.max("note").over(sw.rows(3))}, emit="changes", forget_after=60 * SECOND))
     assert "forgotten after 1m" in changes.note
-    assert "does not come out" in changes.note
+    assert "is not emitted" in changes.note
     assert next(iter(changes))["bytes per key"] == "about 56 bytes"
     assert "taken as 20 bytes" in changes.note
     assert "nothing has run" in " ".join(str(changes).split())

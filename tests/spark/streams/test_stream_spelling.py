@@ -46,7 +46,21 @@ def of_the_stream_itself(df):
     )
 
 
-@pytest.mark.parametrize("program", [*in_full(by_time), *in_soak(by_whole_seconds, of_the_stream_itself)])
+def seconds_as_values(df):
+    second = F.col("ts").cast("long")
+    w = Window.partitionBy("k").orderBy(second).rangeBetween(-10, 0)
+    return df.select("k", "ts", "seq", second - F.min(second).over(w), F.max(second).over(w).alias("last"))
+
+
+def inside_of_windows(df):
+    w = Window.partitionBy(F.upper("k")).orderBy(F.col("ts").cast("long")).rangeBetween(-10, 0)
+    n = F.count("*").over(w)
+    return df.select("k", "ts", "seq", F.sum(F.col("seq") - F.median("seq").over(w)).over(w), n)
+
+
+@pytest.mark.parametrize(
+    "program", [*in_full(by_time, seconds_as_values), *in_soak(by_whole_seconds, of_the_stream_itself)]
+)
 def test_a_stream_gives_the_rows_of_a_batch(program, folder):
     """No row is late, and so a batch has the same ones."""
     parts = events()
@@ -82,7 +96,10 @@ def test_what_a_stream_cannot_do_is_said(folder):
         late.filter(F.median("sequence").over(w) > 1)
 
 
-@pytest.mark.parametrize("program", [*in_full(of_the_stream_itself), *in_soak(by_whole_seconds, by_time)])
+@pytest.mark.parametrize(
+    "program",
+    [*in_full(of_the_stream_itself, inside_of_windows), *in_soak(by_whole_seconds, by_time, seconds_as_values)],
+)
 def test_a_stream_goes_on_whatever_else_was_made_before(program, folder):
     """The same program once more, of a new DataFrame: its state is found by what windows say."""
     *first, last = events()

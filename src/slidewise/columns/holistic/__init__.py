@@ -79,7 +79,7 @@ def quantile(
     code = _method_of_all(method, fraction)
     if is_compiler_off():
         return interpreted.quantile(values, start, end, fraction, method)
-    from slidewise.columns.holistic.chunks import FEWEST, largest_chunk
+    from slidewise.columns.holistic.frame_chunks import FEWEST, largest_chunk
     from slidewise.columns.holistic.quantile_monotone import monotone_quantile, new_room
 
     out, interpolated = _results(values, len(start), method)
@@ -207,7 +207,7 @@ def mode(values: np.ndarray, start: np.ndarray, end: np.ndarray) -> Result:
     if is_compiler_off():
         return interpreted.mode(values, start, end)
     from slidewise.columns.holistic.chunk_ranks import workspace
-    from slidewise.columns.holistic.chunks import largest_chunk
+    from slidewise.columns.holistic.frame_chunks import largest_chunk
     from slidewise.columns.holistic.mode_sliding import dense_mode, new_room, ranked_mode_of_frames
 
     words, floats = _words(values)
@@ -307,7 +307,7 @@ def _over(start: np.ndarray, end: np.ndarray, slide: Slide, jump: Jump, out: np.
 
     With the mod-prime frames of Wesley and Xu (100 to 10,000 rows) this takes a mode from 160 to 790 ns down to 40.
     """
-    from slidewise.columns.holistic.chunks import arrange
+    from slidewise.columns.holistic.frame_chunks import arrange
 
     if _monotone(start, end):
         slide(start, end, out, slice(None))

@@ -8,8 +8,8 @@ import numpy as np
 from numba import int64
 
 from slidewise.columns.holistic.chunk_ranks import first_passes, rank
-from slidewise.columns.holistic.chunks import find_covered
 from slidewise.columns.holistic.compiling import kernel, leaf
+from slidewise.columns.holistic.frame_chunks import find_covered
 from slidewise.columns.holistic.mode_sliding import codes_of_order
 from slidewise.columns.holistic.sort_keys import keys_of, words_of
 

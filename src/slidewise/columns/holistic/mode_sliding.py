@@ -11,8 +11,8 @@ import numpy as np
 from numba import int64
 
 from slidewise.columns.holistic.chunk_ranks import first_passes, next_passes, rank, workspace
-from slidewise.columns.holistic.chunks import FEWEST, chunk_stop
 from slidewise.columns.holistic.compiling import helper, kernel, leaf
+from slidewise.columns.holistic.frame_chunks import FEWEST, chunk_stop
 from slidewise.columns.holistic.sort_keys import keys_of, words_of
 
 #: windows that are looked through for their mode; at 32 rows that takes 7 ns a row instead of 12 where values are

@@ -3,8 +3,8 @@
 import numpy as np
 
 from slidewise.columns.holistic.chunk_ranks import first_passes, rank
-from slidewise.columns.holistic.chunks import find_covered
 from slidewise.columns.holistic.compiling import kernel, leaf
+from slidewise.columns.holistic.frame_chunks import find_covered
 from slidewise.columns.holistic.quantile_position import position
 from slidewise.columns.holistic.sort_keys import keys_of, put_results
 from slidewise.columns.holistic.wavelet import build, levels_for, select

@@ -10,9 +10,9 @@ from numba import int64
 
 from slidewise.columns.holistic.bits import ZERO
 from slidewise.columns.holistic.chunk_ranks import first_passes, next_passes, rank, workspace
-from slidewise.columns.holistic.chunks import chunk_stop
 from slidewise.columns.holistic.compiling import kernel
 from slidewise.columns.holistic.cursor import follow, put_rows
+from slidewise.columns.holistic.frame_chunks import chunk_stop
 from slidewise.columns.holistic.sort_keys import keys_of, put_results
 
 

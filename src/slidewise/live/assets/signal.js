@@ -234,7 +234,7 @@ export class Signal {
     const told = this.store.verdict?.waiting ?? [];
     $("why").hidden = !told.length && !pending.length;
     const last = secondsOf(key.rows.at(-1)?.time ?? null);
-    const latest = last === null ? "" : ` The last of this key that has come out is of ${clock(last, now)}.`;
+    const latest = last === null ? "" : ` The last of this key that was emitted is of ${clock(last, now)}.`;
     say($("why-text"), `${told.join(" ")}${latest}`);
     $("why-rows").replaceChildren(...pending.map((row) => {
       const [time, due] = [secondsOf(row.time), secondsOf(row.due)];

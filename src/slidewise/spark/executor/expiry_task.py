@@ -15,11 +15,11 @@ import pyarrow as pa
 from slidewise.aggregations.over import Over
 from slidewise.columns.aggregate import compute_expiring_slides
 from slidewise.columns.arrays import cast_to, in_one_piece
+from slidewise.columns.batches.chunk import find_key_offsets
 from slidewise.columns.sorting import OrderColumn
 from slidewise.columns.sources import source_of
 from slidewise.columns.stream_options import BatchEffects
 from slidewise.columns.with_columns import compute_expiring_rows
-from slidewise.spark.executor.chunk import find_key_offsets
 
 #: rows of one chunk, and of one batch of results
 CHUNK_ROWS, BATCH_ROWS = 1 << 17, 1 << 16

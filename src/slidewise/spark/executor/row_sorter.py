@@ -14,6 +14,8 @@ from slidewise.spark.executor.sorted_runs import PLACE, SortedRuns, join_rows, s
 
 #: bytes per row that sorting takes beside the rows: their order as integers and the permutation, each of them twice
 SCRATCH = 48
+#: Results may take this part of the limit, where rows pass through memory from disk.
+RESULTS = 4
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,9 @@ class RowSorter:
         self._pending: list[pa.Table] = []
         self._size = 0
         self._runs: SortedRuns | None = None
+        #: all rows, where they are in memory, and the permutation that sorts them
+        self._sorted = reads.empty_table()
+        self._permutation: np.ndarray | None = None
         #: how many rows came
         self.rows = 0
 
@@ -47,32 +52,42 @@ class RowSorter:
         if self._size > self._limit:
             self._write_run()
 
-    def sort(self) -> Iterator[tuple[pa.Table, np.ndarray]]:
+    def finish(self) -> bool:
+        """Take no more rows; tell whether they stand in order as they came."""
+        if self._runs is not None:
+            if self._pending:
+                self._write_run()
+            return False
+        self._sorted = join_rows(self._pending, self._reads)
+        self._pending = []
+        self._permutation = self._arrange(self._sorted)
+        return self._permutation is None
+
+    def read(self) -> Iterator[tuple[pa.Table, np.ndarray]]:
         """Give all rows in order, some at a time, with their places among the rows as they came, from 0."""
-        if self._runs is None:
-            yield from self._sort_in_memory()
+        if self._runs is not None:
+            for table in self._runs.merge():
+                yield table.select(self._gives), table[PLACE].to_numpy()
             return
-        if self._pending:
-            self._write_run()
-        for table in self._runs.merge():
-            yield table.select(self._gives), table[PLACE].to_numpy()
+        rows = self._sorted.select(self._gives)
+        for first, last in split(len(rows)):
+            if self._permutation is None:
+                yield rows[first:last], np.arange(first, last)
+            else:
+                places = self._permutation[first:last]
+                yield rows.take(pa.array(places)), places
+
+    @property
+    def room(self) -> int:
+        """The bytes of the limit that rows leave: a part, where they went to disk and pass through memory."""
+        return (
+            self._limit // RESULTS if self._runs is not None else max(self._limit // RESULTS, self._limit - self._size)
+        )
 
     def close(self) -> None:
         """Remove what is on disk."""
         if self._runs is not None:
             self._runs.close()
-
-    def _sort_in_memory(self) -> Iterator[tuple[pa.Table, np.ndarray]]:
-        rows = join_rows(self._pending, self._reads)
-        self._pending = []
-        permutation = self._arrange(rows)
-        rows = rows.select(self._gives)
-        for first, last in split(len(rows)):
-            if permutation is None:
-                yield rows[first:last], np.arange(first, last)
-            else:
-                places = permutation[first:last]
-                yield rows.take(pa.array(places)), places
 
     def _arrange(self, rows: pa.Table) -> np.ndarray | None:
         """Find the permutation that puts rows in order; None where they are. Codes of keys are faster than values."""

@@ -33,7 +33,7 @@ class SortedRuns:
     def __init__(self, reads: pa.Schema, order: Sequence[OrderColumn], limit: int) -> None:
         self._schema = reads.append(pa.field(PLACE, pa.int64()))
         self._order = list(order)
-        self._head_bytes = max(1, limit // HEADS // RUNS)
+        self._heads_bytes = limit // HEADS
         self._file = SpillFile(self._schema)
         self._runs: list[deque[Place]] = []
 
@@ -56,13 +56,14 @@ class SortedRuns:
     def _write_run(self, parts: Iterator[pa.Table]) -> deque[Place]:
         places: deque[Place] = deque()
         for part in parts:
-            rows = max(1, len(part) * self._head_bytes // max(1, 2 * part.nbytes))
+            rows = max(1, len(part) * self._heads_bytes // max(1, 2 * RUNS * part.nbytes))
             for batch in part.combine_chunks().to_batches(rows):
                 places.append(self._file.write(batch))
         return places
 
     def _merge_runs(self, runs: list[deque[Place]]) -> Iterator[pa.Table]:
-        heads = [_Head(run, self._file, self._schema, self._head_bytes) for run in runs]
+        size = max(1, self._heads_bytes // len(runs))  # the fewer runs, the more rows are merged in a round
+        heads = [_Head(run, self._file, self._schema, size) for run in runs]
         while heads:
             for head in heads:
                 head.fill()

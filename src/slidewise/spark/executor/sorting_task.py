@@ -18,8 +18,6 @@ from slidewise.spark.executor.arrival_order import ArrivalOrder
 from slidewise.spark.executor.row_sorter import RowOrder, RowSorter
 from slidewise.spark.executor.task import Task, TaskRun
 
-#: Results may take this part of the limit before they go to disk: the rows are still there, too.
-RESULTS = 4
 #: the least limit, however little a process may still allocate
 LEAST = 1 << 20
 
@@ -42,8 +40,11 @@ class SortingTask:
             for arrays in batches:
                 columns = arrays if isinstance(arrays, tuple) else (arrays,)
                 sorter.add(pa.table([cast_to(a, f.type) for a, f in zip(columns, self.reads, strict=True)], self.reads))
+            if sorter.finish():
+                yield from TaskRun(self.task).run(tuple(map(in_one_piece, rows.columns)) for rows, _ in sorter.read())
+                return
             kinds = pa.struct([(str(k), kind) for k, kind in enumerate(self.task.kinds)])
-            with closing(ArrivalOrder(kinds, sorter.rows, limit // RESULTS)) as results:
+            with closing(ArrivalOrder(kinds, sorter.rows, sorter.room)) as results:
                 self._compute(sorter, results)
                 sorter.close()
                 yield from results.emit()
@@ -52,12 +53,12 @@ class SortingTask:
         """Compute the results of all rows, in their order."""
         places: deque[np.ndarray] = deque()
 
-        def sort() -> Iterator[tuple[pa.Array, ...]]:
-            for rows, came_at in sorter.sort():
+        def read() -> Iterator[tuple[pa.Array, ...]]:
+            for rows, came_at in sorter.read():
                 places.append(came_at)
                 yield tuple(map(in_one_piece, rows.columns))
 
-        for found in TaskRun(self.task).run(sort()):
+        for found in TaskRun(self.task).run(read()):
             results.add(found, _take_first(places, len(found)))
 
 

@@ -14,9 +14,9 @@ from typing import Any
 from slidewise.errors import InvalidInput
 from slidewise.spark.analysis import analyse, silence_pyspark
 from slidewise.spark.plan import fit_offsets
-from slidewise.spark.sql.blocks import Block, Scope, visit_blocks
 from slidewise.spark.sql.calls import FrameClause, Spec, WindowCall, find_calls, read_named_windows
 from slidewise.spark.sql.expressions import is_constant
+from slidewise.spark.sql.query_blocks import QueryBlock, Scope, visit_blocks
 from slidewise.spark.sql.query_text import Edit, QueryText, Span
 from slidewise.spark.sql.select import PREFIX, Below, Select, quote, restore_user_words
 from slidewise.spark.sql.translate import (
@@ -52,7 +52,7 @@ class Rewritten:
 
 def rewrite_query(source: QueryText, run: Run, compute: Compute) -> Rewritten:
     """Rewrite a query so that everything that is slidewise's is computed, and all else is as it was."""
-    blocks: list[Block] = []
+    blocks: list[QueryBlock] = []
     visit_blocks(source, blocks.append)
     rewriter = _Rewriter(source, run, compute, blocks)
     for block in blocks:
@@ -65,14 +65,14 @@ def rewrite_query(source: QueryText, run: Run, compute: Compute) -> Rewritten:
 class _Rewriter:
     """The SELECTs of one query, rewritten from the innermost on, and why some were left to Spark."""
 
-    def __init__(self, source: QueryText, run: Run, compute: Compute, blocks: Sequence[Block]) -> None:
+    def __init__(self, source: QueryText, run: Run, compute: Compute, blocks: Sequence[QueryBlock]) -> None:
         self.source, self.run, self.compute, self.blocks = source, run, compute, blocks
         self.calls = find_calls(source)
         self.frames: dict[str, Any] = {}
         self.left: list[InvalidInput] = []
         self.streaming: InvalidInput | None = None
 
-    def rewrite(self, block: Block) -> None:
+    def rewrite(self, block: QueryBlock) -> None:
         """Rewrite one SELECT; those inside it are done."""
         mine = [call for call in self.calls if block.span.first <= call.over < block.span.end]
         self.calls = [call for call in self.calls if call not in mine]
@@ -105,7 +105,7 @@ class _Rewriter:
         self.left.append(why)
 
     # ---- one SELECT
-    def _build_edits(self, block: Block, calls: Sequence[WindowCall]) -> list[Edit]:
+    def _build_edits(self, block: QueryBlock, calls: Sequence[WindowCall]) -> list[Edit]:
         """Build what replaces a SELECT. Whether a call is ours may turn out when the types of columns are known."""
         from slidewise.spark.plan import column
 
@@ -130,7 +130,7 @@ class _Rewriter:
                 return [self._replace(select, below, rows)]
             refused = {**select.refused, **found}
 
-    def _find_outer_windows(self, block: Block) -> dict[str, Spec]:
+    def _find_outer_windows(self, block: QueryBlock) -> dict[str, Spec]:
         """Find the windows that are named by SELECTs in whose FROM this one stands."""
         named: dict[str, Spec] = {}
         for other in reversed(self.blocks):  # the outermost first
@@ -239,7 +239,7 @@ class _Rewriter:
             raise build_refusal(self.source, select.block.span, error) from error
 
     # ---- Spark
-    def _run(self, block: Block, text: str) -> Any:
+    def _run(self, block: QueryBlock, text: str) -> Any:
         """Run a SELECT where it stands: with the tables that the WITH clauses around it name."""
         scope: Scope = block.scope
         for k, level in enumerate(reversed(scope)):

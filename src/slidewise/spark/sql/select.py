@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from slidewise.columns.sorting import OrderColumn
 from slidewise.errors import InvalidInput
 from slidewise.spark.aggregate_names import is_aggregate
-from slidewise.spark.sql.blocks import Block, begins_query
 from slidewise.spark.sql.calls import FrameClause, Spec, WindowCall, read_named_windows, resolve_spec
 from slidewise.spark.sql.expressions import ColumnUse, is_generator, is_stable, parse_item
+from slidewise.spark.sql.query_blocks import QueryBlock, begins_query
 from slidewise.spark.sql.query_text import MARK, Derived, Edit, QueryText, Span
 from slidewise.spark.sql.translate import (
     drop_frame,
@@ -94,7 +94,7 @@ class Select:
     def __init__(
         self,
         source: QueryText,
-        block: Block,
+        block: QueryBlock,
         calls: Sequence[WindowCall],
         all_columns: Callable[[str], list[str]],
         named: Mapping[str, Spec],

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from slidewise.columns.stream_options import check_path
 from slidewise.errors import InvalidInput, StateError
 from slidewise.serialization import envelope
-from slidewise.serialization.definition import Definition
+from slidewise.serialization.state_definition import Definition
 from slidewise.spark.streams.state_store import Bucket
 from slidewise.spark.streams.stream_task import RESULT, StreamTask
 from slidewise.spark.streams.wire import from_text

@@ -12,7 +12,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from slidewise.errors import StateError
-from slidewise.serialization.definition import Definition, differences
+from slidewise.serialization.state_definition import Definition, differences
 from slidewise.spark.streams.finality import measure_window_lookback
 from slidewise.spark.streams.stream_task import RESULT, TOTAL, ZONE, StreamTask, define_window
 from slidewise.windows.definitions import WindowDefinition
@@ -109,7 +109,7 @@ def _find_missing(task: StreamTask, kept: pa.Schema | None, totals: pa.Schema, h
             far = [write_extent(n, kind) for n in (back, ahead, *had[kind])]
             return "a frame reaches {} back and {} ahead, further than any did: {} and {}".format(*far)
     if task.keep is None and any(ahead for _, ahead in had.values()) and not any(ahead for _, ahead in ours.values()):
-        return "rows that wait for following ones would come out behind the watermark, which is now passed on"
+        return "rows that wait for following ones would be emitted behind the watermark, which is now passed on"
     return None
 
 

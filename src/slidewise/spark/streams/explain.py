@@ -74,7 +74,7 @@ def explain_task(task: StreamTask, advice: str | None = None) -> Table:
                 "computes": repr(over),
                 "kept per key": need.words,
                 "bytes per key": need.describe_bytes(task),
-                "comes out": _describe_emission(over.window, task),
+                "emitted": _describe_emission(over.window, task),
                 "shares": "; ".join(part for part in found if part != "-") or "-",
             }
         )
@@ -85,7 +85,7 @@ def explain_task(task: StreamTask, advice: str | None = None) -> Table:
             "computes": "",
             "kept per key": " or ".join(together) + (", whichever are more" if len(together) > 1 else ""),
             "bytes per key": _measure_total(task, list(needs.values())),
-            "comes out": "when all of it has" if len({line["comes out"] for line in lines}) > 1 else "-",
+            "emitted": "when all of it has" if len({line["emitted"] for line in lines}) > 1 else "-",
             "shares": f"{_name_unit(task)}s with {', '.join(task.history.names)}"
             + "; a total per key" * bool(task.totals),
         }
@@ -199,14 +199,14 @@ def _describe_emission(window: WindowDefinition, task: StreamTask) -> str:
 def _write_note(task: StreamTask) -> str:
     said = []
     if task.emit == "changes":
-        said.append("what is as the last of its key does not come out")
+        said.append("what is as the last of its key is not emitted")
     if task.empty:
-        said.append("results come out again when the watermark has passed the time at which rows leave")
+        said.append("results are emitted again when the watermark has passed the time at which rows leave")
     if task.keep is not None:
         far = Duration(task.keep * 1000)
-        said.append(f"comes out again when a late row, up to {far} before the watermark, changes its frame")
+        said.append(f"emitted again when a late row, up to {far} before the watermark, changes its frame")
     if task.late_row is not None:
-        said.append("late rows come out with a mark")
+        said.append("late rows are emitted with a mark")
     if task.begins is not None:
         said.append("begins with the state that the history leaves")
     if task.slices:

@@ -20,8 +20,8 @@ from slidewise.columns.frames.slides import Slides
 from slidewise.columns.sorting import key_codes
 from slidewise.columns.stream_options import FINAL, LATE, LATE_ROW, REVISION
 from slidewise.spark.streams.finality import find_lifetimes
-from slidewise.spark.streams.history import History
-from slidewise.spark.streams.pipeline import Pipeline, join_rows
+from slidewise.spark.streams.history import StreamHistory
+from slidewise.spark.streams.micro_batches import MicroBatches, join_rows
 from slidewise.spark.streams.results import choose_results
 from slidewise.spark.streams.state_store import Bucket
 from slidewise.spark.streams.step_data import ArrangedRows, JoinedRows
@@ -66,7 +66,7 @@ def read_bucket(task: StreamTask, store: BucketCopy, watermark: int | None) -> p
     """Read one row per key: the key, its results as of the watermark in microseconds, and what is held of it."""
     if task.begins is not None:
         store = store.copy()
-        history = History(Pipeline(task), store)
+        history = StreamHistory(MicroBatches(task), store)
         history.fill()
         watermark = max(watermark or 0, history.until)
     rows = _join_all(task, store.copy())
@@ -181,7 +181,7 @@ def _find_whole(
 # ---- slides
 def _list_open_slides(task: StreamTask, store: BucketCopy, rows: JoinedRows) -> pa.Array:
     """List the slides of each key that are not complete yet, over the rows that are there."""
-    pipeline = Pipeline(task, whatever_was=True)
+    pipeline = MicroBatches(task, whatever_was=True)
     none = task.incoming.empty_table()
     newest = 0 if rows.times is None else int(rows.times.max(initial=0))
     emitted = pipeline.advance(store, none, np.empty(0, np.int64), None if task.time is None else newest + _LATER).rows

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 
 from slidewise.errors import StateError
 from slidewise.serialization import envelope
+from slidewise.spark.streams.micro_batches import MicroBatches
 from slidewise.spark.streams.pending_rows import require_times
-from slidewise.spark.streams.pipeline import Pipeline
 from slidewise.spark.streams.state_store import Store
 from slidewise.spark.streams.step_data import StepResult
 from slidewise.spark.streams.stream_task import NEVER, StreamTask
@@ -67,10 +67,10 @@ def _tell(packed: pa.RecordBatch, until: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([*packed.columns, told], schema=PACKED_HISTORY)
 
 
-class History:
+class StreamHistory:
     """The history of one bucket."""
 
-    def __init__(self, pipeline: Pipeline, store: Store) -> None:
+    def __init__(self, pipeline: MicroBatches, store: Store) -> None:
         self._pipeline, self._store, self._task = pipeline, store, pipeline.task
         #: the last time that belongs to it, in microseconds, and whether the state is that of then
         self.until, self._filled = UNKNOWN, False

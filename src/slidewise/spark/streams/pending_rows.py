@@ -22,7 +22,7 @@ from slidewise.columns.sorting import key_codes
 from slidewise.errors import StateError
 from slidewise.serialization import codec
 from slidewise.spark.streams.arrow_tables import read_stream, require_columns, require_numbers
-from slidewise.spark.streams.changes import choose_most_bytes
+from slidewise.spark.streams.change_log import choose_most_bytes
 from slidewise.spark.streams.recent import Recent
 from slidewise.spark.streams.stream_task import HASH, KEY_NUMBER, NEVER, StreamTask
 

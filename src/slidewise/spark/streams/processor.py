@@ -14,9 +14,9 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from slidewise.spark.shipping import build_importer
 from slidewise.spark.streams.checkpoint import META, PIECES
-from slidewise.spark.streams.history import FIRST_TIMER, UNTIL, History
+from slidewise.spark.streams.history import FIRST_TIMER, UNTIL, StreamHistory
 from slidewise.spark.streams.metrics import IN_HISTORY
-from slidewise.spark.streams.pipeline import Pipeline
+from slidewise.spark.streams.micro_batches import MicroBatches
 from slidewise.spark.streams.step_data import StepResult
 from slidewise.spark.streams.stream_task import StreamTask
 from slidewise.spark.streams.wire import BLOB, Packing, from_text, to_text
@@ -80,8 +80,8 @@ class Processor:
         self._task, self._packing, self._event_time, self._left_out = task, packing, event_time, left_out
 
     @cached_property
-    def _pipeline(self) -> Pipeline:
-        return Pipeline(self._task)
+    def _pipeline(self) -> MicroBatches:
+        return MicroBatches(self._task)
 
     def bind(self, handle: Any, meta: Any, pieces: Any) -> None:
         """Take Spark's handle of timers, and the state of the current bucket."""
@@ -94,7 +94,7 @@ class Processor:
     def handle_history(self, frame: Any) -> None:
         """Take some rows of the history of a bucket."""
         new, pieces = self._packing.unpack(frame[BLOB])
-        History(self._pipeline, self._states).take(new, pieces, int(frame[UNTIL].max()))
+        StreamHistory(self._pipeline, self._states).take(new, pieces, int(frame[UNTIL].max()))
         self._handle.registerTimer(FIRST_TIMER)
 
     def handle_timer(self, timers: Any, fired: int) -> Iterator[Any]:
@@ -110,7 +110,7 @@ class Processor:
             step = self._pipeline.advance(self._states, new, pieces, watermark)
         else:
             assert watermark is not None
-            step, in_history = History(self._pipeline, self._states).advance(new, pieces, watermark)
+            step, in_history = StreamHistory(self._pipeline, self._states).advance(new, pieces, watermark)
         self._set_timer(step, fired)
         for first in range(0, len(step.rows), _ROWS):
             rows = step.rows[first : first + _ROWS].combine_chunks()  # Spark takes no column in several pieces

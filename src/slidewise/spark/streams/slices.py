@@ -176,7 +176,7 @@ def choose_folding(task: StreamTask) -> SliceFolding | None:
 def find_obstacle(task: StreamTask) -> str | None:
     """Find why the rows of slices are needed after the exchange, one by one; None where they are not."""
     if task.late_row is not None:
-        return "late rows come out whole"
+        return "late rows are emitted whole"
     if task.begins is not None:
         return "rows of the history are told by their own time"
     if build_grid(task).has_gaps:

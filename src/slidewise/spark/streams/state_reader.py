@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from slidewise.columns.stream_options import FINAL, LATE, LATE_ROW, REVISION, check_path
 from slidewise.errors import InvalidInput, StateError
+from slidewise.spark.plan import repartition_by_keys
 from slidewise.spark.streams.checkpoint import META, PIECES, check_operators, find_task, measure_agreement
 from slidewise.spark.streams.held_state import HELD, OPEN, BucketCopy, read_bucket
 from slidewise.spark.streams.stream_task import StreamTask
@@ -131,7 +132,7 @@ def _plan(
     pieces = load(PIECES).select(
         bucket, F.col("user_map_key.piece").alias("piece"), F.col("user_map_value.data").alias("data")
     )
-    values = metas.unionByName(pieces).repartition(F.col(BUCKET)).sortWithinPartitions(BUCKET)
+    values = repartition_by_keys(metas.unionByName(pieces), [BUCKET], ()).sortWithinPartitions(BUCKET)
     package = ship(spark)
     reading = build_executor_function(cloudpickle.dumps(Reading(task, watermark)), package)
     return values.mapInArrow(reading, output)

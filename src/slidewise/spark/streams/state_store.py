@@ -1,4 +1,4 @@
-"""State store: the state of one bucket of keys, in pieces and in a log of changes (changes.py).
+"""State store: the state of one bucket of keys, in pieces and in a log of changes (change_log.py).
 
 A piece has all rows of some keys. Pieces are the leaves of a binary tree over the bits of the key's hash, and a piece
 that is too large is split by the next bit: one of which a step changes few keys at 64 KB, and one of which it changes
@@ -23,9 +23,9 @@ import pyarrow as pa
 
 from slidewise.errors import StateError
 from slidewise.serialization import codec, envelope
-from slidewise.serialization.definition import differences, fingerprint
+from slidewise.serialization.state_definition import differences, fingerprint
 from slidewise.spark.streams.arrow_tables import read_batch, require_columns
-from slidewise.spark.streams.changes import Image, Log, Run, images
+from slidewise.spark.streams.change_log import Image, Log, LogRun, images
 from slidewise.spark.streams.compatibility import measure_extents, require_sound
 from slidewise.spark.streams.keyed_state import TABLES, TIMES, KeyedState, join_states
 from slidewise.spark.streams.pending_rows import PendingRows, require_times
@@ -310,7 +310,7 @@ class Bucket:
         order = np.argsort(leaves)
         image.keep(image.numbers > numbers[order][np.searchsorted(leaves[order], of)])
 
-    def _read_change(self, number: int) -> tuple[bytes, Run]:
+    def _read_change(self, number: int) -> tuple[bytes, LogRun]:
         """Read an entry of the log: the token of the bucket before it, and the state of the keys that it has."""
         saved, schemas = self._open(_CHANGES + number, "stream changes")
         with codec.refuse_damage():
@@ -326,7 +326,7 @@ class Bucket:
             state = replace(state, **found, tells_expiry=self._task.empty)
         if not (np.diff(read) > 0).all() or not np.isin(state.hashes, read).all() or type(token) is not bytes:
             raise StateError("saved state is damaged: an entry of its log has other keys than it says")
-        return token, Run(read, state)
+        return token, LogRun(read, state)
 
     def _write_change(self, hashes: np.ndarray, state: KeyedState) -> bytes:
         """Write an entry of the log; return its checksum."""
@@ -337,7 +337,7 @@ class Bucket:
         self.store.write(_CHANGES + number, data)
         image = self._load_image()
         kept = {name: getattr(state, name) for name in TIMES}
-        image.append(number, Run(hashes, replace(self._view(parts), **kept, tells_expiry=self._task.empty)))
+        image.append(number, LogRun(hashes, replace(self._view(parts), **kept, tells_expiry=self._task.empty)))
         size = sum(self._sizes.values())
         self._log.credit += max(len(data) * max(1, size // MOST_LOGGED), min(size // MOST_ENTRIES, MOST_AT_LEAST))
         return data[-envelope.CHECKSUM :]

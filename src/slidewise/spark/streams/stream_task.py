@@ -9,14 +9,14 @@ from typing import Any
 import pyarrow as pa
 
 from slidewise.aggregations.over import Over
+from slidewise.columns.batches.row_pass import reads_whole_rows
 from slidewise.columns.frames.deltas import measure_length
 from slidewise.columns.slice_partials import divide_slices
 from slidewise.columns.sorting import OrderColumn
 from slidewise.columns.stream_options import StreamOptions, check_revisions, require_whole_slides
 from slidewise.columns.two_phase import Division
 from slidewise.errors import InvalidInput
-from slidewise.serialization.definition import Definition
-from slidewise.spark.schema import reads_whole_rows
+from slidewise.serialization.state_definition import Definition
 from slidewise.spark.streams.carriers import Carrier, choose_carrier
 from slidewise.templates.canonical_form import canonical_text, define_aggregation, is_built_in
 from slidewise.windows.definitions import PunctuationWindow, WindowDefinition, canonical

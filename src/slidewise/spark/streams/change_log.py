@@ -49,7 +49,7 @@ class Log:
 
 
 @dataclass(frozen=True)
-class Run:
+class LogRun:
     """The state of keys that some entries, one after the other, have changed; those that it lacks are gone."""
 
     #: sorted, each once
@@ -66,12 +66,12 @@ class Image:
     #: pieces, with the number of the last entry when each was written
     pieces: dict[int, tuple[int, KeyedState]] = field(default_factory=dict)
     #: oldest first: each is at least twice as long as the next
-    runs: list[Run] = field(default_factory=list)
+    runs: list[LogRun] = field(default_factory=list)
     #: the hashes that the log holds for, sorted, and the last entry of each
     hashes: np.ndarray = field(default_factory=lambda: _NONE)
     numbers: np.ndarray = field(default_factory=lambda: _NONE)
 
-    def append(self, number: int, run: Run) -> None:
+    def append(self, number: int, run: LogRun) -> None:
         """Append an entry of the log."""
         self.position = number
         stays = ~np.isin(self.hashes, run.hashes)
@@ -99,7 +99,7 @@ class Image:
         old = self.runs.pop()
         stays = old.hashes[np.isin(old.hashes, self.hashes) & ~np.isin(old.hashes, new.hashes)]
         state = append_states(old.state.select(stays), new.state)
-        self.runs.append(Run(np.sort(np.concatenate([stays, new.hashes])), state))
+        self.runs.append(LogRun(np.sort(np.concatenate([stays, new.hashes])), state))
 
     def has(self, hashes: np.ndarray) -> np.ndarray:
         """Tell for which hashes the log holds."""

@@ -41,7 +41,7 @@ from slidewise.spark.streams.stream_task import (
 MILLISECOND = 1000
 
 
-class Pipeline:
+class MicroBatches:
     """One task over the rows of a bucket, micro-batch by micro-batch."""
 
     def __init__(self, task: StreamTask, whatever_was: bool = False) -> None:

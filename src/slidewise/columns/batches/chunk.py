@@ -1,4 +1,4 @@
-"""Chunk: rows as Spark has sorted them. Some whole keys, and the last one as far as it has come."""
+"""Chunk: rows that are sorted by key and order. Some whole keys, and the last one as far as it has come."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from slidewise.columns.arranged import ArrangedFrame
 from slidewise.columns.encoding import read_words
 from slidewise.columns.frames.bounds import Frames
 from slidewise.columns.frames.from_window import Arranged
-from slidewise.columns.sorting import Arrangement, OrderColumn, as_doubles, as_sortable_floats
+from slidewise.columns.sorting import Arrangement, OrderColumn, as_doubles, as_plain, as_sortable_floats
 from slidewise.columns.sources import source_of
 from slidewise.windows.definitions import WindowDefinition
 
@@ -52,7 +52,7 @@ class Chunk(ArrangedFrame):
     def frames(self, window: WindowDefinition) -> Frames:
         made = super().frames(window)
         if not self.ends and window not in self.frontiers:
-            from slidewise.spark.executor.frontier import find_frontier
+            from slidewise.columns.batches.frontier import find_frontier
 
             self.frontiers[window] = find_frontier(window, made, weakref.proxy(self))
         return made
@@ -91,6 +91,10 @@ def find_changes(column: pa.Array) -> np.ndarray:
     if pa.types.is_floating(kind):
         values = as_sortable_floats(as_doubles(column))
         return changes | (both & (values[1:] != values[:-1]))
+    if pa.types.is_dictionary(kind):
+        entries = column.dictionary
+        distinct = not column.null_count and not entries.null_count and len(entries.unique()) == len(entries)
+        return find_changes(column.indices if distinct else as_plain(column))
     if pa.types.is_struct(kind):
         for part in column.flatten():
             changes = changes | (both & find_changes(part))

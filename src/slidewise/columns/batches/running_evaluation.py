@@ -22,11 +22,11 @@ from slidewise.aggregations.sums import Count
 from slidewise.aggregations.trial import partial_dtype, result_dtype
 from slidewise.columns import encoding
 from slidewise.columns.arranged import RowView
+from slidewise.columns.batches.chunk import Chunk
 from slidewise.columns.evaluate import Evaluation
 from slidewise.columns.execute import compute
 from slidewise.columns.frames.bounds import Frames
 from slidewise.columns.frames.slides import Slides
-from slidewise.spark.executor.chunk import Chunk
 from slidewise.templates import scan
 from slidewise.templates.compile import kernel
 

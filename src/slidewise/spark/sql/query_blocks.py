@@ -25,7 +25,7 @@ Scope = tuple[With, ...]
 
 
 @dataclass(frozen=True)
-class Block:
+class QueryBlock:
     """One SELECT with its clauses."""
 
     span: Span
@@ -43,7 +43,7 @@ class Block:
         return None if span is None else Span(span.first + 1, span.end)
 
 
-def visit_blocks(source: QueryText, visit: Callable[[Block], None]) -> None:
+def visit_blocks(source: QueryText, visit: Callable[[QueryBlock], None]) -> None:
     """Visit every SELECT of a query, inner ones before those around them, and tables before what names them."""
     end = len(source.tokens)
     while end and source.word(end - 1) == ";":
@@ -52,7 +52,7 @@ def visit_blocks(source: QueryText, visit: Callable[[Block], None]) -> None:
         _visit_query(source, Span(0, end), (), visit)
 
 
-def _visit_query(source: QueryText, span: Span, scope: Scope, visit: Callable[[Block], None]) -> None:
+def _visit_query(source: QueryText, span: Span, scope: Scope, visit: Callable[[QueryBlock], None]) -> None:
     """Visit the SELECTs of [WITH ...] SELECT ... [UNION SELECT ...] [ORDER BY ...]."""
     first = span.first
     if source.word(first) == "WITH":
@@ -99,7 +99,7 @@ def _extend_scope(scope: Scope, keyword: Span, tables: list[Span]) -> Scope:
     return (*scope, With(keyword, tuple(tables))) if tables else scope
 
 
-def _visit_inside(source: QueryText, span: Span, scope: Scope, visit: Callable[[Block], None]) -> None:
+def _visit_inside(source: QueryText, span: Span, scope: Scope, visit: Callable[[QueryBlock], None]) -> None:
     """Visit the queries in the brackets of a span."""
     i = span.first
     while i < span.end:
@@ -147,7 +147,7 @@ def _find_organising(source: QueryText, span: Span) -> int:
     return span.end if found is None else found
 
 
-def _read_block(source: QueryText, span: Span, scope: Scope) -> Block:
+def _read_block(source: QueryText, span: Span, scope: Scope) -> QueryBlock:
     from_first = source.find(span, "SELECT") if source.word(span.first) == "FROM" else None
     i, hint = (span.first if from_first is None else from_first) + 1, None
     if source.tokens[i].kind == "HINT":
@@ -165,7 +165,7 @@ def _read_block(source: QueryText, span: Span, scope: Scope) -> Block:
     if from_first is not None:
         clauses["FROM"] = Span(span.first, from_first)
     items = source.split(Span(i, starts[0] if starts else span.end))
-    return Block(span, scope, hint, distinct, tuple(items), clauses)
+    return QueryBlock(span, scope, hint, distinct, tuple(items), clauses)
 
 
 def _is_clause(source: QueryText, i: int) -> bool:

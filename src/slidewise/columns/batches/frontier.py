@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from slidewise.columns.batches.chunk import Chunk
 from slidewise.columns.frames.bounds import Frames
 from slidewise.columns.frames.deltas import measure_delta
-from slidewise.spark.executor.chunk import Chunk
 from slidewise.windows.definitions import DeltaWindow, WindowDefinition
 from slidewise.windows.reach import Reach
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-class Part(Aggregation):
+class PartialResult(Aggregation):
     """The partials of an aggregation, as `op`, one of its compiled forms, makes them."""
 
     def __init__(self, of: Aggregation, op: Aggregation, fields: tuple[str, ...] = ()) -> None:
