@@ -32,6 +32,8 @@ SMALL = 1 << 16
 #: wake Arrow's threads takes 60 us a table, as long as to write or read 6,000 rows.
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
 
+Checksum = bytes
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -45,11 +47,11 @@ class Entry:
     rows: int
     bytes: int
     #: the checksum of what is saved; nothing in a state that was saved without
-    seal: bytes = b""
+    seal: Checksum = b""
 
 
 #: an entry in the meta value of its bucket
-SavedEntry = tuple[int, int, int, int] | tuple[int, int, int, int, bytes]
+SavedEntry = tuple[int, int, int, int] | tuple[int, int, int, int, Checksum]
 
 
 class Entries(Protocol):
@@ -58,7 +60,7 @@ class Entries(Protocol):
     def read_entry(self, number: int) -> list[bytes]:
         """Read the tables of an entry."""
 
-    def write_entry(self, number: int, tables: list[bytes]) -> bytes:
+    def write_entry(self, number: int, tables: list[bytes]) -> Checksum:
         """Replace the tables of an entry; return the checksum of what was saved."""
 
     def remove_entry(self, number: int) -> None:
