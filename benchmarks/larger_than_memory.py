@@ -23,7 +23,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import records
+from benchmarks.records import record
+
 WINDOW = 100
+PACKAGES = ("numba", "numpy", "pyarrow", "polars")
 #: goals of slidewise: the most memory, in MB, and polars' time to ours
 MOST_MB, LEAST_RATIO = 500, 3.0
 #: rows that are written, and compared, at a time
@@ -148,6 +152,7 @@ def main() -> None:
     parser.add_argument("--keys", type=int, default=0, help="keys (one for every 1,126 rows: 88,800 of 1e8)")
     parser.add_argument("--passes", type=int, default=3, help="runs of each, of which the best counts (3)")
     parser.add_argument("--folder", type=Path, help="where the file and the results go (a temporary one)")
+    records.add_option(parser)
     parser.add_argument("--run", nargs=3, metavar=("NAME", "FILE", "RESULTS"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.run:
@@ -156,6 +161,7 @@ def main() -> None:
     rows = int(options.rows)
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         compare(Path(folder), rows, options.keys or max(1, round(rows / 1126.126)), options.passes)
+    records.write(options.json, *PACKAGES)
 
 
 def compare(folder: Path, rows: int, keys: int, passes: int) -> None:
@@ -166,13 +172,14 @@ def compare(folder: Path, rows: int, keys: int, passes: int) -> None:
     from benchmarks.machine import describe
 
     console = Console(width=max(120, Console().width))
-    console.print(describe("numba", "numpy", "pyarrow", "polars"), style="dim")
+    console.print(describe(*PACKAGES), style="dim")
     file = folder / "rows.parquet"
     write_file(file, rows, keys)
     best: dict[str, dict[str, float]] = {}
     for _ in range(passes):
         for name in RUNS:
-            command = [sys.executable, "-m", "benchmarks.larger_than_memory", "--run", name, file, folder / name]
+            module = "benchmarks.larger_than_memory"
+            command = [sys.executable, "-m", module, "--run", name, str(file), str(folder / name)]
             found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
             before = best.setdefault(name, found)
             best[name] = {what: (max if what == "mb" else min)(before[what], found[what]) for what in found}
@@ -186,6 +193,10 @@ def compare(folder: Path, rows: int, keys: int, passes: int) -> None:
         table.add_column(head, justify="right" if head else "left")
     theirs = best["polars"]
     for name, took in best.items():
+        goals = {} if name == "polars" else {"at_least": LEAST_RATIO, "at_most_mb": MOST_MB}
+        record(
+            "larger_than_memory", rows=rows, keys=keys, by=name, **took, times=theirs["wall"] / took["wall"], **goals
+        )
         times, cpu = theirs["wall"] / took["wall"], theirs["cpu"] / took["cpu"]
         cells = [f"{took['wall']:.2f}", f"{took['cpu']:.2f}", f"{took['wall'] / rows * 1e9:.0f}"]
         if name == "polars":

@@ -22,6 +22,10 @@ def start(folder: Path, partitions: int, cores: int | None = None) -> Any:
         "spark.sql.session.timeZone": "UTC",
         # What micro-batches have written is counted at the end.
         "spark.sql.streaming.minBatchesToRetain": "1000",
+        # By Spark's own choice each file of a checkpoint starts programs (eight times readlink) on a local disk, where
+        # Hadoop's native library is missing: of small micro-batches, that would be most of what is measured.
+        "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing."
+        "FileSystemBasedCheckpointFileManager",
         "spark.local.dir": str(folder / "spark"),
     }.items():
         builder = builder.config(name, value)

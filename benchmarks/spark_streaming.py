@@ -2,7 +2,16 @@
 
 Every query reads the same kind of Parquet files, one micro-batch after the other, into the noop sink. Times are those
 of whole micro-batches, from the query's progress, without the first two. What takes Spark too long gets smaller
-batches, and times are per row. Answers are compared first, on few rows.
+batches, and times are per row. Answers are compared first, on few rows. Each line is printed when it is there; a part
+takes some minutes on two idle cores.
+
+| `--part` | |
+| --- | --- |
+| `rows` | max of the last 1,000 rows for every row, beside rows that only pass through Python |
+| `latency` | micro-batches of 1,000 rows of 100 keys, where what each of them costs counts |
+| `recovery` | seconds from the restart of a killed query to its first new row |
+| `state` | bytes that a micro-batch writes, of those of the keys that it touches, and whether that grows |
+| `hops` | hopping windows beside Spark's `window()` |
 """
 
 from __future__ import annotations
@@ -27,15 +36,20 @@ import slidewise.spark
 from benchmarks import local_spark, records
 from benchmarks.machine import describe
 from benchmarks.records import record
+from benchmarks.recovery import KINDS, measure_recovery
 
 console = Console(width=max(120, Console().width))
 SCHEMA = "k long, ts timestamp, x double"
 #: micro-batches of a query; the first two are for warming up
-BATCHES, WARM = 6, 2
+BATCHES, WARM = 4, 2
 CORES = os.cpu_count() or 1
 SECOND = 1_000_000
-#: rows of each key that the state has, shares of keys that a micro-batch touches, and bytes of a key
-LAST, SHARES, KEY_BYTES = 20, (0.001, 0.01, 0.1, 1.0), 8
+#: rows of each key that the state has, and bytes of a key
+LAST, KEY_BYTES = 20, 8
+#: shares of keys that a micro-batch touches, and over how many micro-batches that is measured
+SHARES = {0.001: 40, 0.01: 200, 0.1: 40, 1.0: 12}
+#: a second of 1,000 rows of 100 keys is a micro-batch; the first are for warming up
+SECONDS, SECONDS_WARM = 50, 15
 
 
 # ---- data
@@ -114,14 +128,18 @@ class Bench:
         reader = self.spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", CORES)
         return reader.parquet(str(feed.write(self.folder)))
 
-    def per_row(self, make: Callable[[Any], Any], feed: Feed, most_seconds: float = 600.0) -> float:
-        """Nanoseconds per row at steady state; of all rows begun by then, where the time is over before that."""
+    def run(self, make: Callable[[Any], Any], feed: Feed, most_seconds: float = 600.0) -> list[Any]:
+        """The progress of all micro-batches with rows, until the time is over."""
         self._queries += 1
         writer = make(self.stream(feed)).writeStream.format("noop").trigger(availableNow=True)
         query = writer.option("checkpointLocation", str(self.folder / f"checkpoint-{self._queries}")).start()
         if not query.awaitTermination(most_seconds):
             query.stop()
-        done = [batch for batch in query.recentProgress if batch["numInputRows"]]
+        return [batch for batch in query.recentProgress if batch["numInputRows"]]
+
+    def per_row(self, make: Callable[[Any], Any], feed: Feed, most_seconds: float = 600.0) -> float:
+        """Nanoseconds per row at steady state; of all rows begun by then, where the time is over before that."""
+        done = self.run(make, feed, most_seconds)
         steady = done[WARM:]
         if not steady:
             return most_seconds * 1e9 / (feed.rows * (len(done) + 1))
@@ -239,8 +257,7 @@ def hops(bench: Bench, rows: int, most_seconds: float) -> None:
         ("1h", "1s", eight, [text for _, text in EIGHT.values()], 1, rows // 4_000, 100),
     ):
         feed = Feed(1_000, rows, rate)
-        # Twice, as below.
-        mine = min(bench.per_row(hopping(size, slide, **aggregates), feed) for _ in range(2))
+        mine = bench.per_row(hopping(size, slide, **aggregates), feed)
         small = Feed(1_000, fewer, rate)
         words = [f"{part[:-2]} milliseconds" if part.endswith("ms") else part for part in (size, slide)]
         words = [{"1s": "1 second", "1m": "1 minute", "1h": "1 hour"}.get(word, word) for word in words]
@@ -269,31 +286,71 @@ def rows_table(bench: Bench, rows: int) -> None:
     feed, many = Feed(1_000, rows, 100), Feed(100_000, rows, 1)
     ways = (("as they come", last_rows_as_they_come, 1.8), ("by time, at the watermark", last_rows, 2.0))
     # Twice, and the better one counts: the first query of a session is slower than those after it.
-    times = [[bench.per_row(make, feed) for make in (stateless, *(make for _, make, _ in ways))] for _ in range(2)]
+    times = []
+    for _ in range(2):
+        times.append([bench.per_row(make, feed) for make in (stateless, *(make for _, make, _ in ways))])
+        console.print("stateless, as they come, by time: " + ", ".join(f"{each:,.0f}" for each in times[-1]))
     passed, *ours = map(min, zip(*times, strict=True))
     table.add_row("rows through Python, stateless", f"{passed:,.0f}", "", "", "")
     record("rows", what="rows through Python, stateless", ns=passed)
     for (name, make, most), mine in zip(ways, ours, strict=True):
         ratio, limit = verdict(mine / passed, most, most=True)
         table.add_row(f"ours, {name}", f"{mine:,.0f}", ratio, "ours to stateless", limit)
+        spread = bench.per_row(make, many)
+        console.print(f"{name}, 100,000 keys: {spread:,.0f}")
         record("rows", what=f"max of the last 1,000 rows, {name}", ns=mine, ratio=mine / passed, at_most=most)
-        spread = min(bench.per_row(make, many) for _ in range(2))
         ratio, limit = verdict(spread / mine, 1.5, most=True)
         table.add_row(f"ours, {name}, 100,000 keys", f"{spread:,.0f}", ratio, "to 1,000 keys", limit)
-    keyed = bench.per_row(by_key, Feed(1_000, rows // 10, 100))
+    keyed = bench.per_row(by_key, Feed(1_000, rows // 20, 100))
     ratio, limit = verdict(keyed / mine, 5)
     table.add_row("Spark's stateful operator by key", f"{keyed:,.0f}", ratio, "to ours by time", limit)
     record("rows", what="the same by Spark's stateful operator, key by key", ns=keyed)
     console.print(table)
 
 
-def state_table(bench: Bench, keys: int, batches: int) -> None:
+def latency_table(bench: Bench) -> None:
+    """Micro-batches of few rows: the medians of their parts, in milliseconds."""
+    parts = ("triggerExecution", "queryPlanning", "addBatch", "walCommit", "commitOffsets")
+    table = Table("1,000 rows of 100 keys in a micro-batch, ms", *parts, "ratio", "")
+    feed = Feed(100, 1_000, 10, SECONDS)
+    found: dict[str, list[list[float]]] = {}
+    for _ in range(2):
+        for name, make in (("stateless", stateless), ("ours", last_rows)):
+            done = bench.run(make, feed)[SECONDS_WARM:]
+            found.setdefault(name, []).append(
+                [float(np.median([batch["durationMs"][part] for batch in done])) for part in parts]
+            )
+            console.print(f"{name}: {found[name][-1][0]:,.0f} ms")
+    passed, ours = (min(found[name]) for name in ("stateless", "ours"))
+    record("latency", stateless=passed[0], ours=ours[0], ratio=ours[0] / passed[0], at_most=1.5)
+    table.add_row("rows through Python, stateless", *(f"{each:,.0f}" for each in passed), "", "")
+    table.add_row(
+        "ours, last 1,000 rows by time", *(f"{each:,.0f}" for each in ours), *verdict(ours[0] / passed[0], 1.5, True)
+    )
+    console.print(table)
+
+
+def recovery_table(bench: Bench) -> None:
+    """A query that is killed, and a new process that goes on from its checkpoint."""
+    table = Table("killed, and started again", "Spark's session is there after, s", "the first new row after, s", "")
+    feed = Feed(1_000, 5_000, 100, 100)
+    path = feed.write(bench.folder)
+    for kind in KINDS:
+        took = measure_recovery(bench.folder / f"recovery-{kind}", path, kind, after=5)
+        console.print(f"{kind}: {took.first_row:.1f} s, of which {took.session:.1f} until Spark's session is there")
+        record("recovery", what=kind, session=took.session, first_row=took.first_row)
+        table.add_row(kind, f"{took.session:.1f}", f"{took.first_row:.1f}", "no goal")
+    console.print(table)
+
+
+def state_table(bench: Bench, keys: int, most_batches: int) -> None:
     """What micro-batches write that touch some of the keys: bytes of changelog, and those of the keys' own state."""
     table = Table(
         f"state of {keys:,} keys, {LAST} rows each; touched", "keys", "bytes written", "their state", "ratio", "",
-        "last to first", "seconds",
+        "micro-batches", "last quarter to first", "", "seconds",
     )  # fmt: skip
-    for share in SHARES:
+    for share, batches in SHARES.items():
+        batches = min(batches, most_batches)
         touched = max(1, int(keys * share))
         feed = Touched(keys, touched, batches)
         checkpoint = bench.folder / f"checkpoint-{feed.name}"
@@ -315,13 +372,21 @@ def state_table(bench: Bench, keys: int, batches: int) -> None:
         ratio, limit = verdict(float(np.mean(written)) / own, 4, most=True)
         growth = float(np.mean(written[-part:])) / float(np.mean(written[:part]))
         table.add_row(
-            f"{share:.1%}", f"{touched:,}", f"{np.mean(written):,.0f}", f"{own:,.0f}", ratio, limit, f"{growth:.2f}",
-            f"{seconds:.2f}",
+            f"{share:.1%}", f"{touched:,}", f"{np.mean(written):,.0f}", f"{own:,.0f}", ratio, limit, f"{len(written)}",
+            *verdict(growth, 1.25, most=True), f"{seconds:.2f}",
         )  # fmt: skip
-        console.print(f"{share:.1%} of the keys: {np.mean(written):,.0f} bytes in {seconds:.2f} s")
-        bytes_written = float(np.mean(written))
+        console.print(
+            f"{share:.1%} of the keys: {np.mean(written):,.0f} bytes in {seconds:.2f} s; by quarters: "
+            + ", ".join(f"{np.mean(each):,.0f}" for each in np.array_split(written, 4))
+        )
         record(
-            "state", keys=keys, touched=share, bytes=bytes_written, ratio=bytes_written / own, at_most=4, growth=growth
+            "state",
+            keys=keys,
+            touched=share,
+            bytes=float(np.mean(written)),
+            ratio=float(np.mean(written)) / own,
+            at_most=4,
+            growth=growth,
         )
     console.print(table)
 
@@ -348,11 +413,15 @@ def verdict(ratio: float, limit: float | None, most: bool = False) -> tuple[str,
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=float, default=2e6, help="rows of a micro-batch, of which there are six (2e6)")
-    parser.add_argument("--part", choices=("all", "hops", "rows", "state"), default="all")
+    parser.add_argument(
+        "--rows", type=float, default=2e6, help=f"rows of a micro-batch, of which there are {BATCHES} (2e6)"
+    )
+    parser.add_argument("--part", choices=("all", "rows", "latency", "recovery", "state", "hops"), default="all")
     parser.add_argument("--keys", type=float, default=2e5, help="keys of the state whose writing is measured (2e5)")
-    parser.add_argument("--batches", type=int, default=40, help="micro-batches that it is measured over (40)")
-    parser.add_argument("--most-seconds", type=float, default=120.0, help="for one of Spark's own queries (120)")
+    parser.add_argument(
+        "--batches", type=int, default=200, help="the most micro-batches that it is measured over (200)"
+    )
+    parser.add_argument("--most-seconds", type=float, default=60.0, help="for one of Spark's own queries (60)")
     records.add_option(parser)
     options = parser.parse_args()
     rows = int(options.rows)
@@ -364,6 +433,10 @@ def main() -> None:
         check(bench)
         if options.part in ("all", "rows"):
             rows_table(bench, rows)
+        if options.part in ("all", "latency"):
+            latency_table(bench)
+        if options.part in ("all", "recovery"):
+            recovery_table(bench)
         if options.part in ("all", "state"):
             state_table(bench, int(options.keys), options.batches)
         if options.part in ("all", "hops"):

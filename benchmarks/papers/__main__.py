@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -154,7 +155,13 @@ def _run_one(experiment: Experiment, scale: Scale, machine: str, show: Callable[
                 show(cell)
         except NotRun as reason:
             why, cells = str(reason), []
-    return Run(scale.name, machine, _today(), time.perf_counter() - begin, sum(compiling), cells, why)
+    seconds = time.perf_counter() - begin
+    return Run(scale.name, machine, _today(), seconds, sum(compiling), cells, why, _measure_load())
+
+
+def _measure_load() -> float:
+    """The system's load of the last minute: it tells a reader whether the machine did anything else."""
+    return round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else 0.0
 
 
 def _today() -> str:

@@ -113,7 +113,10 @@ def _about(sections: Sequence[Section]) -> list[str]:
         days = sorted({run.date for run in these})
         when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
         took = f"{len(these)} experiments in {_minutes(sum(r.seconds for r in these))}, of which numba compiled for "
-        lines.append(f"{machine}. Scale: {scale}. {when}: {took}{_minutes(sum(r.compiling for r in these))}.")
+        line = f"{machine}. Scale: {scale}. {when}: {took}{_minutes(sum(r.compiling for r in these))}."
+        if loads := sorted(run.load for run in these if run.load):
+            line += f" Programs that wanted a core, this one among them: {loads[0]:g} to {loads[-1]:g}, by experiment."
+        lines.append(line)
     return lines
 
 

@@ -29,6 +29,8 @@ class Run:
     compiling: float
     cells: list[Cell]
     not_run: str = ""
+    #: how many programs wanted a core while it ended, this one among them; 0 where the system does not tell
+    load: float = 0.0
 
 
 class Runs:

@@ -167,3 +167,34 @@ def test_structures_of_others_stay_interpreted():
         for _ in range(64):
             s.insert(1.5)
         assert not is_compiled(s)
+
+
+@pytest.mark.parametrize("step", ["grow", "give_back"])
+def test_ctrl_c_while_values_move_spoils_it(step, monkeypatch):
+    """Half of them would be here and half there: nothing more is taken, and the last saved state is good."""
+    from slidewise.templates.memory import CompiledStructure
+
+    s, _ = build("daba_lite", sw.max(), 0.5)
+    for k in range(40):
+        s.insert(float(k))
+    saved_before = s.to_bytes()
+    for k in range(40):
+        s.insert(float(k))
+    assert is_compiled(s)
+
+    class Interrupt(BaseException):
+        """As Ctrl-C, which would end the tests where it got through."""
+
+    def interrupt(*arguments):
+        raise Interrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(CompiledStructure, step, interrupt)
+        with pytest.raises(Interrupt):
+            for k in range(2000):
+                s.insert(float(k))
+            s.insert("a text")
+    for refused in (lambda: s.insert(1.0), lambda: s.evict(), lambda: s.query(), lambda: s.to_bytes()):
+        with pytest.raises(sw.InvalidInput, match="an earlier operation failed halfway"):
+            refused()
+    assert s.from_bytes(saved_before).query() == 39.0

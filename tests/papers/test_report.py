@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 from pathlib import Path
@@ -66,6 +67,17 @@ def test_the_report_has_every_claim_with_its_verdict(run):
         assert difference in files["report.md"]
     ET.fromstring(files["one.svg"])
     assert "prefers-color-scheme:dark" in files["one.svg"]
+
+
+def test_the_head_says_how_busy_the_machine_was(run, monkeypatch):
+    loads = iter([(0.94, 0, 0), (12.3, 0, 0), (1.5, 0, 0)])
+    monkeypatch.setattr(os, "getloadavg", lambda: next(loads), raising=False)
+    _, files, _ = run([experiment("one"), experiment("two"), experiment("three")])
+    said = "Programs that wanted a core, this one among them: 0.9 to 12.3, by experiment."
+    assert said in files["report.md"] and said in files["report.html"]
+    monkeypatch.delattr(os, "getloadavg")
+    _, files, _ = run([experiment("one"), experiment("two"), experiment("three")], "--fresh")
+    assert "wanted a core" not in files["report.md"]
 
 
 def test_the_page_is_one_well_formed_file(run):

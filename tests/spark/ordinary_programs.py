@@ -295,15 +295,6 @@ def self_join_on_a_window(spark: Any, F: Any, Window: Any) -> Any:
     return joined.select("t.symbol", "t.at", made["peak"], (F.col("m.peak") - F.col("t.price")).alias("below"))
 
 
-def joined_to_its_own_totals(spark: Any, F: Any, Window: Any) -> Any:
-    df = make_trades(spark)
-    totals = df.groupBy("symbol").agg(F.sum("volume").alias("total"), F.count("*").alias("n"))
-    w = Window.partitionBy(df["symbol"]).orderBy(df["at"])
-    joined = df.join(totals, df["symbol"] == totals["symbol"])
-    joined = joined.withColumn("share", F.sum(df["volume"] / totals["total"]).over(w)).filter("volume > 2")
-    return joined.select(df["symbol"], df["at"], "n", "share", F.max(totals["n"]).over(w), F.row_number().over(w))
-
-
 def windows_inside_of_windows(spark: Any, F: Any, Window: Any) -> Any:
     w = Window.partitionBy("symbol").orderBy("at")
     df = make_trades(spark).withColumn("up", F.sum(F.when(F.col("price") > F.lag("price").over(w), 1)).over(w))

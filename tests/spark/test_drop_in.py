@@ -352,6 +352,14 @@ def test_windows_where_spark_takes_none(df):
         with pytest.raises(InvalidInput, match=rf"{name}: there is a window .* Add it as a column first"):
             getattr(df, name)(column, "k")
         assert getattr(df, name)("k", F.col("v")) is not None
+    for name in ("cube", "repartition", "repartitionByRange", "rollup", "sortWithinPartitions"):
+        with pytest.raises(InvalidInput, match=rf"{name}: there is a window .* and give {name} that one"):
+            getattr(df, name)(column + 1)
+        assert getattr(df, name)(F.col("v")) is not None
+    for on in ({"on": column == 3}, {"on": [df["k"] == 1, column == 3]}):
+        with pytest.raises(InvalidInput, match="join: there is a window"):
+            df.join(df, **on)
+    assert df.join(df.select("id", F.col("v").alias("w")), on=["id"], how="left").count() == 60
     assert [row.id for row in df.sort("id", ascending=False).limit(2).collect()] == [59, 58]
 
 

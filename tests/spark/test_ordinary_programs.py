@@ -4,13 +4,7 @@ import math
 from typing import Any
 
 import pytest
-from ordinary_programs import (
-    PROGRAMS,
-    chained,
-    joined_to_its_own_totals,
-    udfs_around_windows,
-    windows_inside_of_windows,
-)
+from ordinary_programs import PROGRAMS, chained, udfs_around_windows, windows_inside_of_windows
 from pyspark.sql import Window as TheirWindow
 from pyspark.sql import functions as theirs
 from support.tiers import connect_in_soak, quick
@@ -18,7 +12,7 @@ from support.tiers import connect_in_soak, quick
 from slidewise.spark import Window
 from slidewise.spark import functions as F  # noqa: N812
 
-QUICK = (chained, joined_to_its_own_totals, udfs_around_windows, windows_inside_of_windows)
+QUICK = (chained, udfs_around_windows, windows_inside_of_windows)
 
 
 def is_same(a: Any, b: Any) -> bool:

@@ -4,10 +4,13 @@ import importlib
 import inspect
 import math
 import pkgutil
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
+from zoneinfo import ZoneInfo
 
+import pandas as pd
 import pytest
+import pytz
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from support.tiers import examples
@@ -312,8 +315,12 @@ NOT_STATE = {
     "DirectHops",
     "DirectKeys",
     "Compiled",
+    "CompiledKey",
     "CompiledRows",
     "CompiledTime",
+    "KeyCompiler",
+    "DirectByKey",
+    "DirectRowsOfKeys",
     "Times",
     "Mark",
     "Measure",
@@ -365,3 +372,32 @@ def test_a_condition_on_values_that_are_kept():
         whole.push(row)
     later = sw.Window(made, sw.rows(3)).from_bytes(whole.to_bytes())
     assert [later.push(row) for row in rows[3:]] == [whole.push(row) for row in rows[3:]]
+
+
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin", ZoneInfo("Asia/Tokyo"), UTC, pytz.FixedOffset(90)])
+@pytest.mark.parametrize("nanoseconds", [0, 7])
+def test_times_of_pandas_are_saved(zone, nanoseconds):
+    """Those of rows that wait, and the zone of the clock; the results after it are of the same type."""
+    begin = pd.Timestamp("2026-03-29T00:30:00", tz=zone) + pd.Timedelta(nanoseconds, "ns")
+    for window in (sw.time("1h"), sw.time("1h", every="10m"), sw.rows(3)):
+        w = sw.Window(sw.count(), window)
+        for minute in range(40):
+            w.push(1.5, time=begin + pd.Timedelta(minute, "min"))
+        again = w.from_bytes(w.to_bytes())
+        for minute in range(40, 70):
+            at = begin + pd.Timedelta(minute, "min")
+            assert repr(w.push(1.5, time=at)) == repr(again.push(1.5, time=at))
+        assert repr(w.flush()) == repr(again.flush())
+
+
+def test_times_that_cannot_be_saved_are_named():
+    class Zone(tzinfo):
+        def utcoffset(self, time):
+            return timedelta(hours=1)
+
+        dst = tzname = lambda self, time: None
+
+    w = sw.Window(sw.count(), sw.time("1h"))
+    w.push(1.5, time=datetime(2026, 1, 1, tzinfo=Zone()))
+    with pytest.raises(sw.StateError, match=r"cannot save .*Zone.*: times are saved where they are Python's"):
+        w.to_bytes()

@@ -1,21 +1,27 @@
 """Numbers that go to compiled code give what they give interpreted, with the same state, whatever comes between."""
 
 import copy
+import gc
 import math
 import os
+import signal
 import subprocess
 import sys
 import threading
+import tracemalloc
+from collections import Counter
 from decimal import Decimal
 from random import Random
 
+import both_ways
 import pytest
+from both_ways import run_both
 from hypothesis import given
 from hypothesis import strategies as st
-from support.tiers import examples, in_full
+from support.tiers import examples, in_full, share
 
 import slidewise as sw
-from slidewise.events import compiled, direct
+from slidewise.events import compiled, compiled_key, direct
 from slidewise.events.compiled import CompiledRows, CompiledTime
 from slidewise.templates import background
 
@@ -48,25 +54,33 @@ MORE = [
     (sw.percentile_disc(0.3), ROWS),
     (sw.percentile_disc(0.7, method="paper"), sw.time(900)),
 ]
-FLOATS = (0.5, 1.5, -3.0, 8.0, 0.1, -0.0, 0.0, 1e300)
-INTEGERS = (1, -2, 7, 0, 2**40)
-HUGE = (1, 0, 2**53 + 1, 2**62, -(2**62), 2**62 - 1, 2**63 - 1, -(2**63), 2**63)
+#: several aggregations, and keys: by a column, or by the argument
+KEYED = [
+    ({"peak": sw.max("x"), "mean": sw.avg("x")}, TIME, {"partition_by": "k"}),
+    ({"low": sw.min("x"), "middle": sw.median("y"), "n": sw.count()}, ROWS, {}),
+]
+MORE_KEYED = [
+    (sw.max("x"), ROWS, {"partition_by": ["k", "j"]}),
+    (sw.avg(), sw.time(9.0), {}),
+    ({"total": sw.sum("y"), "low": sw.min("x"), "n": sw.count()}, sw.range_between(-30, 0), {"partition_by": "k"}),
+    ({"total": sw.sum(), "spread": sw.stddev()}, sw.rows(12, min_rows=3), {}),
+    ({"one": sw.median("x")}, sw.time(900), {"partition_by": "k"}),
+    ({"middle": sw.median(), "high": sw.percentile(0.9), "total": sw.sum()}, TIME, {}),
+]
 
 
 @pytest.fixture(scope="module", autouse=True)
 def impatient():
     """Try the direct way after every row, and compiled code after a few."""
-    before = direct.PATIENCE, background.AFTER, background.AGAIN
+    before = direct.PATIENCE, background.AFTER, background.AGAIN, compiled_key.AGAIN, compiled_key.PATIENCE
     direct.PATIENCE, background.AFTER, background.AGAIN = (1, 1), 8, 1
+    compiled_key.AGAIN, compiled_key.PATIENCE = 4, 4
     yield
-    direct.PATIENCE, background.AFTER, background.AGAIN = before
+    direct.PATIENCE, background.AFTER, background.AGAIN, compiled_key.AGAIN, compiled_key.PATIENCE = before
 
 
 def build(aggregation, window, compiles, **options):
-    w = sw.Window(aggregation, window, **options)
-    if not compiles:
-        w._direct_kind = None
-    return w
+    return both_ways.build(aggregation, window, by_engines=not compiles, **options)
 
 
 def warm(aggregation, window, value, time=None):
@@ -77,68 +91,11 @@ def warm(aggregation, window, value, time=None):
     background.wait()
 
 
-def random_values(random, kind, strange):
-    """One value: a number of the stream's kind, and rarely something else."""
-    if random.random() < strange:
-        return random.choice(
-            [None, None, None, math.nan, math.inf, -math.inf, True, Decimal("1.5"), 2**70, -(2**63), 3, 2.5]
-        )
-    return random.choice({"floats": FLOATS, "integers": INTEGERS, "huge": HUGE}[kind])
-
-
-def run_both(aggregation, window, seed, count, kind, unit, strange=0.02):
-    """Compare all that comes out of both, and their states; returns how many rows went to compiled code."""
-    random, timed = Random(seed), window.size_kind != "count"
-    both = [build(aggregation, window, compiles, late="drop") for compiles in (True, False)]
-    t, went = 0, 0
-    for _ in range(count):
-        odds = {
-            "row": 80,
-            "tie": 10,
-            "gap": 1,
-            "late": 1,
-            "key": 1,
-            "advance": 1,
-            "save": 2,
-            "peek": 1,
-            "state": 3,
-            "count": 2,
-        }
-        [step] = random.choices(list(odds), list(odds.values()))
-        t += {"row": 1, "gap": 100, "key": 1}.get(step, 0)
-        value = random_values(random, kind, strange)
-        if step == "save":
-            both = [w.from_bytes(w.to_bytes()) for w in (both if random.random() < 0.5 else both[::-1])]
-            both[1]._direct_kind = None
-        went += isinstance(both[0]._direct, CompiledRows | CompiledTime)
-        found = []
-        for w in both:
-            try:
-                if step == "peek":
-                    out = w.peek()
-                elif step == "state":
-                    out = w.to_bytes()
-                elif step == "count":
-                    out = w.partials()
-                elif step == "advance":
-                    out = w.advance(unit(t)) if timed else []
-                else:
-                    time = unit(t - 5 if step == "late" else t) if timed else None
-                    out = w.push(value, time, "a" if step == "key" else None)
-            except Exception as error:
-                out = type(error), str(error)
-            found.append((out if step == "state" else repr(out), w._broken or (w.watermark, w.dropped)))
-        assert found[0] == found[1], (step, value, t)
-        if both[1]._broken is not None:
-            break
-    found = []
-    for w in both:
-        try:
-            found.append((repr(w.flush()), w._broken))
-        except Exception as error:
-            found.append((type(error), str(error)))
-    assert found[0] == found[1]
-    return went
+def warm_keys(aggregation, window, options, kind="floats"):
+    """Have the kernels there, for keys of a window."""
+    for _ in range(3):
+        run_both(aggregation, window, 1, 60, kind=kind, strange=0.0, keys=1, **options)
+        background.wait()
 
 
 @pytest.mark.parametrize("kind", ["floats", *in_full("integers", "huge")])
@@ -147,14 +104,34 @@ def run_both(aggregation, window, seed, count, kind, unit, strange=0.02):
 @given(seed=st.integers(0, 10**6), floats=st.booleans())
 def test_whatever_comes_between(aggregation, window, kind, seed, floats):
     unit = float if floats and kind != "floats" else int
-    run_both(aggregation, window, seed, 120, kind, unit, strange=0.1 if kind == "huge" else 0.02)
+    run_both(aggregation, window, seed, 120, kind=kind, unit=unit, strange=0.1 if kind == "huge" else 0.02)
+    background.wait()
+
+
+@pytest.mark.parametrize("kind", ["floats", *in_full("integers", "huge", "mixed")])
+@pytest.mark.parametrize(
+    ("aggregation", "window", "options"), [*KEYED, *[pytest.param(*c, marks=pytest.mark.full) for c in MORE_KEYED]]
+)
+@examples(30, deadline=None)
+@given(seed=st.integers(0, 10**6), keys=st.integers(0, 5), floats=st.booleans())
+def test_whatever_comes_between_rows_of_keys(aggregation, window, options, kind, seed, keys, floats):
+    unit = float if floats and kind != "floats" else int
+    strange = 0.1 if kind == "huge" else 0.02
+    run_both(aggregation, window, seed, 200, kind=kind, unit=unit, strange=strange, keys=keys, **options)
     background.wait()
 
 
 @pytest.mark.parametrize(("aggregation", "window"), CASES)
 def test_most_rows_are_compiled(aggregation, window):
     warm(aggregation, window, 0.5, 1 if window is TIME else None)
-    went = [run_both(aggregation, window, seed, 200, "floats", int, strange=0.0) for seed in range(4)]
+    went = [run_both(aggregation, window, seed, 200, strange=0.0)["compiled"] for seed in range(4)]
+    assert max(went) > 80
+
+
+@pytest.mark.parametrize(("aggregation", "window", "options"), KEYED)
+def test_most_rows_of_keys_are_compiled(aggregation, window, options):
+    warm_keys(aggregation, window, options)
+    went = [run_both(aggregation, window, s, 300, strange=0.0, keys=2, **options)["compiled"] for s in range(4)]
     assert max(went) > 80
 
 
@@ -327,6 +304,22 @@ def test_explain_tells():
     assert not tells(sw.max(), sw.rows_between(-1, 1))
 
 
+def test_explain_tells_of_several_aggregations():
+    """What it says is what a window of them does."""
+    x = {"high": sw.max("x"), "mean": sw.avg("x"), "n": sw.count()}
+    for aggregations, tells in (
+        (x, "rows of numbers go to compiled code"),
+        (x | {"usual": sw.mode("x")}, "there is no compiled code for mode('x')"),
+        (x | {"total": sw.sum("x")}, "mean, total are read from the same partials"),
+    ):
+        said = repr(sw.explain({name: op.over(TIME) for name, op in aggregations.items()}))
+        assert tells in " ".join(said.split())
+        w = sw.Window(aggregations, TIME, partition_by="k")
+        assert compiled_key.may_compile_keys(w) is (aggregations is x)
+    several = sw.explain({"a": sw.max().over(TIME), "b": sw.max().over(ROWS)})
+    assert "rows of several windows are interpreted" in " ".join(repr(several).split())
+
+
 def test_short_streams_load_no_compiler():
     subprocess.run([sys.executable, "-c", SHORT_STREAM], check=True)
 
@@ -371,3 +364,193 @@ def test_rows_of_a_long_window_are_not_handed_over_again_and_again(monkeypatch):
         w.push(k * 0.5)
         ways.append(isinstance(w._direct, CompiledRows))
     assert not any(ways[:59]) and all(ways[60:])
+
+
+# ---- keys
+TWO = {"peak": sw.max("x"), "mean": sw.avg("x")}
+
+
+def keyed(window, rows=60, keys=3, aggregation=None):
+    """A window with keys in compiled code, and one by engines, after the same rows; the next time."""
+    aggregation = TWO if aggregation is None else aggregation
+    warm_keys(aggregation, window, {"partition_by": "k"})
+    both = [build(aggregation, window, compiles, partition_by="k", late="drop") for compiles in (True, False)]
+    for t in range(rows):
+        assert both[0].push({"x": t * 0.5, "k": t % keys}, t) == both[1].push({"x": t * 0.5, "k": t % keys}, t)
+    assert len(both[0]._direct.compiled) == keys
+    return both, rows
+
+
+@pytest.mark.parametrize("window", [TIME, sw.rows(9)], ids=repr)
+@pytest.mark.parametrize("odd", [math.inf, math.nan, 7, 2**70])
+def test_a_value_that_compiled_code_does_not_hold_hands_its_key_back(window, odd):
+    """And no other; of some, max has taken the row when the mean refuses it."""
+    both, t = keyed(window)
+    handed_back = set()
+    for k, x in enumerate([1.5, odd, 2.5, *([0.5] * 40)]):
+        row = {"x": x, "k": 1 if x is odd else k % 3}
+        assert repr(both[0].push(row, t + k)) == repr(both[1].push(row, t + k))
+        handed_back |= {0, 1, 2} - both[0]._direct.compiled.keys()
+    assert handed_back == {1}
+    assert both[0].to_bytes() == both[1].to_bytes()
+
+
+@pytest.mark.parametrize("window", [TIME, sw.rows(9)], ids=repr)
+def test_rows_that_are_late_or_refused_leave_keys_where_they_are(window):
+    both, t = keyed(window)
+    way, compiled_keys = both[0]._direct, {**both[0]._direct.compiled}
+    for wrong in ({"x": "text", "k": [1]}, {"k": 1}, {"x": 1.5}):
+        messages = []
+        for w in both:
+            with pytest.raises(sw.InvalidInput) as error:
+                w.push(wrong, t)
+            messages.append(str(error.value))
+        assert messages[0] == messages[1]
+    for w in both:
+        assert w.push({"x": 1.5, "k": 1}, t - 9) == []
+        assert w.dropped == 1
+    assert both[0]._direct is way and way.compiled == compiled_keys
+    assert both[0].to_bytes() == both[1].to_bytes()
+
+
+def test_keys_in_compiled_code_are_released_with_their_rows():
+    both, t = keyed(TIME)
+    for k in range(200):
+        assert both[0].push({"x": 0.5, "k": "last"}, t + k) == both[1].push({"x": 0.5, "k": "last"}, t + k)
+    assert both[0]._direct.compiled.keys() <= {"last"} and list(both[0]._engines) == ["last"]
+    assert both[0].to_bytes() == both[1].to_bytes()
+
+
+def test_a_copy_of_keys_has_memory_of_its_own():
+    both, t = keyed(TIME)
+    other = copy.deepcopy(both[0])
+    for k in range(40):
+        other.push({"x": -1.0, "k": k % 3}, t + k)
+        assert both[0].push({"x": 0.5, "k": k % 3}, t + k) == both[1].push({"x": 0.5, "k": k % 3}, t + k)
+    assert both[0].to_bytes() == both[1].to_bytes() != other.to_bytes()
+
+
+def test_what_a_compiled_key_takes_follows_its_rows():
+    """No page for a key of few rows; and of its values nothing is held twice."""
+    warm_keys(TWO, sw.rows(20), {"partition_by": "k"})
+    taken = []
+    for compiles in (True, False):
+        gc.collect()
+        tracemalloc.start()
+        w = build(TWO, sw.rows(20), compiles, partition_by="k")
+        for k in range(8000):
+            w.push({"x": k * 0.5, "k": k % 200})
+        gc.collect()
+        taken.append(tracemalloc.get_traced_memory()[0] / 200)
+        tracemalloc.stop()
+        assert compiles is False or len(w._direct.compiled) == 200
+    assert taken[0] < 1.5 * taken[1], taken
+    assert taken[0] < 5000
+
+
+# ---- Ctrl-C
+def streams():
+    """Windows of each kind in compiled code, with rows for them: (build, push)."""
+    row = {"x": 0.5, "k": "a"}
+    return {
+        "rows": (lambda **o: build(sw.max(), ROWS, **o), lambda w, k: w.push(k * 0.5)),
+        "time": (lambda **o: build(sw.avg(), TIME, **o), lambda w, k: w.push(k * 0.5, time=k // 2)),
+        "keys by time": (
+            lambda **o: build(TWO, TIME, partition_by="k", **o),
+            lambda w, k: w.push(row | {"x": k * 0.5, "k": k % 2}, k // 3),
+        ),
+        "keys by rows": (
+            lambda **o: build(TWO, sw.rows(9), partition_by="k", **o),
+            lambda w, k: w.push(row | {"x": k * 0.5, "k": k % 2}),
+        ),
+    }
+
+
+class Interrupt(BaseException):
+    """As Ctrl-C, which would end the tests where it got through."""
+
+
+def raise_interrupt(*signal):
+    raise Interrupt
+
+
+@pytest.mark.parametrize("kind", streams())
+def test_ctrl_c_leaves_a_window_that_is_whole_or_refuses(kind):
+    """Wherever it comes: afterwards its row has been taken, with its number, or has not, or nothing more is taken."""
+    make, push = streams()[kind]
+    for _ in range(3):
+        w = make(compiles=True)
+        for k in range(60):
+            push(w, k)
+        background.wait()
+    seen, random = Counter(), Random(5)
+    before = signal.signal(signal.SIGALRM, raise_interrupt)
+    try:
+        for _ in range(share(2000)):
+            w, k, interrupted = make(compiles=True), 0, None
+            for k in range(40):
+                push(w, k)
+            try:
+                signal.setitimer(signal.ITIMER_REAL, random.random() * 100e-6 + 1e-6)
+                for k in range(40, 400):
+                    push(w, k)
+                    interrupted = k + 1
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                continue
+            except Interrupt:
+                pass
+            seen[judge(w, make, push, interrupted or 40)] += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert seen["not taken"] and not seen["wrong"], seen
+
+
+def judge(w, make, push, k):
+    """Tell what became of row k, at which the window was interrupted, from the results of the rows after it."""
+    try:
+        found = [result for j in range(k + 1, k + 40) for result in push(w, j)]
+    except sw.InvalidInput as error:
+        return "refuses" if "failed halfway" in str(error) else "wrong"
+    for name, rows in (("taken", range(k + 1)), ("not taken", range(k))):
+        expected = make(compiles=False)
+        for j in rows:
+            push(expected, j)
+        # the results that came with row k are lost, those of rows that waited for it among them
+        results = [result for j in range(k + 1, k + 40) for result in push(expected, j)]
+        if results == found:
+            return name
+    return "wrong"
+
+
+@pytest.mark.parametrize("kind", streams())
+def test_ctrl_c_just_after_compiled_code_has_taken_a_row(kind, monkeypatch):
+    """Its number is not counted yet: the window refuses to go on, and says why."""
+    make, push = streams()[kind]
+    for _ in range(3):
+        w = make(compiles=True)
+        for k in range(60):
+            push(w, k)
+        background.wait()
+
+    def interrupt(run):
+        def called(*row):
+            run(*row)
+            raise Interrupt
+
+        return called
+
+    way = w._direct
+    if kind.startswith("keys"):
+        assert way.compiled
+        for state in way.compiled.values():
+            state.calls = [(interrupt(run), *rest) for run, *rest in state.calls]
+    else:
+        assert isinstance(way, CompiledRows | CompiledTime)
+        way.run = interrupt(way.run)
+    with pytest.raises(Interrupt):
+        for k in range(60, 70):
+            push(w, k)
+    for refused in (lambda: push(w, 70), w.to_bytes, w.flush):
+        with pytest.raises(sw.InvalidInput, match="failed halfway through an earlier row"):
+            refused()

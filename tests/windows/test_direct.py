@@ -100,10 +100,10 @@ def test_which_way_is_taken(uncompiled):
         w.push({"x": k}, time=k)
     assert type(w._direct) is DirectTime
     assert w.push({"x": 0}, time=60)[0].value == {"top": 59}
-    for options in ({"partition_by": "k"}, {"emit": "changes"}):
-        other = sw.Window(sw.max("x"), sw.rows(6), **options)
+    for aggregation, options in ((sw.max("x"), {"emit": "changes"}), (sw.max("x"), {"max_delay": 1})):
+        other = sw.Window(aggregation, sw.rows(6), **options)
         for k in range(10):
-            other.push({"x": k, "k": 1})
+            other.push({"x": k, "k": 1}, time=k if "max_delay" in options else None)
         assert other._direct is None
 
 

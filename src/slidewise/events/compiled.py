@@ -7,7 +7,7 @@ it: `leave` gives the interpreted structure all that there is. So does everythin
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from slidewise.events.measure import OfPartials
 from slidewise.events.result import Result, build_result
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from slidewise.events.window import Window
     from slidewise.templates.memory import CompiledStructure, Kernel
 
-_KINDS: dict[type, tuple[str, int | float]] = {float: ("f8", 0.0), int: ("i8", 0)}
+#: the types that values and times may have: of NumPy, and what stands for a null
+KINDS: dict[type, tuple[str, int | float]] = {float: ("f8", 0.0), int: ("i8", 0)}
 #: integers below it are floats, too, and times may be added to those below it
-_EXACT, _FAR = 2**53, 2**62
+EXACT, FAR = 2**53, 2**62
 #: in place of a result: the row goes the ordinary way
 _REFUSED = object()
 
@@ -49,11 +50,11 @@ def find_kernel(window: Window, seen: int, value: Any, moment: Any) -> Kernel | 
     It is asked for once the window has seen so many rows that it is worth it.
     """
     measure = window._plan.measures[0]
-    if type(value) not in _KINDS or (moment is not None and type(moment) not in _KINDS):
+    if type(value) not in KINDS or (moment is not None and type(moment) not in KINDS):
         return None
-    moments = None if moment is None else _KINDS[type(moment)][0]
+    moments = None if moment is None else KINDS[type(moment)][0]
     return background.ask_for_slide(
-        measure.entry, measure.aggregation, _KINDS[type(value)][0], moments, wait=seen < background.AFTER
+        measure.entry, measure.aggregation, KINDS[type(value)][0], moments, wait=seen < background.AFTER
     )
 
 
@@ -61,6 +62,7 @@ class Compiled:
     """What windows of rows and of time share: the structure, and how a value is read."""
 
     __slots__ = ("address", "column", "engine", "held", "kind", "lift", "name", "nothing", "run", "whole_row", "window")
+    takes_keys: ClassVar[bool] = False
 
     def __init__(self, window: Window, engine: Any, cell: Any, held: CompiledStructure) -> None:
         plan: Any = window._plan
@@ -70,7 +72,7 @@ class Compiled:
         self.column = measure.columns[0] if measure.columns else None
         self.whole_row: bool = plan.reader.whole_row
         #: what values are, and what stands for a null
-        self.kind, self.nothing = type(cell), _KINDS[type(cell)][1]
+        self.kind, self.nothing = type(cell), KINDS[type(cell)][1]
         self.lift = None if measure.raw else measure.lift
         self.name = None if plan.single else plan.outputs[0].name
 
@@ -108,38 +110,42 @@ class CompiledRows(Compiled):
             if type(value) is not dict or self.column not in value:
                 return None
             value = value[self.column]
-        if type(value) is self.kind:
-            try:
-                found = self.run(self.address, 1, value)
-            except OverflowError:  # more than 64 bits, which is found out before anything is done
-                return None
-            if found is None:
-                found = self._look(1, value)
-        elif value is None:
-            found = self.run(self.address, 0, self.nothing)
-            if found is None:
-                found = self._look(0, self.nothing)
-        else:
-            return None
-        if found is _REFUSED:
-            return None
         engine = self.engine
-        engine.seen = number = engine.seen + 1
+        try:
+            if type(value) is self.kind:
+                found = self.run(self.address, 1, value)
+                if found is None:
+                    found = self._look(1, value)
+            elif value is None:
+                found = self.run(self.address, 0, self.nothing)
+                if found is None:
+                    found = self._look(0, self.nothing)
+            else:
+                return None
+            if found is _REFUSED:
+                return None
+            engine.seen = number = engine.seen + 1
+        except OverflowError:  # more than 64 bits, which is found out before anything is done
+            return None
+        except BaseException as error:  # Ctrl-C: the row may have entered, and has no number
+            self.window._break(error)
+            raise
         return [build_result(found if self.name is None else {self.name: found}, None, None, number)]
 
     def sync(self) -> None:
         """Do nothing: the window tells no time."""
 
-    def leave(self) -> None:
-        """Let the engine's own structure go on. O(rows held)."""
+    def leave(self) -> int:
+        """Let the engine's own structure go on; returns how many rows it has. O(rows held)."""
         self.held.give_back()
-        self.engine.holder.count = len(self.held)
+        self.engine.holder.count = held = len(self.held)
+        return held
 
 
 class CompiledTime(Compiled):
     """The rows of the last time: those of the newest time wait for a row of a later one."""
 
-    __slots__ = ("clock", "entered", "moment", "number", "order", "pending", "plain", "x")
+    __slots__ = ("before", "clock", "entered", "moment", "order", "pending", "plain", "x")
 
     def __init__(self, window: Window, engine: Any, cell: Any, held: CompiledStructure, direct: DirectTime) -> None:
         super().__init__(window, engine, cell, held)
@@ -147,8 +153,8 @@ class CompiledTime(Compiled):
         #: the rows whose results wait: value, and time as given; how many of them have entered
         self.pending = [(cell, direct.pending[0][1])]
         self.entered = 0
-        #: their time, and the last one's number
-        self.x, self.number = direct.x, direct.number
+        #: their time, and how many rows were before them
+        self.x, self.before = direct.x, direct.number - 1
         self.moment: type = type(direct.x)
         #: whether times are what they are given as
         self.plain = self.clock.kind == "number" and self.moment is int
@@ -159,7 +165,7 @@ class CompiledTime(Compiled):
         cell = read_cell(window, value)
         kernel = find_kernel(window, direct.number, cell, direct.x)
         is_float = type(direct.x) is float
-        if kernel is None or len(direct.pending) != 1 or abs(direct.low_by) >= (_EXACT if is_float else _FAR):
+        if kernel is None or len(direct.pending) != 1 or abs(direct.low_by) >= (EXACT if is_float else FAR):
             return None
         reach = direct.low_by * 1.0 if is_float else direct.low_by
         held = take_over(
@@ -191,23 +197,24 @@ class CompiledTime(Compiled):
             if at < x:
                 return None
             self.pending.append((value, time))
-            self.number += 1
             return []
         found = None
-        for held, _ in self.pending[self.entered :]:
-            row = (x, 0, self.nothing) if held is None else (x, 1, held)
-            try:
+        pending, name, number = self.pending, self.name, self.before
+        try:
+            for held, _ in pending[self.entered :]:
+                row = (x, 0, self.nothing) if held is None else (x, 1, held)
                 found = self.run(self.address, *row)
-            except OverflowError:
-                return None
-            if found is None:
-                found = self._look(*row)
-                if found is _REFUSED:
-                    return None
-            self.entered += 1
-        pending, name = self.pending, self.name
-        number = self.number - len(pending)
-        self.pending, self.entered, self.x, self.number = [(value, time)], 0, at, self.number + 1
+                if found is None:
+                    found = self._look(*row)
+                    if found is _REFUSED:
+                        return None
+                self.entered += 1
+            self.pending, self.entered, self.x, self.before = [(value, time)], 0, at, number + len(pending)
+        except OverflowError:
+            return None
+        except BaseException as error:  # Ctrl-C: a row may have entered that does not count among those
+            self.window._break(error)
+            raise
         if len(pending) == 1:
             return [build_result(found if name is None else {name: found}, None, pending[0][1], number + 1)]
         return [
@@ -219,7 +226,7 @@ class CompiledTime(Compiled):
         """Tell the window how far time has come. O(1)."""
         self.order.newest, self.order.mark = self.x, before(self.x)
 
-    def leave(self) -> None:
+    def leave(self) -> int:
         """Let the engine's own structure go on, and give it the rows whose results wait. O(rows held)."""
         self.sync()
         engine, inside = self.engine, self.engine.inside
@@ -227,7 +234,7 @@ class CompiledTime(Compiled):
         inside.clear()
         inside.extend(moments)
         engine.holder.count = len(self.held)
-        number = self.number - len(self.pending)
+        number = self.before
         for k, (value, stamp) in enumerate(self.pending):
             number += 1
             row = Row([value if self.lift is None else self.lift(value)], None)
@@ -237,6 +244,7 @@ class CompiledTime(Compiled):
                 engine.ahead = enqueue(engine.ahead, row)
         engine.seen, engine.last = number, row
         self.window._agenda.set(None, engine.deadline())
+        return len(self.held)
 
 
 def read_cell(window: Window, value: Any) -> Any:

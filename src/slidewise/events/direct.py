@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from typing import TYPE_CHECKING, Any, Literal, Union
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Union
 
 from slidewise.events.compiled import CompiledRows, CompiledTime, may_compile
 from slidewise.events.deadlines import Deadlines
-from slidewise.events.direct_keys import DirectKeys
+from slidewise.events.direct_keys import DirectKeys, DirectRowsOfKeys
 from slidewise.events.engines.hopping import Hopping
 from slidewise.events.engines.sliding import Sliding
 from slidewise.events.engines.trailing import Trailing
@@ -39,13 +39,15 @@ MANY = 16_384
 
 
 #: where rows go straight to
-Direct = Union["DirectRows", "DirectTime", "DirectHops", DirectKeys, CompiledRows, CompiledTime]
+Direct = Union["DirectRows", "DirectTime", "DirectHops", DirectKeys, DirectRowsOfKeys, CompiledRows, CompiledTime]
+#: what it is: "rows" and "time" are of one aggregation without keys as long as none comes
+Kind = Literal["rows", "time", "rows of keys", "keys", "hops"]
 
 
-def kind_of_direct(window: Window) -> Literal["rows", "time", "keys", "hops"] | None:
+def kind_of_direct(window: Window) -> Kind | None:
     """Tell whether rows may go straight to the structure of this window, and of which kind it is."""
     plan, order = window._plan, window._order
-    if not isinstance(plan, WindowPlan) or plan.reader.asks or plan.reader.looks:
+    if not isinstance(plan, WindowPlan) or plan.reader.asks or plan.reader.looks or plan.reader.timed:
         return None
     if window.emit != "every" or window._guard is not None or order.holds_rows:
         return None
@@ -56,7 +58,7 @@ def kind_of_direct(window: Window) -> Literal["rows", "time", "keys", "hops"] | 
         return None
     reach = plan.frame.reach
     if plan.engine is Trailing and plan.definition.trailing_rows is not None:
-        return "rows" if alone else None
+        return "rows" if alone else "rows of keys"
     bounded = plan.engine is Sliding and reach.unit == "range" and reach.fixed and not reach.from_first_row
     if bounded and not reach.end and not reach.open_end and not isinstance(reach.start, CalendarDuration):
         return "time" if alone else "keys"
@@ -79,6 +81,7 @@ class DirectRows:
         "whole_row",
         "window",
     )
+    takes_keys: ClassVar[bool] = False
 
     def __init__(self, window: Window, engine: Any) -> None:
         self.window, self.engine = window, engine
@@ -111,14 +114,15 @@ class DirectRows:
             return self.window._results([(None, self.plan.result(Failed(error), None, None, None, number))])
         if number == self.look:
             self.window._direct = CompiledRows.enter(self.window, engine, value) or self
-            self.look += background.AGAIN
+            self.look += max(background.AGAIN, engine.holder.count // 4)  # it may have looked at all rows in vain
         return [build_result(found if self.name is None else {self.name: found}, None, None, number)]
 
     def sync(self) -> None:
         """Do nothing: the window tells no time."""
 
-    def leave(self) -> None:
+    def leave(self) -> int:
         """Do nothing: the engine is as the last row left it."""
+        return 0
 
 
 class DirectTime:
@@ -128,6 +132,7 @@ class DirectTime:
         "clock", "engine", "evict", "holder", "insert", "inside", "item", "look", "low_by", "name", "number",
         "open_start", "order", "pending", "plan", "query", "structure", "whole_row", "window", "x",
     )  # fmt: skip
+    takes_keys: ClassVar[bool] = False
 
     def __init__(self, window: Window, engine: Any) -> None:
         self.window, self.engine, self.order = window, engine, window._order
@@ -159,8 +164,8 @@ class DirectTime:
         low = x + self.low_by
         newest = inside[-1]
         if at == x:
+            self.number += 1  # first: no signal comes between this and the end of the call
             self.pending.append((item, time))
-            self.number += 1
             return []
         if at < x or newest < low or (self.open_start and newest == low):
             return None  # late, or after a gap in which all rows have left
@@ -179,13 +184,13 @@ class DirectTime:
             for held, _ in pending:
                 self.insert(structure, held)
                 inside.append(x)
+            self.holder.count += len(pending)
+            number = self.number - len(pending)
+            self.order.newest, self.order.mark = at, before(at)
+            self.pending, self.x, self.number = [(item, time)], at, self.number + 1
         except BaseException as error:
             self.window._break(error)
             raise
-        self.holder.count += len(pending)
-        number = self.number - len(pending)
-        self.pending, self.x, self.number = [(item, time)], at, self.number + 1
-        self.order.newest, self.order.mark = at, before(at)
         results: list[Any] = []
         failed = False
         for _, stamp in pending:
@@ -202,13 +207,13 @@ class DirectTime:
             return self.window._results([(x, result) for result in results])
         if self.number >= self.look:
             self.window._direct = CompiledTime.enter(self.window, self.engine, value, self) or self
-            self.look = self.number + background.AGAIN
+            self.look = self.number + max(background.AGAIN, self.holder.count // 4)
         return results
 
     def sync(self) -> None:
         """Do nothing: each row has told the window how far time has come."""
 
-    def leave(self) -> None:
+    def leave(self) -> int:
         """Give the engine the rows whose results wait. O(rows of the newest time)."""
         engine = self.engine
         number = self.number - len(self.pending)
@@ -219,6 +224,7 @@ class DirectTime:
             engine.waiting, engine.ahead = enqueue(engine.waiting, (row, None)), enqueue(engine.ahead, row)
         engine.seen, engine.last = number, row
         self.window._agenda.set(None, engine.deadline())
+        return 0
 
 
 class DirectHops:
@@ -229,6 +235,7 @@ class DirectHops:
     """
 
     __slots__ = ("clock", "combine", "end", "holder", "item", "order", "whole_row", "window", "x")
+    takes_keys: ClassVar[bool] = False
 
     def __init__(self, window: Window, holder: Any, end: Any) -> None:
         plan: Any = window._plan
@@ -286,9 +293,10 @@ class DirectHops:
         """Tell the window how far time has come. O(1)."""
         self.order.newest, self.order.mark = self.x, before(self.x)
 
-    def leave(self) -> None:
+    def leave(self) -> int:
         """Tell the window how far time has come: the engine is as the last row left it."""
         self.sync()
+        return 0
 
 
 def list_functions(measure: Measure, structure: Any) -> tuple[Any, Any, Any]:
@@ -304,20 +312,29 @@ def plan_look(window: Window, number: int) -> int:
     return max(number + background.AGAIN, background.AFTER) if may_compile(window) else sys.maxsize
 
 
-def go_directly(window: Window, engine: Any, value: Any) -> Direct | None:
-    """Let rows go straight to the structure of the engine without a key, if it is so far; None where it is not.
+def go_directly(window: Window, key: Any, value: Any) -> Direct | None:
+    """Let rows go straight to their structures, if the window is so far; None where it is not.
 
-    `value` is that of the last row.
+    `key` and `value` are those of the last row.
     """
-    if window._direct_kind == "hops":
-        return DirectHops.enter(window)
+    kind = window._direct_kind
+    if kind == "hops":
+        return DirectHops.enter(window) if key is None else None
+    if kind == "keys" or (kind == "time" and key is not None):
+        return DirectKeys.enter(window)
+    if kind == "rows of keys" or (kind == "rows" and (window._timed or key is not None)):
+        return DirectRowsOfKeys.enter(window)
+    engine: Any = window._engines.get(None)
+    return None if engine is None else _go_alone(window, engine, value)
+
+
+def _go_alone(window: Window, engine: Any, value: Any) -> Direct | None:
+    """Let rows go straight to the structure of the engine without a key."""
     holder = engine.holder
     if type(holder) is not RowHolder or holder.structures is None or window._owed or window._plan.failed:
         return None
     plan: Any = window._plan
     if window._direct_kind == "rows":
-        if window._timed:
-            return None
         found = CompiledRows.enter(window, engine, value) if may_compile(window) else None
         full = holder.count == plan.definition.trailing_rows
         return found or (DirectRows(window, engine) if full else None)

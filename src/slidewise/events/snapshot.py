@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import fields
+from datetime import datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Any
 
 from slidewise.errors import StateError
@@ -50,6 +51,8 @@ _CLASSES: dict[str, type] = {
 }  # fmt: skip
 #: a row's own offsets, where the bounds of frames are columns
 _LENGTHS = {"Duration": (Duration, "nanoseconds"), "CalendarDuration": (CalendarDuration, "months")}
+#: times of pandas, and zones of pytz, which it has
+_TIMES = ("Timestamp", "zone", "offset")
 #: slots that states of before have not, and what they are then
 _ADDED: dict[str, dict[str, Callable[[Any], Any]]] = {
     "Row": {"asked": lambda row: None},
@@ -167,6 +170,36 @@ def _read_entries(deadlines: dict[Any, Any], entries: int, heap: list[tuple[Any,
     return found
 
 
+def _reduce_time(x: Any) -> tuple[str, Any]:
+    """Reduce a time of pandas, or a zone of pytz, to plain values."""
+    zone = getattr(x, "zone", None)
+    if hasattr(x, "asm8"):
+        return "Timestamp", (x.asm8, x.tz)
+    if isinstance(x, tzinfo) and isinstance(zone, str):
+        return "zone", zone
+    if type(x).__module__.startswith("pytz") and zone is None:
+        return "offset", x.utcoffset(None) // timedelta(minutes=1)
+    raise StateError(
+        f"cannot save {x!r}, a {type(x).__module__}.{type(x).__qualname__}: times are saved where they are Python's "
+        "datetimes, NumPy's or pandas', with a zone of zoneinfo, pytz or datetime.timezone. Give each row such a time"
+    )
+
+
+def _revive_time(name: str, values: Any) -> Any:
+    """Restore what `_reduce_time` reduced; where it was saved, that library was there."""
+    try:
+        if name != "Timestamp":
+            import pytz
+
+            return pytz.timezone(values) if name == "zone" else pytz.FixedOffset(values)
+        import pandas as pd
+    except ImportError as error:
+        raise StateError(f"this state has times that need {error.name}, which is not installed here") from None
+    time, zone = values
+    at = pd.Timestamp(time)
+    return at if zone is None else at.tz_localize("UTC").tz_convert(zone)
+
+
 def _list_slots(cls: type) -> tuple[str, ...]:
     return tuple(slot for c in reversed(cls.__mro__) for slot in c.__dict__.get("__slots__", ()))
 
@@ -227,6 +260,8 @@ class Objects:
             return (number, name, values, names)
         if name in _LENGTHS and type(x) is _LENGTHS[name][0]:
             return (number, name, getattr(x, _LENGTHS[name][1]))
+        if isinstance(x, datetime | tzinfo):
+            return (number, *_reduce_time(x))
         raise codec.cannot_save(x)
 
     def _find_measure(self, swag: Swag) -> int:
@@ -284,6 +319,8 @@ class Objects:
             x._take_over(times, state)
         elif name in _LENGTHS:
             x = _LENGTHS[name][0](values)
+        elif name in _TIMES:
+            x = _revive_time(name, values)
         else:
             x = object.__new__(_CLASSES[name])
             if name == "Deadlines" and names and names[0] == _ENTRIES:

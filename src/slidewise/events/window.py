@@ -11,7 +11,6 @@ from slidewise.aggregations.over import Over
 from slidewise.errors import InvalidInput
 from slidewise.events import direct
 from slidewise.events.clock_guard import Now, guard_of
-from slidewise.events.compiled import Compiled
 from slidewise.events.deadlines import Deadlines
 from slidewise.events.direct_keys import DirectKeys
 from slidewise.events.drifting_sources import Sources, require_none
@@ -163,8 +162,14 @@ class Window:
         sum that leaves 64 bits), its error is raised, and other results that are due come with the next call. O(1)
         per row with daba_lite, and O(log) of the rows held back and of the keys that wait.
         """
-        if self._direct is not None:
-            found = self._direct.push(value, time) if key is None and source is None else None
+        way: Any = self._direct
+        if way is not None:
+            found: list[Result] | None = None
+            if source is None:
+                if key is None:
+                    found = way.push(value, time)
+                elif way.takes_keys:
+                    found = way.push(value, time, key)
             if found is not None:
                 return found
             self._leave_direct()
@@ -243,7 +248,13 @@ class Window:
         if self._flushed:
             raise InvalidInput("push_many: the window was flushed, which ends its stream. Make a new Window")
         self._check_source(source, "push_many")
-        return take_batch(self, batch, time, key, source)
+        try:
+            return take_batch(self, batch, time, key, source)
+        except Exception:
+            raise
+        except BaseException as error:  # Ctrl-C: some rows of the batch have been taken
+            self._break(error)
+            raise
 
     def advance(self, time: Any, source: str | None = None) -> list[Result]:
         """Say that no row of this time or earlier will follow, for any key; gives the results that waited.
@@ -412,14 +423,11 @@ class Window:
         if self._direct_after > 0:
             return
         self._direct_after = self._patience
-        if self._direct_kind == "keys":
-            self._direct = DirectKeys.enter(self)
-            return
-        if key is not None:
-            return
-        engine = self._engines.get(None)
-        if engine is not None:
-            self._direct = direct.go_directly(self, engine, value)
+        try:
+            self._direct = direct.go_directly(self, key, value)
+        except BaseException as error:
+            self._break(error)
+            raise
 
     def _tell_time(self) -> None:
         """Let the direct way tell how far time has come. O(1)."""
@@ -429,8 +437,11 @@ class Window:
     def _leave_direct(self) -> None:
         """Let rows go to the engine again, which is then as if they had all along. O(1) amortised over rows."""
         if self._direct is not None:
-            held = len(self._direct.held) if isinstance(self._direct, Compiled) else 0
-            self._direct.leave()
+            try:
+                held = self._direct.leave()
+            except BaseException as error:
+                self._break(error)
+                raise
             self._direct = None
             self._patience = min(2 * self._patience, direct.PATIENCE[1])
             if held > direct.MANY:
@@ -438,7 +449,7 @@ class Window:
             self._direct_after = self._patience
 
     def _break(self, error: BaseException) -> None:
-        """Note that a row has failed halfway."""
+        """Note that a row has failed halfway; also by Ctrl-C, or a timer that raises an error."""
         self._broken, self._direct = f"{type(error).__name__}: {error}", None
 
     def _leave_columns(self) -> None:
@@ -448,7 +459,11 @@ class Window:
         if state is not None and state.complete:
             from slidewise.events.column_state import give_to_engines
 
-            give_to_engines(self, state)
+            try:
+                give_to_engines(self, state)
+            except BaseException as error:
+                self._break(error)
+                raise
 
     def _prepare_for_rows(self) -> None:
         """Refuse rows where none can be taken, and let engines hold those that came by push_many."""
@@ -517,17 +532,20 @@ class Window:
         """Let go of the keys whose rows have all left. O(1) amortised for each, and per reach of the window."""
         assert self._idle is not None
         mark = self._order.mark.time
+        way: Any = self._direct if isinstance(self._direct, DirectKeys) else None
         for key in self._idle.take_due(mark):
             engine = self._engines[key]
-            newest = engine.newest()
+            newest = engine.newest() if way is None else way.find_newest(key, engine)
             if newest is not None and not newest + self._idle.reach < mark:
                 self._idle.watch(key, newest)
             elif engine.deadline() is not None:  # its last result is due with the next row of any key
                 self._idle.watch(key, mark)
             else:
-                del self._engines[key]
                 if self._plan.numbers_rows:
                     self._counts[key] = engine.seen  # type: ignore[attr-defined]
+                del self._engines[key]
+                if way is not None:
+                    way.forget(key)
 
     def _close(self, mark: Mark, out: list[Due]) -> None:
         """Advance the watermark to `mark`: every key emits what is due."""
@@ -566,7 +584,11 @@ class Window:
         """Return the results in the order in which they were due, or only those that are news."""
         idle = self._idle
         if idle is not None and idle.next is not None and not self._flushed and idle.next < self._order.mark[0]:
-            self._release_idle()
+            try:
+                self._release_idle()
+            except BaseException as error:
+                self._break(error)
+                raise
         if len(out) < 2 and not self._owed and not self._plan.failed and self.emit == "every":
             return [out[0][1]] if out else []  # type: ignore[list-item]
         if len(out) > 1 and self._timed:

@@ -252,6 +252,7 @@ def bucket(chance: random.Random) -> Subject:
     from slidewise.columns.with_columns import list_names, list_order
     from slidewise.spark.streams.change_log import images
     from slidewise.spark.streams.micro_batches import MicroBatches
+    from slidewise.spark.streams.pending_rows import recent
     from slidewise.spark.streams.stream_task import StreamTask
 
     schema = pa.schema([("k", pa.string()), ("ts", pa.timestamp("us", "UTC")), ("x", pa.float64())])
@@ -265,6 +266,7 @@ def bucket(chance: random.Random) -> Subject:
 
     def step(store: _Memory, first: int, number: int) -> None:
         images.clear()  # what is damaged is to be read
+        recent.clear()
         seconds, keys = range(first, first + number), 1 if first == 30 else 5  # one of five is logged
         columns = [[f"k{t % keys}" for t in seconds], [1_000_000 * t for t in seconds], [t / 7 for t in seconds]]
         rows = pa.table([pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)

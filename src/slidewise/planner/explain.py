@@ -14,7 +14,7 @@ from slidewise.errors import InvalidInput
 from slidewise.planner.choose import Choice, choose, require_frames, situation_of
 from slidewise.planner.sharing import Structure, base_of, may_join, plan_structures, read_off
 from slidewise.registry import algorithm, require_legal
-from slidewise.windows.definitions import WindowDefinition, window_of
+from slidewise.windows.definitions import WindowDefinition, canonical, window_of
 
 _PLACES = {"columns": "over columns", "events": "event by event"}
 
@@ -97,7 +97,8 @@ def explain_choice(
     if named != "auto":  # which is for columns alone
         choices = {"columns": _choose(Over(aggregation, window, named), integers)}
     notes = _notes(aggregation, choices)
-    if "events" in choices and windows == 1 and _compiles_events(aggregation, window, late, choices["events"]):
+    events = choices["events"].algorithm if "events" in choices and windows == 1 else None
+    if events is not None and _compiles_events(aggregation, window, late, events):
         notes.append(_COMPILED)
     if windows > 1 and named == "auto":
         notes.append(_note_on_sharing(window, late, windows, choices["events"]))
@@ -124,7 +125,21 @@ def explain_columns(columns: dict[str, Any], integers: bool | None) -> Table:
             )
     held |= dict.fromkeys(counted, ("none", "nothing: the window knows how many rows it holds"))
     lines = [line | dict(zip(("event by event", "holds"), held[line["column"]], strict=True)) for line in table]
-    return Table.of("with_columns, or Window event by event", lines, table.note)
+    note = f"{table.note}; {_note_on_events(columns, structures)}"
+    return Table.of("with_columns, or Window event by event", lines, note)
+
+
+def _note_on_events(columns: dict[str, Any], structures: list[Structure]) -> str:
+    """Say whether rows of a `Window` of these columns come to go to compiled code, and if not, why."""
+    if len({(canonical(over.window), over.algorithm) for over in columns.values()}) > 1:
+        return "event by event, rows of several windows are interpreted"
+    for structure in structures:
+        of, readers = structure.partials.aggregation, structure.partials.readers
+        if not _compiles_events(of, structure.windows[0], "error", structure.algorithm):
+            return f"event by event, rows are interpreted: there is no compiled code for {of!r} over this window"
+        if any(columns[name].aggregation != of for name in readers):
+            return f"event by event, rows are interpreted: {', '.join(readers)} are read from the same partials"
+    return "event by event, rows of numbers go to compiled code after some thousand"
 
 
 def describe_held(structure: Structure) -> str:
@@ -199,15 +214,15 @@ def describe_sharing(name: str, over: Over, columns: dict[str, Over]) -> str:
 
 #: of windows for which there is compiled code event by event
 _COMPILED = (
-    "event by event, rows of one aggregation of numbers without keys go to compiled code after some thousand: the "
-    "results are the same"
+    "event by event, rows of numbers go to compiled code after some thousand, also those of keys, and of several "
+    "aggregations of one window where there is such code for each: the results are the same"
 )
 
 
-def _compiles_events(aggregation: Aggregation, window: WindowDefinition, late: str, events: Choice) -> bool:
+def _compiles_events(aggregation: Aggregation, window: WindowDefinition, late: str, events: str) -> bool:
     """Tell whether rows of such a window come to go to compiled code."""
     reach = window.reach
-    if window.every is not None or late == "revise" or not algorithm(events.algorithm).compiles_events(aggregation):
+    if window.every is not None or late == "revise" or not algorithm(events).compiles_events(aggregation):
         return False
     by_time = reach is not None and reach.unit == "range" and reach.fixed and not reach.from_first_row
     return window.trailing_rows is not None or (by_time and not reach.end and not reach.open_end)  # type: ignore[union-attr]

@@ -133,18 +133,22 @@ def refuse_in_aggregate(method: Callable[..., Any], grouped: Any, *exprs: Any) -
 
 
 def refuse_elsewhere(name: str) -> Callable[..., Any]:
-    """Build what refuses windows of ours where Spark takes none of its own either."""
+    """Build what refuses windows of ours where there are no windows."""
 
-    def refuse(method: Callable[..., Any], df: Any, *columns: Any, **options: Any) -> Any:
-        chosen = columns[0] if len(columns) == 1 and isinstance(columns[0], list | tuple) else columns
-        if find_markers(chosen):
+    def refuse(method: Callable[..., Any], df: Any, *given: Any, **options: Any) -> Any:
+        columns = [part for each in (*given, *options.values()) for part in (each if _is_list(each) else [each])]
+        if find_markers(columns):
             raise InvalidInput(
-                f"{name}: there is a window among the columns, and Spark takes none there. Add it as a column first: "
-                f'df.withColumn("m", F.median("x").over(w)).{name}("m")'
+                f"{name}: there is a window among the columns, which it does not take. Add it as a column first, "
+                f'df.withColumn("m", F.median("x").over(w)), and give {name} that one'
             )
-        return method(*columns, **options)
+        return method(*given, **options)
 
     return refuse
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list | tuple)
 
 
 def over_by_hook(method: Callable[..., Any], column: Any, window: Any) -> Any:
@@ -154,6 +158,11 @@ def over_by_hook(method: Callable[..., Any], column: Any, window: Any) -> Any:
     return record_own(method(build_their_window(window, str(column))))
 
 
+#: methods that take columns, and no windows
+_ELSEWHERE = (
+    "cube", "groupBy", "join", "orderBy", "repartition", "repartitionByRange", "rollup", "sort", "sortWithinPartitions",
+)  # fmt: skip
+
 #: what the methods of DataFrames, of grouped data and of columns become
 HOOKS: dict[str, Callable[..., Any]] = {
     "select": select_by_hook,
@@ -162,7 +171,7 @@ HOOKS: dict[str, Callable[..., Any]] = {
     "withColumns": with_columns_by_hook,
     "filter": filter_by_hook,
     "where": filter_by_hook,
-    **{name: refuse_elsewhere(name) for name in ("groupBy", "orderBy", "sort")},
+    **{name: refuse_elsewhere(name) for name in _ELSEWHERE},
 }
 GROUP_HOOKS: dict[str, Callable[..., Any]] = {"agg": refuse_in_aggregate}
 COLUMN_HOOKS: dict[str, Callable[..., Any]] = {"over": over_by_hook}

@@ -31,7 +31,7 @@ class Running:
         #: what values are, and what stands for a null
         self.kind, self.nothing = kind, kind()
 
-    def take(self, value: Any) -> bool:
+    def take(self, swag: Swag, value: Any) -> bool:
         """Insert a value; False, and nothing has changed, where compiled code does not hold it as Python does. O(1)."""
         row = (0, self.nothing) if value is None else (1, value)
         if value is not None and type(value) is not self.kind:
@@ -41,7 +41,8 @@ class Running:
         except OverflowError:  # more than 64 bits, which is found out before anything is done
             return False
         if status == FULL:
-            self.structure.grow()
+            with _unless_interrupted(swag):
+                self.structure.grow()
             status = self.insert(self.address, *row)
         return not status
 
@@ -61,7 +62,7 @@ def add_compiled_way(plain: type[Swag]) -> type[Swag]:
             if time is None:
                 if type(value) is float is running.kind and not running.insert(running.address, 1, value):
                     return
-                if running.take(value):
+                if running.take(self, value):
                     return
             settle(self)
         insert_plainly(self, value, time)
@@ -130,5 +131,13 @@ def look(swag: Any, value: Any) -> None:
 
 def settle(swag: Any) -> None:
     """Let a structure be what it would be had it been interpreted all along. O(n)."""
-    running, swag._running = swag._running, None
-    running.structure.give_back()
+    with _unless_interrupted(swag):
+        swag._running.structure.give_back()
+        swag._running = None
+
+
+def _unless_interrupted(swag: Any) -> Any:
+    """Spoil a structure of which Ctrl-C leaves half of its values here and half there."""
+    from slidewise.templates.interpret import unless_spoiled  # which imports this module
+
+    return unless_spoiled(swag)

@@ -24,10 +24,13 @@ from slidewise.templates.interpret import Swag
 from slidewise.templates.present import make_optional, optional_dtype
 
 #: elements of a page, and the fewest that a queue has room for
-PAGE, FEWEST = 1024, 64
+PAGE, FEWEST = 1024, 16
 _SHIFT = PAGE.bit_length() - 1
 #: a position that is never reached
 _NEVER = 1 << 62
+#: of structures that have no pages, or no ring
+_NONE: Any = ()
+_NOTHING = np.zeros(0, np.int64)
 _QUEUE: dict[str, Any] = {"at": slide.at, "put": slide.put, "append": slide.put, "drop": slide.drop}
 
 
@@ -137,17 +140,22 @@ def _form_of_ranks(op: Any, value: str) -> Form:
 class CompiledStructure:
     """An interpreted structure's partials as numbers in memory, from `take_over` to `give_back`."""
 
-    __slots__ = ("address", "kernel", "pages", "ring", "run", "spare", "swag", "table", "words")
+    __slots__ = ("address", "block", "kernel", "pages", "ring", "run", "slots", "spare", "swag", "table", "words")
 
     def __init__(self, kernel: Kernel, swag: Swag) -> None:
         self.kernel, self.swag, self.run = kernel, swag, kernel.run
-        self.words = np.zeros(kernel.words, np.int64)
+        #: the fields, and the tables of rings: of each queue the address of its only page
+        self.words = np.zeros(kernel.words + 2, np.int64)
         self.address: int = self.words.ctypes.data
-        #: of each queue: the pages in use by their number, and one that is free
-        self.pages: dict[int, list[np.ndarray]] = {}
-        self.spare: list[list[np.ndarray]] = []
-        self.table: list[np.ndarray] = []
+        #: how many elements a ring has, and all queues one after the other; 0: they are in pages
         self.ring = 0
+        self.block = _NOTHING
+        #: the pages in use by their number, of each queue, some that are free, and the table of each queue
+        self.pages: dict[int, list[np.ndarray]] | None = None
+        self.spare: list[list[np.ndarray]] = _NONE
+        self.table: list[np.ndarray] = _NONE
+        #: how many slots the interpreted queue has, where it is a ring
+        self.slots: int | None = None
 
     # ---- from an interpreted structure and back
     @classmethod
@@ -173,6 +181,7 @@ class CompiledStructure:
         """Read the interpreted structure; False where that cannot be."""
         state: Any = self.swag
         front, end = state.front, state.end
+        self.slots = len(state.queue) - 1 if storage.is_ring(state.queue) else None
         places = [(name, at) for name, (kind, at) in self.kernel.fields.items() if kind == "Partial"]
         held = [storage.at(state.queue, i) for i in range(front, end)]
         records = self._encode([*held, *(getattr(state, name) for name, _ in places)])
@@ -188,6 +197,10 @@ class CompiledStructure:
         self["most"], self["magnitude"] = len(held), min(largest, slide.FARTHEST)
         self._fill(front, records[: len(held)], moments)
         return True
+
+    def release_plain(self) -> None:
+        """Let go of the values that the interpreted structure has: they are here, and it gets them back. O(1)."""
+        self.swag.queue = storage.new_pages()  # type: ignore[attr-defined]
 
     def give_back(self) -> list[Any]:
         """Let the interpreted structure go on from here; returns the times of its rows. O(n)."""
@@ -207,9 +220,9 @@ class CompiledStructure:
             if kind == "Partial":
                 record = self.words[at : at + self.kernel.form.width].copy().view(self.kernel.form.partial)
                 setattr(state, name, self._decode(record)[0])
-        most, ring = int(self["most"]), len(state.queue) - 1
-        long = most > storage.MOST or not storage.is_ring(state.queue)
-        state.queue = storage.lay_out(state.front, values, None if long else max(ring, most))
+        most = int(self["most"])
+        long = most > storage.MOST or self.slots is None
+        state.queue = storage.lay_out(state.front, values, None if long else max(self.slots or 0, most))
 
     def _numbers(self) -> list[str]:
         """List the fields of the algorithm's own that are integers."""
@@ -260,8 +273,8 @@ class CompiledStructure:
         Of the table of pages, a word for each, all move where it doubles: of a million rows a thousand.
         """
         front, end = int(self["front"]), int(self["end"])
-        if self.ring:
-            self._fill(front, *(self._list(k, front, end) for k in range(len(self.table))))
+        if self.pages is None:
+            self._fill(front, *(self._list(k, front, end) for k in range(len(self._widths()))))
             return
         for number in [n for n in self.pages if n < front >> _SHIFT]:
             self.spare.append(self.pages.pop(number))
@@ -281,37 +294,43 @@ class CompiledStructure:
         queues = [np.ascontiguousarray(c).view(f"V{w}") for c, w in zip(columns, widths, strict=False) if c is not None]
         count = len(queues[0])
         end = front + count
-        self.pages, self.spare = {}, []
         if 2 * count < PAGE:
-            self.ring = max(FEWEST, 1 << (4 * count - 1).bit_length() if count else 0)
-            self.ring = min(self.ring, PAGE)
-            self.pages[0] = [np.zeros(self.ring * width // 8, np.int64) for width in widths]
-            shift, turns = self.ring.bit_length() - 1, 0
-            self.table = [np.array([page.ctypes.data]) for page in self.pages[0]]
-            self["room"], self["limit"] = self.ring, _NEVER
-            for page, queue in zip(self.pages[0], queues, strict=True):
-                page.view(queue.dtype)[np.arange(front, end) & (self.ring - 1)] = queue
-        else:
-            self.ring, shift, turns = 0, _SHIFT, 15
-            self.table = [np.zeros(turns + 1, np.int64) for _ in widths]
-            self["room"] = _NEVER
-            for number in range(front >> _SHIFT, (end >> _SHIFT) + 1):
-                self._add_page(number)
-                first = max(front, number << _SHIFT)
-                last = min(end, number + 1 << _SHIFT)
-                low = first - (number << _SHIFT)
-                for page, queue in zip(self.pages[number], queues, strict=True):
-                    page.view(queue.dtype)[low : low + last - first] = queue[first - front : last - front]
-            turns = len(self.table[0]) - 1
-        self._tell(shift, turns)
+            self.ring = size = max(FEWEST, 1 << count.bit_length())
+            self.block = np.zeros(size * sum(widths) // 8, np.int64)
+            self["room"], self["limit"] = size, _NEVER
+            for k, queue in enumerate(queues):
+                self._slots(k)[np.arange(front, end) & (size - 1)] = queue
+            begin = self.block.ctypes.data
+            for k, at in enumerate(self._places()):
+                table = self.kernel.words + k
+                self.words[table] = begin + size * sum(widths[:k])
+                self.words[at : at + 4] = self.address + 8 * table, size.bit_length() - 1, size - 1, 0
+            return
+        self.ring, self.block, self.pages, self.spare = 0, _NOTHING, {}, []
+        self.table = [np.zeros(16, np.int64) for _ in widths]
+        self["room"] = _NEVER
+        for number in range(front >> _SHIFT, (end >> _SHIFT) + 1):
+            self._add_page(number)
+            first = max(front, number << _SHIFT)
+            last = min(end, number + 1 << _SHIFT)
+            low = first - (number << _SHIFT)
+            for page, queue in zip(self.pages[number], queues, strict=True):
+                page.view(queue.dtype)[low : low + last - first] = queue[first - front : last - front]
+        self._tell()
 
-    def _tell(self, shift: int, turns: int) -> None:
+    def _slots(self, queue: int) -> np.ndarray:
+        """Return the elements of a queue that is a ring."""
+        widths = self._widths()
+        begin = self.ring * sum(widths[:queue]) // 8
+        return self.block[begin : begin + self.ring * widths[queue] // 8].view(f"V{widths[queue]}")
+
+    def _tell(self) -> None:
         """Tell compiled code where the pages are."""
-        size = self.ring or PAGE
         for at, table in zip(self._places(), self.table, strict=True):
-            self.words[at : at + 4] = table.ctypes.data, shift, size - 1, turns
+            self.words[at : at + 4] = table.ctypes.data, _SHIFT, PAGE - 1, len(table) - 1
 
     def _add_page(self, number: int) -> None:
+        assert self.pages is not None
         size = len(self.table[0])
         if len(self.pages) == size:  # a table for twice as many
             self.table = [np.zeros(2 * size, np.int64) for _ in self.table]
@@ -319,7 +338,7 @@ class CompiledStructure:
                 for table, page in zip(self.table, pages, strict=True):
                     table[n & 2 * size - 1] = page.ctypes.data
             size *= 2
-            self._tell(_SHIFT, size - 1)
+            self._tell()
         new = self.spare.pop() if self.spare else [np.empty(PAGE * width // 8, np.int64) for width in self._widths()]
         self.pages[number] = new
         for table, page in zip(self.table, new, strict=True):
@@ -328,10 +347,9 @@ class CompiledStructure:
 
     def _list(self, queue: int, front: int, end: int) -> np.ndarray:
         """List the elements of a queue, as words. O(n)."""
+        if self.pages is None:
+            return self._slots(queue)[np.arange(front, end) & (self.ring - 1)].view(np.int64)
         width = self._widths()[queue]
-        if self.ring:
-            slots = self.pages[0][queue].view(f"V{width}")
-            return slots[np.arange(front, end) & (self.ring - 1)].view(np.int64)
         numbers = range(front >> _SHIFT, (end - 1 >> _SHIFT) + 1)
         parts = [
             self.pages[n][queue].view(f"V{width}")[max(front - (n << _SHIFT), 0) : min(end - (n << _SHIFT), PAGE)]
@@ -370,14 +388,22 @@ class OfSortedRows(CompiledStructure):
         if records is None:
             return False
         values = np.sort(records["f1"][records["f0"] != 0])
-        self.ranks = np.empty(sorted_rows.MOST + 1, values.dtype)
-        self.ranks[: len(values)] = values
-        at = self.kernel.fields["ranks"][1]
-        self.words[at : at + 2] = self.ranks.ctypes.data, len(self.ranks)
+        self.ranks = values
         self["end"], self["held"] = len(records), len(values)
         self["fraction"] = np.array([tree.aggregation.rule_and_fraction[1]]).view(np.int64)[0]
         self._fill(0, records, moments)
         return True
+
+    def _fill(self, front: int, *columns: np.ndarray | None) -> None:
+        super()._fill(front, *columns)
+        ranks, held = self.ranks, int(self["held"])
+        self.ranks = np.empty((self.ring or sorted_rows.MOST) + 1, ranks.dtype)
+        self.ranks[:held] = ranks[:held]
+        at = self.kernel.fields["ranks"][1]
+        self.words[at : at + 2] = self.ranks.ctypes.data, len(self.ranks)
+
+    def release_plain(self) -> None:
+        self.swag.functions["hold"](self.swag, [])
 
     def _write(self, values: list[Any]) -> None:
         tree: Any = self.swag

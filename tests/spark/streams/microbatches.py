@@ -20,6 +20,7 @@ from slidewise.columns.with_columns import list_names, list_order
 from slidewise.spark.plan import bind_order
 from slidewise.spark.streams.change_log import images
 from slidewise.spark.streams.micro_batches import MicroBatches
+from slidewise.spark.streams.pending_rows import recent
 from slidewise.spark.streams.stream_task import StreamTask, check_windows
 
 SECOND = 1_000_000
@@ -99,6 +100,7 @@ class Stream:
             new, hashes = self.exchange(rows, hashes)
             if len(self.out) % 2 or not len(rows):
                 images.clear()
+                recent.clear()
             step = MicroBatches(self.task).advance(self.memory, new, hashes, self.watermark)
             assert step.deadline is None or step.deadline > self.watermark
             self.deadline, self.late, self.untimed = step.deadline, self.late + step.late, self.untimed + step.untimed

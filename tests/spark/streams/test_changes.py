@@ -11,9 +11,9 @@ from microbatches import SCHEMA, SECOND, SLIDES, Memory, Stream, expect, hashes_
 from support.tiers import in_full, quick
 
 import slidewise as sw
-from slidewise.spark.streams import change_log, state_store
-from slidewise.spark.streams.change_log import Images
+from slidewise.spark.streams import change_log, pending_rows, state_store
 from slidewise.spark.streams.micro_batches import MicroBatches
+from slidewise.spark.streams.recent import Recent
 
 assert small_pieces
 KEYS = 40
@@ -25,7 +25,7 @@ class Processes(Stream):
     def __init__(self, task, delay, monkeypatch, seed):
         super().__init__(task, delay)
         self._monkeypatch, self._chance = monkeypatch, random.Random(seed)
-        self._images = [Images(1 << 20) for _ in range(3)]
+        self._processes = [(Recent(1 << 20), Recent(1 << 20)) for _ in range(3)]
         self.entries = 0
 
     def push(self, rows, told=False):
@@ -42,10 +42,12 @@ class Processes(Stream):
         return found
 
     def _choose_process(self):
-        chosen = self._chance.choice(self._images)
-        self._monkeypatch.setattr(state_store, "images", chosen)
+        images, recent = self._chance.choice(self._processes)
+        self._monkeypatch.setattr(state_store, "images", images)
+        self._monkeypatch.setattr(pending_rows, "recent", recent)
         if self._chance.random() < 0.05:
-            chosen.clear()
+            images.clear()
+            recent.clear()
 
 
 def some_rows(chance, steps, few):
@@ -134,7 +136,7 @@ class Counting(Memory):
     [(0.1, 400, 20), *(pytest.param(*case, marks=pytest.mark.full) for case in ((0.01, 1000, 60), (1.0, 400, 6)))],
 )
 def test_a_step_writes_few_times_the_state_of_the_keys_that_it_touches(share, number, steps, monkeypatch):
-    monkeypatch.setattr(state_store, "images", Images(1 << 28))
+    monkeypatch.setattr(state_store, "images", Recent(1 << 28))
     monkeypatch.setattr(state_store, "LARGE", 1 << 17)
     monkeypatch.setattr(state_store, "LARGE_IF_SPARSE", 1 << 15)
     last = 30

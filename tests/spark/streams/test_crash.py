@@ -10,10 +10,13 @@ import time
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from microbatches import same
+from crash_job import FEATURES, SESSIONS, SLICES
+from microbatches import on_time, same
 
 import slidewise as sw
 
@@ -21,25 +24,29 @@ SCHEMA = pa.schema([("k", pa.string()), ("ts", pa.timestamp("us", "UTC")), ("seq
 START = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
 
 
+KINDS = ("rows", "many keys", "sessions", "slices", "late", "history")
+
+
 @pytest.mark.parametrize(
     ("kills", "files", "each", "kind"),
     [
         pytest.param(1, 6, 100, "rows", id="once"),
-        pytest.param(3, 8, 100, "rows", id="short", marks=pytest.mark.soak),
         pytest.param(1, 5, 100, "sessions", id="sessions", marks=pytest.mark.full),
-        pytest.param(3, 12, 400, "many keys", id="short many keys", marks=pytest.mark.soak),
-        pytest.param(20, 60, 1000, "many keys", id="long many keys", marks=pytest.mark.soak),
-        pytest.param(20, 60, 1000, "rows", id="long", marks=pytest.mark.soak),
-        pytest.param(20, 60, 1000, "sessions", id="long sessions", marks=pytest.mark.soak),
+        *(pytest.param(3, 10, 200, kind, id=f"short {kind}", marks=pytest.mark.soak) for kind in KINDS),
+        *(pytest.param(20, 60, 1000, kind, id=f"long {kind}", marks=pytest.mark.soak) for kind in KINDS),
     ],
 )
 def test_every_row_once_after_kills(tmp_path, kills, files, each, kind):
     chance = random.Random(7)
     # Of many keys few have rows in a micro-batch: their state goes into the log of changes.
     table = events(each * files, chance, keys=4 * each if kind == "many keys" else 5)
+    parts = [table[each * k : each * k + each] for k in range(files)]
     end = pa.Table.from_pylist([{"k": "end", "ts": START + dt.timedelta(hours=1), "seq": -1}], schema=SCHEMA)
+    if kind == "history":  # its last rows are in the stream, too
+        (tmp_path / "history").mkdir()
+        pq.write_table(pa.concat_tables(parts[: files // 3]), tmp_path / "history" / "rows.parquet")
     (tmp_path / "in").mkdir()
-    for number, part in enumerate([*(table[each * k : each * k + each] for k in range(files)), end]):
+    for number, part in enumerate([*parts[files // 3 - 1 if kind == "history" else 0 :], end]):
         file = tmp_path / "in" / f"{number:03}.parquet"
         pq.write_table(part, file)
         os.utime(file, (1e9 + number,) * 2)
@@ -52,18 +59,34 @@ def test_every_row_once_after_kills(tmp_path, kills, files, each, kind):
     assert any(within), "the job ended before it was killed: more files are needed"
     assert start(tmp_path, kind).wait() == 0, (tmp_path / "log").read_text(errors="replace")[-5000:]
     written = [unquote(urlparse(file).path) for file in (tmp_path / "files").read_text().splitlines()]
-    call = {"partition_by": "k", "order_by": "ts"}
-    if kind == "sessions":
-        results = {"all": sw.collect_list("seq"), "n": sw.count()}
-        expected = sw.aggregate(table, window=sw.session("150ms"), **call, **results)
-    else:
-        columns = {"last": sw.collect_list("seq").over(sw.rows(3)), "n": sw.count().over(sw.time("5s"))}
-        expected = sw.with_columns(table, **call, **columns)
+    expected = compute(kind, parts)
     got = pq.read_table(written).replace_schema_metadata()
     got = got.cast(pa.schema([f.with_metadata(None) for f in expected.schema]))
-    same(got, expected.cast(got.schema), by=("k", "window_start") if kind == "sessions" else ("seq",))
+    same(got, expected.cast(got.schema), by=("k", "window_start") if "window_start" in got.column_names else ("seq",))
     kills = f"{len(within)} kills, {sum(within)} of them within a micro-batch"
     print(f"{len(got):,} rows came out, every one once, after {kills}")
+
+
+def compute(kind, parts):
+    """What has to come out, as a batch gives it."""
+    call, table = {"partition_by": "k", "order_by": "ts"}, pa.concat_tables(parts)
+    if kind == "sessions":
+        return sw.aggregate(table, window=sw.session("150ms"), **SESSIONS, **call)
+    if kind == "slices":
+        return sw.aggregate(table, window=sw.time("2s", every="500ms"), **SLICES, **call)
+    if kind == "late":
+        timely = on_time(parts, 100_000)  # microseconds
+        late = table.filter(pc.invert(pc.is_in(table["seq"], timely["seq"])))
+        assert len(late) > 0.01 * len(table)
+        out = pa.concat_tables([sw.with_columns(timely, FEATURES, **call), late], promote_options="default")
+        return out.append_column("late", pa.array(np.arange(len(out)) >= len(timely)))
+    if kind == "history":
+        history = pa.concat_tables(parts[: len(parts) // 3])
+        until = pc.max(history["ts"])
+        after = table.filter(pc.greater(table["ts"], until))  # its other rows are left out
+        out = sw.with_columns(pa.concat_tables([history, after]), FEATURES, **call)
+        return out.filter(pc.greater(out["ts"], until))
+    return sw.with_columns(table, FEATURES, **call)
 
 
 def events(count, chance, keys):

@@ -30,6 +30,7 @@ import slidewise as sw
 from slidewise.columns.arranged import ArrangedFrame
 from slidewise.spark.streams.change_log import images
 from slidewise.spark.streams.micro_batches import MicroBatches
+from slidewise.spark.streams.pending_rows import recent
 from slidewise.spark.streams.step_data import JoinedRows
 
 
@@ -306,6 +307,7 @@ def test_a_changed_definition_and_damaged_state_are_refused():
 
     def refused(match):
         images.clear()
+        recent.clear()
         with pytest.raises(sw.StateError, match=match):
             MicroBatches(stream.task).advance(stream.memory, rows, hashes_of(rows, ["k"]), stream.watermark)
 

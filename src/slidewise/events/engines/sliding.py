@@ -59,7 +59,7 @@ class Sliding(Engine):
         if self.waiting or self.step is not None:
             self.release(mark, out)  # a boundary before this row belongs to the row before it
         self.seen += 1
-        row.number = self.seen
+        row.number, row.key = self.seen, self.key  # of 1 and True, which are one key, the one that came first
         row.x = row.time if self.plan.frame.unit == "range" else self._coordinate(row)  # type: ignore[union-attr]
         self.last = row
         self.ahead = enqueue(self.ahead, row)

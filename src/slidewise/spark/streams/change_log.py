@@ -14,7 +14,6 @@ process that has missed some micro-batches reads what these have written, and no
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -22,6 +21,7 @@ import numpy as np
 
 from slidewise.errors import StateError
 from slidewise.spark.streams.keyed_state import TIMES, KeyedState, append_states
+from slidewise.spark.streams.recent import Recent
 from slidewise.spark.streams.stream_task import HASH, NEVER
 
 _NONE = np.empty(0, np.int64)
@@ -154,38 +154,8 @@ class Image:
         return sum(state.bytes for state in states) + self.hashes.nbytes + self.numbers.nbytes
 
 
-class Images:
-    """The images of this process, by the definition and the token of their bucket; the oldest go first."""
-
-    def __init__(self, most_bytes: int) -> None:
-        self.most_bytes, self._bytes = most_bytes, 0
-        self._images: OrderedDict[tuple[str, bytes], tuple[Image, int]] = OrderedDict()
-
-    def take(self, definition: str, token: bytes) -> Image | None:
-        """Take an image out: it may be changed then."""
-        found = self._images.pop((definition, token), None)
-        if found is None:
-            return None
-        self._bytes -= found[1]
-        return found[0]
-
-    def put(self, definition: str, token: bytes, image: Image) -> None:
-        """Put an image in."""
-        self.take(definition, token)
-        size = image.bytes
-        self._images[definition, token] = image, size
-        self._bytes += size
-        while self._bytes > self.most_bytes:
-            _, (_, size) = self._images.popitem(last=False)
-            self._bytes -= size
-
-    def clear(self) -> None:
-        """Forget all: what is needed is read again."""
-        self._images.clear()
-        self._bytes = 0
-
-
-def _choose_most_bytes() -> int:
+def choose_most_bytes() -> int:
+    """Choose how much memory of a process images take."""
     try:
         import resource
     except ImportError:  # on Windows
@@ -194,4 +164,5 @@ def _choose_most_bytes() -> int:
     return MOST_BYTES if limit == resource.RLIM_INFINITY else min(MOST_BYTES, limit // _SHARE)
 
 
-images = Images(_choose_most_bytes())
+#: the images of this process, by the definition and the token of their bucket
+images: Recent[Image] = Recent(choose_most_bytes())

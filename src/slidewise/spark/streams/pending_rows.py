@@ -3,6 +3,9 @@
 No result needs such a row before, and so nothing is looked up, sorted or computed for it until then. An entry has the
 rows of one micro-batch, or of several small ones, and each key once. It is written once, and read when the first of its
 rows is due; it is written anew when half of its rows were taken. Entries stand in the order of arrival.
+
+What a process has written stays in its memory: mostly the next micro-batch takes it, and need not ask Spark for it. An
+entry is found there by its checksum, and so is what is saved, whoever has written it.
 """
 
 from __future__ import annotations
@@ -19,12 +22,17 @@ from slidewise.columns.sorting import key_codes
 from slidewise.errors import StateError
 from slidewise.serialization import codec
 from slidewise.spark.streams.arrow_tables import read_stream, require_columns, require_numbers
+from slidewise.spark.streams.change_log import choose_most_bytes
+from slidewise.spark.streams.recent import Recent
 from slidewise.spark.streams.stream_task import HASH, KEY_NUMBER, NEVER, StreamTask
 
 #: An entry of fewer bytes takes up the rows that come after it.
 SMALL = 1 << 16
-#: A row of a time, a number and its key is 17 bytes, and 9 to 14 so, for 25 ns; in and out of Spark a byte takes 17.
-_COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
+#: A row of a time, a number and its key is 17 bytes, and 9 to 14 so, for 25 ns; in and out of Spark a byte takes 17. To
+#: wake Arrow's threads takes 60 us a table, as long as to write or read 6,000 rows.
+_COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
+
+Checksum = bytes
 
 
 @dataclass(frozen=True)
@@ -38,6 +46,12 @@ class Entry:
     #: how many are saved, those that were taken included, and their bytes
     rows: int
     bytes: int
+    #: the checksum of what is saved; nothing in a state that was saved without
+    seal: Checksum = b""
+
+
+#: an entry in the meta value of its bucket
+SavedEntry = tuple[int, int, int, int] | tuple[int, int, int, int, Checksum]
 
 
 class Entries(Protocol):
@@ -46,8 +60,8 @@ class Entries(Protocol):
     def read_entry(self, number: int) -> list[bytes]:
         """Read the tables of an entry."""
 
-    def write_entry(self, number: int, tables: list[bytes]) -> None:
-        """Replace the tables of an entry."""
+    def write_entry(self, number: int, tables: list[bytes]) -> Checksum:
+        """Replace the tables of an entry; return the checksum of what was saved."""
 
     def remove_entry(self, number: int) -> None:
         """Remove an entry."""
@@ -56,10 +70,12 @@ class Entries(Protocol):
 class PendingRows:
     """The rows of one bucket that are ahead of the watermark."""
 
-    def __init__(self, task: StreamTask, saved: Iterable[tuple[int, int, int, int]]) -> None:
+    def __init__(self, task: StreamTask, saved: Iterable[SavedEntry]) -> None:
         self._entries = [Entry(*each) for each in saved]
-        require_times(*(astuple(entry) for entry in self._entries))
+        require_times(*(astuple(entry)[:-1] for entry in self._entries))
         numbers = {entry.number for entry in self._entries}
+        if any(type(entry.seal) is not bytes for entry in self._entries):
+            raise StateError("saved state is damaged: the checksum of rows that wait is none")
         if len(numbers) != len(self._entries) or any(number >= 0 for number in numbers):
             raise StateError("saved state is damaged: rows that wait are named twice, or as keys are")
         self._schema = task.rows.append(pa.field(HASH, pa.int64()))
@@ -67,7 +83,7 @@ class PendingRows:
         self._time = task.time
 
     @property
-    def saved(self) -> list[tuple[int, int, int, int]]:
+    def saved(self) -> list[SavedEntry]:
         """What finds the entries again."""
         return [astuple(entry) for entry in self._entries]
 
@@ -92,7 +108,7 @@ class PendingRows:
             if 2 * len(left) > entry.rows:
                 stays.append(replace(entry, first=self._find_first(left)))
                 continue
-            store.remove_entry(entry.number)
+            self._remove(store, entry)
             stays.append(left)
         known, left = self._split(new.append_column(HASH, pa.array(hashes)), watermark)
         self._entries = self._write(store, [*stays, left])
@@ -114,7 +130,7 @@ class PendingRows:
             last = joined[-1] if joined else None
             if isinstance(each, pa.Table) and isinstance(last, Entry) and len(each) and last.bytes < SMALL:
                 joined[-1] = pa.concat_tables([self._read(store, last), each])
-                store.remove_entry(last.number)
+                self._remove(store, last)
             elif isinstance(each, pa.Table) and isinstance(last, pa.Table):
                 joined[-1] = pa.concat_tables([last, each])
             else:
@@ -125,8 +141,9 @@ class PendingRows:
             if isinstance(each, pa.Table) and len(each):
                 number -= 1
                 tables = [_serialize(table) for table in self._separate_keys(each)]
-                store.write_entry(number, tables)
-                each = Entry(number, self._find_first(each), len(each), sum(map(len, tables)))
+                seal = store.write_entry(number, tables)
+                recent.put(seal, each, each.nbytes)
+                each = Entry(number, self._find_first(each), len(each), sum(map(len, tables)), seal)
             if isinstance(each, Entry):
                 entries.append(each)
         return entries
@@ -140,8 +157,18 @@ class PendingRows:
         narrow = codes.astype(np.min_scalar_type(number))
         return keys, rows.drop_columns(self._keys).append_column(KEY_NUMBER, pa.array(narrow))
 
+    def _remove(self, store: Entries, entry: Entry) -> None:
+        store.remove_entry(entry.number)
+        recent.take(entry.seal)
+
     def _read(self, store: Entries, entry: Entry) -> pa.Table:
         """Read the rows of an entry that are left."""
+        found = recent.find(entry.seal)
+        table = self._read_saved(store, entry) if found is None else require_columns(found, self._schema)
+        left = self._read_times(table) >= entry.first
+        return table if left.all() else table.filter(pa.array(left))
+
+    def _read_saved(self, store: Entries, entry: Entry) -> pa.Table:
         with codec.refuse_damage():
             keys, rows = map(read_stream, store.read_entry(entry.number))
             require_numbers(rows, KEY_NUMBER)
@@ -149,8 +176,7 @@ class PendingRows:
             columns |= {name: keys[name].take(rows[KEY_NUMBER]) for name in self._keys}
             table = require_columns(pa.table(columns), self._schema)
             require_numbers(table, self._time, HASH)
-        left = self._read_times(table) >= entry.first
-        return table if left.all() else table.filter(pa.array(left))
+        return table
 
     def _read_times(self, rows: pa.Table) -> np.ndarray:
         times: np.ndarray = rows[self._time].cast(pa.int64()).to_numpy()
@@ -158,6 +184,10 @@ class PendingRows:
 
     def _find_first(self, rows: pa.Table) -> int:
         return int(self._read_times(rows).min())
+
+
+#: rows that this process has written, by the checksum of their entry
+recent: Recent[pa.Table] = Recent(choose_most_bytes() // 2)
 
 
 def require_times(*numbers: Iterable[int]) -> None:

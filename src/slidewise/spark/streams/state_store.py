@@ -187,7 +187,7 @@ class Bucket:
     def release(self) -> None:
         """Leave what was read in the memory of this process."""
         if self._image is not None and self._token:
-            images.put(self._short[FINGERPRINT], self._token, self._image)
+            images.put((self._short[FINGERPRINT], self._token), self._image, self._image.bytes)
         self._image = None
 
     @property
@@ -271,9 +271,11 @@ class Bucket:
         tables: list[bytes] = self._open(number, "stream rows")[0]
         return tables
 
-    def write_entry(self, number: int, tables: list[bytes]) -> None:
-        """Replace the tables of an entry."""
-        self.store.write(number, envelope.seal("stream rows", self._short, tables))
+    def write_entry(self, number: int, tables: list[bytes]) -> bytes:
+        """Replace the tables of an entry; return the checksum of what was saved."""
+        data = envelope.seal("stream rows", self._short, tables)
+        self.store.write(number, data)
+        return data[-envelope.CHECKSUM :]
 
     def remove_entry(self, number: int) -> None:
         """Remove an entry."""
@@ -285,12 +287,12 @@ class Bucket:
         if self._image is not None:
             return self._image
         definition, token, missed = self._short[FINGERPRINT], self._token, []
-        image, number = images.take(definition, token), self._log.last
+        image, number = images.take((definition, token)), self._log.last
         while image is None and number >= self._log.first:
             token, run = self._read_change(number)
             missed.append((number, run))
             number -= 1
-            image = images.take(definition, token)
+            image = images.take((definition, token))
         self._image = image = Image() if image is None else image
         position = image.position
         for number, run in reversed(missed):
