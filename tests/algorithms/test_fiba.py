@@ -305,7 +305,7 @@ def test_an_arity_that_cannot_be(arity):
         ("fiba(width=4)", "fiba takes arity, got width"),
         ("fiva(arity=4)", "there is no algorithm 'fiva'.*fiba"),
         ("fiba(arity=1)", "integer from 2"),
-        ("sba(chunk=4)", "sba: range, slide, chunk follow from the window.*swag"),
+        ("sba(chunk=4)", r"sba: options \(range, slide, chunk\) follow from the window.*swag"),
         ("daba(arity=4)", "daba takes no options, got arity"),
     ],
 )

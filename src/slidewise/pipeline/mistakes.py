@@ -27,7 +27,7 @@ class FilePlace:
 class Mistake:
     """What is wrong, and where.
 
-    >>> print(Mistake("there is no aggregation 'summ'", ("features", "spent"), Place("card.yaml", 7, 5)))
+    >>> print(Mistake("there is no aggregation 'summ'", ("features", "spent"), FilePlace("card.yaml", 7, 5)))
     card.yaml:7:5: features.spent: there is no aggregation 'summ'
     """
 
