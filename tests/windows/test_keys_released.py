@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from support.tiers import examples, quick
 
 import slidewise as sw
+from slidewise.templates import background
 
 RELEASED = {
     "time": lambda: sw.Window(sw.sum(), sw.time(10)),
@@ -140,6 +141,7 @@ def test_a_key_with_one_row_takes_at_most_500_bytes(name):
     row = {"x": 1.5} if isinstance(aggregation, dict) else 1.5
     w.push(row, time=start, key="warm")
     keys = [f"key {k}" for k in range(2000)]
+    background.wait()  # what it compiles is not of a key
     gc.collect()
     tracemalloc.start()
     for k, key in enumerate(keys):
@@ -153,6 +155,9 @@ def test_a_key_with_one_row_takes_at_most_500_bytes(name):
 def test_what_a_key_takes_follows_its_rows():
     """A ring that doubles: 100 rows take a few thousand bytes, and not the 25 KB of a table of pages."""
     w, keys = sw.Window(sw.max(), sw.rows(100)), range(10_000, 10_050)
+    for value in range(2 * background.AFTER):
+        w.push(float(value), key="warm")
+    background.wait()  # what it compiles is not of a key
     gc.collect()
     tracemalloc.start()
     for value in range(300):

@@ -27,6 +27,8 @@ AGGREGATIONS = ("sum", "avg", "min", "max", "stddev", "median", "count_distinct"
 TYPES = ("float64", "int64")
 WINDOWS = (rows(1000), time("1h"))
 
+#: frames of few rows have kernels of their own, and those of more
+SHORT, LONG = rows(8), rows(1000)
 #: so many rows that a sort takes another way, and that keys have more of them than a window
 FEW, MANY = 500, 70_000
 KEYS = 10
@@ -115,6 +117,9 @@ def _run(aggregation: Aggregation, kind: pa.DataType, window: WindowDefinition) 
     for data in (few, few.take(np.arange(FEW)[::-1]), many, many.take(np.random.default_rng(0).permutation(MANY))):
         for keys in ("number", "name", None):
             with_columns(data, {"result": aggregation.over(window)}, partition_by=keys, order_by="at")
+    if window.trailing_rows is not None and window.every is None:
+        for other in (SHORT, LONG):
+            with_columns(many, {"result": aggregation.over(other)})
 
 
 def _ask_for_events(aggregation: Aggregation, kind: pa.DataType, window: WindowDefinition) -> None:

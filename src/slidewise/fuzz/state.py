@@ -265,13 +265,15 @@ def bucket(chance: random.Random) -> Subject:
     task = StreamTask(schema, tuple(keys), tuple(order), expressions, kinds, tuple(schema.names))
 
     def step(store: _Memory, first: int, number: int) -> None:
-        images.clear()  # what is damaged is to be read
-        recent.clear()
         seconds, keys = range(first, first + number), 1 if first == 30 else 5  # one of five is logged
         columns = [[f"k{t % keys}" for t in seconds], [1_000_000 * t for t in seconds], [t / 7 for t in seconds]]
         rows = pa.table([pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
         hashes = np.array([t % keys * 2654435761 for t in seconds], np.int64)
-        MicroBatches(task).advance(store, rows, hashes, 1_000_000 * (first + number - 6))
+        try:
+            MicroBatches(task).advance(store, rows, hashes, 1_000_000 * (first + number - 6))
+        finally:  # what is damaged is to be read, and Arrow's memory outlives no pool that measures it
+            images.clear()
+            recent.clear()
 
     store = _Memory({})
     for first in range(0, chance.choice([10, 40]), 10):

@@ -214,8 +214,8 @@ def describe_sharing(name: str, over: Over, columns: dict[str, Over]) -> str:
 
 #: of windows for which there is compiled code event by event
 _COMPILED = (
-    "event by event, rows of numbers go to compiled code after some thousand, also those of keys, and of several "
-    "aggregations of one window where there is such code for each: the results are the same"
+    "event by event, rows of numbers go to compiled code after some thousand, with keys and several aggregations, "
+    "too: the results are the same"
 )
 
 
