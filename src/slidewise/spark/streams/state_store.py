@@ -26,7 +26,7 @@ from slidewise.serialization import codec, envelope
 from slidewise.serialization.state_definition import differences, fingerprint
 from slidewise.spark.streams.arrow_tables import read_batch, require_columns
 from slidewise.spark.streams.change_log import Image, Log, LogRun, images
-from slidewise.spark.streams.compatibility import measure_extents, require_sound
+from slidewise.spark.streams.compatibility import measure_extents, require_columns_kept, require_sound
 from slidewise.spark.streams.keyed_state import TABLES, TIMES, KeyedState, join_states
 from slidewise.spark.streams.pending_rows import PendingRows, require_times
 from slidewise.spark.streams.stream_task import (
@@ -165,6 +165,7 @@ class Bucket:
         name = fingerprint(saved).hex()
         if name != self._short[FINGERPRINT]:
             require_sound(self._task, saved, layouts.get(name), totals.get(name, _NOTHING), reach)
+        require_columns_kept(self._task, layouts.get(self._short[FINGERPRINT]))
         layouts = {name: self._task.history, **layouts}
         schemas = {name: self._build_schemas(kept, totals.get(name, _NOTHING)) for name, kept in layouts.items()}
         self._layouts = schemas | self._layouts
