@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import operator
+import os
 from dataclasses import astuple, dataclass, replace
 from typing import Any, Protocol
 
@@ -149,7 +150,7 @@ class Bucket:
             require_times(due, () if self.watermark is None else (self.watermark,))
             self.due = dict(zip(leaves, due, strict=True))
             sizes, written, log, self._token = (
-                more[3] if len(more) > 3 else ([1] * len(there), [0] * len(there), (), b"")
+                more[3] if len(more) > 3 else ([1] * len(there), [0] * len(there), (), os.urandom(_TOKEN))
             )
             require_times(sizes, written, log)
             self._sizes, self._written = dict(zip(there, sizes, strict=True)), dict(zip(there, written, strict=True))
