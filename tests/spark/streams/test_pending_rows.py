@@ -93,6 +93,17 @@ def test_a_damaged_entry_is_refused():
         room.exchange(saved, rows_of([], 0), np.arange(0), 2 * SECOND)
 
 
+def test_an_entry_with_other_rows_than_were_written_is_refused():
+    """Of a micro-batch that was run twice, Spark may go on from the changes of one run on the state of the other."""
+    saved, other, room = Saved(), Saved(), PendingRows(TASK, [])
+    room.exchange(saved, rows_of([1, 9], 0), np.arange(2) % 3, 0)
+    PendingRows(TASK, []).exchange(other, rows_of([9], 1), np.ones(1, np.int64), 0)
+    assert saved.keys() == other.keys()
+    pending_rows.recent.clear()
+    with pytest.raises(StateError, match="2 rows wait, and 1 are there"):
+        room.exchange(other, rows_of([], 0), np.arange(0), 9 * SECOND)
+
+
 def test_rows_that_a_process_has_written_are_read_only_where_others_are_saved(monkeypatch):
     saved, room, reads = Saved(), PendingRows(TASK, []), []
     room.exchange(saved, rows_of([1, 9], 0), np.arange(2) % 3, 0)

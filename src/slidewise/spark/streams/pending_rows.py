@@ -176,6 +176,9 @@ class PendingRows:
             columns |= {name: keys[name].take(rows[KEY_NUMBER]) for name in self._keys}
             table = require_columns(pa.table(columns), self._schema)
             require_numbers(table, self._time, HASH)
+        # Of a micro-batch that is run twice, Spark may have the entries of one run and the meta value of the other.
+        if len(table) != entry.rows:
+            raise StateError(f"saved state is damaged: {entry.rows} rows wait, and {len(table)} are there")
         return table
 
     def _read_times(self, rows: pa.Table) -> np.ndarray:
