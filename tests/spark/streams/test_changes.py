@@ -134,6 +134,13 @@ def test_states_from_before_tokens_are_not_taken_for_one_another():
         assert step(memory, row("key 3", 3, odo=7)) == {"key 3": [100 * number + 3, 7]}
 
 
+def test_the_oldest_go_first_and_what_does_not_fit_drives_none_out():
+    recent = Recent(10)
+    for name, size in (("a", 4), ("b", 4), ("c", 4), ("a", 4), ("too large", 11)):
+        recent.put(name, size, size)
+    assert [recent.find(name) for name in ("a", "b", "c", "too large")] == [4, None, 4, None]
+
+
 class Counting(Memory):
     """The bytes that a step writes."""
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from microbatches import SECOND, task_of
+from microbatches import SCHEMA, SECOND, row, task_of
 
 import slidewise as sw
 from slidewise.errors import StateError
@@ -71,6 +71,8 @@ def test_many_small_entries_are_one():
     for n in range(50):
         room.exchange(saved, rows_of([100], n), np.array([n % 3]), 0)
     assert len(saved) == 1
+    [entry] = room.saved
+    assert pending_rows.recent.find(entry[-1])["seq"].num_chunks == 1
 
 
 def test_rows_far_ahead_hold_no_others():
@@ -81,6 +83,20 @@ def test_rows_far_ahead_hold_no_others():
         room.exchange(saved, rows_of(times, 0), np.arange(len(times)) % 3, SECOND * n)
     assert len(saved) < 10
     assert sum(entry[2] for entry in room.saved) < 3_000
+
+
+def test_rows_in_memory_hold_no_columns_that_do_not_wait():
+    """With late="mark" rows come with all columns, in one piece of memory."""
+    task = task_of({"n": sw.median("odo")}, window=sw.rows(5, every=3), late_row=SCHEMA)
+    some = pa.Table.from_pylist([row("a", second, note="long " * 200) for second in range(100)], schema=SCHEMA)
+    blob = pa.py_buffer(some.combine_chunks().to_batches()[0].serialize().to_pybytes())
+    rows = pa.Table.from_batches([pa.ipc.read_record_batch(blob, SCHEMA)]).select(task.rows.names)
+    room = PendingRows(task, [])
+    room.exchange(Saved(), rows, np.zeros(100, np.int64), 0)
+    [entry] = room.saved
+    for column in pending_rows.recent.find(entry[-1]).columns:
+        for buffer in filter(None, column.chunk(0).buffers()):
+            assert not blob.address <= buffer.address < blob.address + blob.size
 
 
 def test_a_damaged_entry_is_refused():
