@@ -11,6 +11,7 @@ from microbatches import SCHEMA, SECOND, SLIDES, Memory, Stream, expect, hashes_
 from support.tiers import in_full, quick
 
 import slidewise as sw
+from slidewise.serialization import codec, envelope
 from slidewise.spark.streams import change_log, pending_rows, state_store
 from slidewise.spark.streams.micro_batches import MicroBatches
 from slidewise.spark.streams.recent import Recent
@@ -109,6 +110,35 @@ def test_processes_take_turns_and_attempts_are_given_up(kind, seed, monkeypatch)
     if kind in ("rows", "running", "hopping", "slices", "sessions"):
         same(one.result(), expect(task, parts, 2 * SECOND), by=by)
     same(many.result(), one.result(), by=by)
+
+
+def test_states_from_before_tokens_are_not_taken_for_one_another():
+    """What a step writes tells which state it is, and not what else was there before: that has to have a token."""
+    task = task_of({"all": sw.collect_list("odo").over(sw.rows(5))}, emit="arrival")
+
+    def step(memory, *made):
+        some = pa.Table.from_pylist(list(made), schema=SCHEMA)
+        out = MicroBatches(task).advance(memory, some.select(task.rows.names), hashes_of(some, ["k"]), 0).rows
+        return {each["k"]: each["all"] for each in out.to_pylist()}
+
+    streams = Memory(), Memory()
+    for number, memory in enumerate(streams):
+        others = [row(f"key {k}", 1, odo=100 * number + k) for k in range(8)]
+        step(memory, row("same", 1, odo=0), *others)
+        saved, encoded = envelope.open_sealed(memory.meta, "stream")
+        memory.meta = envelope.seal("stream", saved, codec.decode(encoded)[:-1])
+    for memory in streams:
+        assert step(memory, row("same", 2, odo=1)) == {"same": [0, 1]}
+        assert any(number > state_store._CHANGES for number in memory.pieces)
+    for number, memory in enumerate(streams):
+        assert step(memory, row("key 3", 3, odo=7)) == {"key 3": [100 * number + 3, 7]}
+
+
+def test_the_oldest_go_first_and_what_does_not_fit_drives_none_out():
+    recent = Recent(10)
+    for name, size in (("a", 4), ("b", 4), ("c", 4), ("a", 4), ("too large", 11)):
+        recent.put(name, size, size)
+    assert [recent.find(name) for name in ("a", "b", "c", "too large")] == [4, None, 4, None]
 
 
 class Counting(Memory):

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from microbatches import SECOND, task_of
+from microbatches import SCHEMA, SECOND, row, task_of
 
 import slidewise as sw
 from slidewise.errors import StateError
@@ -71,6 +71,8 @@ def test_many_small_entries_are_one():
     for n in range(50):
         room.exchange(saved, rows_of([100], n), np.array([n % 3]), 0)
     assert len(saved) == 1
+    [entry] = room.saved
+    assert pending_rows.recent.find(entry[-1])["seq"].num_chunks == 1
 
 
 def test_rows_far_ahead_hold_no_others():
@@ -83,6 +85,20 @@ def test_rows_far_ahead_hold_no_others():
     assert sum(entry[2] for entry in room.saved) < 3_000
 
 
+def test_rows_in_memory_hold_no_columns_that_do_not_wait():
+    """With late="mark" rows come with all columns, in one piece of memory."""
+    task = task_of({"n": sw.median("odo")}, window=sw.rows(5, every=3), late_row=SCHEMA)
+    some = pa.Table.from_pylist([row("a", second, note="long " * 200) for second in range(100)], schema=SCHEMA)
+    blob = pa.py_buffer(some.combine_chunks().to_batches()[0].serialize().to_pybytes())
+    rows = pa.Table.from_batches([pa.ipc.read_record_batch(blob, SCHEMA)]).select(task.rows.names)
+    room = PendingRows(task, [])
+    room.exchange(Saved(), rows, np.zeros(100, np.int64), 0)
+    [entry] = room.saved
+    for column in pending_rows.recent.find(entry[-1]).columns:
+        for buffer in filter(None, column.chunk(0).buffers()):
+            assert not blob.address <= buffer.address < blob.address + blob.size
+
+
 def test_a_damaged_entry_is_refused():
     saved, room = Saved(), PendingRows(TASK, [])
     room.exchange(saved, rows_of([1, 2], 0), np.arange(2) % 3, 0)
@@ -91,6 +107,17 @@ def test_a_damaged_entry_is_refused():
     pending_rows.recent.clear()
     with pytest.raises(StateError, match="saved state is damaged"):
         room.exchange(saved, rows_of([], 0), np.arange(0), 2 * SECOND)
+
+
+def test_an_entry_with_other_rows_than_were_written_is_refused():
+    """Of a micro-batch that was run twice, Spark may go on from the changes of one run on the state of the other."""
+    saved, other, room = Saved(), Saved(), PendingRows(TASK, [])
+    room.exchange(saved, rows_of([1, 9], 0), np.arange(2) % 3, 0)
+    PendingRows(TASK, []).exchange(other, rows_of([9], 1), np.ones(1, np.int64), 0)
+    assert saved.keys() == other.keys()
+    pending_rows.recent.clear()
+    with pytest.raises(StateError, match="2 rows wait, and 1 are there"):
+        room.exchange(other, rows_of([], 0), np.arange(0), 9 * SECOND)
 
 
 def test_rows_that_a_process_has_written_are_read_only_where_others_are_saved(monkeypatch):

@@ -16,7 +16,9 @@ from support.tiers import examples
 from test_stateful_processor import OVER, SAVED, rows, stream_of
 
 import slidewise as sw
+from slidewise.spark.streams.change_log import images
 from slidewise.spark.streams.checkpoint import compare
+from slidewise.spark.streams.pending_rows import recent
 
 NOTED = Path(__file__).parent / "state_format_1_notes.json"
 BEFORE = {
@@ -151,6 +153,45 @@ def test_what_else_is_refused():
         stream.task = after
         with pytest.raises(sw.StateError, match=why):
             stream.push(some)
+
+
+@pytest.mark.parametrize("slices", [False, True])
+def test_slides_that_read_a_column_of_another_type_are_refused(slices):
+    """Their definition does not tell: the bytes of integers would be read as floats."""
+    floats = pa.schema([field.with_type(pa.float64()) if field.name == "odo" else field for field in SCHEMA])
+    call = {"window": sw.time("10s", every="5s"), "slices": slices}
+    before, after = (task_of({"low": sw.min("odo")}, schema=schema, **call) for schema in (SCHEMA, floats))
+    assert before.build_definition() == after.build_definition()
+    stream = Stream(before, 0)
+    stream.push(rows(0, 4))
+    stream.push(rows(4, 5))
+    stream.push(rows(5, 5), told=True)  # none of them waits any more
+    stream.task = after
+    images.clear()  # in another process
+    recent.clear()
+    with pytest.raises(sw.StateError, match=r"another definition: .*odo.* int64.* and is .*odo.* double here"):
+        stream.push(rows(5, 8).cast(floats))
+
+
+def test_slides_whose_predicate_sees_columns_in_another_order_are_refused():
+    """Rows that are kept have all of them; their definition does not tell in which order."""
+    window = sw.rows(9, every=sw.punctuation(lambda row: row["odo"] > row["seq"]))
+    made = task_of({"n": sw.count()}, window=window)
+    orders = ("k", "ts", "seq", "odo"), ("k", "ts", "odo", "seq")
+    before, after = (
+        dataclasses.replace(made, rows=pa.schema([SCHEMA.field(name) for name in names]), reads=names)
+        for names in orders
+    )
+    assert before.build_definition() == after.build_definition()
+    stream = Stream(before, 0)
+    stream.push(rows(0, 4))
+    stream.push(rows(4, 5))
+    stream.push(rows(5, 5), told=True)  # none of them waits any more
+    stream.task = after
+    images.clear()  # in another process
+    recent.clear()
+    with pytest.raises(sw.StateError, match=r"definition: .*seq int64, odo int64, and is .*odo int64, seq int64 here"):
+        stream.push(rows(5, 8))
 
 
 def test_a_check_tells_what_all_buckets_have():

@@ -161,6 +161,18 @@ def test_what_is_exchanged_counts_its_rows():
     assert slices["ts"].null_count == 1
 
 
+def test_a_time_that_is_off_by_millennia_mixes_no_keys():
+    """The number of a key and that of a slice, of 2^48 milliseconds, are more than 64 bits together."""
+    number = (1 << 16) + 2
+    times = np.zeros(number, np.int64)
+    times[-1] = 1000 * ((1 << 48) - 1)
+    task = task_of({"n": sw.count()}, window=sw.time("2ms", every="1ms"), partition_by="odo", slices=True)
+    rows = pa.table({"odo": np.arange(number), "ts": pa.array(times).cast(SCHEMA.field("ts").type)})
+    slices, _ = choose_folding(task).fold_counted(rows.select(task.rows.names), np.arange(number))
+    assert len(slices) == number
+    assert set(slices["odo"].to_pylist()) == set(range(number))
+
+
 @examples(25)
 @given(batches(), st.sampled_from([0, 2, 10]))
 def test_changes_only(parts, delay):

@@ -89,6 +89,18 @@ def require_sound(task: StreamTask, saved: Definition, kept: pa.Schema | None, t
     raise StateError(f"this state is of another definition: {what}. {why}")
 
 
+def require_columns_kept(task: StreamTask, kept: pa.Schema | None) -> None:
+    """Refuse a state of this definition that keeps other columns: of slides, a definition does not tell their types."""
+    if kept is None:  # a state that was saved before states said what they have
+        return
+    saved, here = ({"columns": ", ".join(f"{f.name} {f.type}" for f in schema)} for schema in (kept, task.history))
+    if saved != here:
+        raise StateError(
+            f"this state is of another definition: of what is kept, {differences(saved, here)}. "
+            "Load it with the definition that saved it, or start with a new checkpoint"
+        )
+
+
 def _find_missing(task: StreamTask, kept: pa.Schema | None, totals: pa.Schema, had: Extents) -> str | None:
     """Find why a state cannot serve other results; None where it can."""
     if kept is None:

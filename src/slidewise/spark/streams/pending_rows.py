@@ -81,6 +81,8 @@ class PendingRows:
         self._schema = task.rows.append(pa.field(HASH, pa.int64()))
         self._keys = [*task.partition_by, HASH]
         self._time = task.time
+        #: whether rows come with columns that do not wait
+        self._come_with_others = len(task.incoming) > len(task.rows)
 
     @property
     def saved(self) -> list[SavedEntry]:
@@ -140,6 +142,7 @@ class PendingRows:
         for each in joined:
             if isinstance(each, pa.Table) and len(each):
                 number -= 1
+                each = self._copy(each)
                 tables = [_serialize(table) for table in self._separate_keys(each)]
                 seal = store.write_entry(number, tables)
                 recent.put(seal, each, each.nbytes)
@@ -147,6 +150,12 @@ class PendingRows:
             if isinstance(each, Entry):
                 entries.append(each)
         return entries
+
+    def _copy(self, rows: pa.Table) -> pa.Table:
+        """Copy rows into one piece, where they are in several, or views of memory that is mostly of other columns."""
+        if self._come_with_others:
+            rows = rows.take(pa.array(np.arange(len(rows))))
+        return rows.combine_chunks()
 
     def _separate_keys(self, rows: pa.Table) -> tuple[pa.Table, pa.Table]:
         """Separate the keys, each once, from the rows, which get the numbers of their keys."""
@@ -176,6 +185,9 @@ class PendingRows:
             columns |= {name: keys[name].take(rows[KEY_NUMBER]) for name in self._keys}
             table = require_columns(pa.table(columns), self._schema)
             require_numbers(table, self._time, HASH)
+        # Of a micro-batch that is run twice, Spark may have the entries of one run and the meta value of the other.
+        if len(table) != entry.rows:
+            raise StateError(f"saved state is damaged: {entry.rows} rows wait, and {len(table)} are there")
         return table
 
     def _read_times(self, rows: pa.Table) -> np.ndarray:

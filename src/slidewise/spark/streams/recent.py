@@ -30,8 +30,10 @@ class Recent(Generic[T]):
         return found[0]
 
     def put(self, name: Hashable, value: T, size: int) -> None:
-        """Put a value of so many bytes in."""
+        """Put a value of so many bytes in. One that does not fit drives no others out."""
         self.take(name)
+        if size > self.most_bytes:
+            return
         self._values[name] = value, size
         self._bytes += size
         while self._bytes > self.most_bytes:

@@ -26,7 +26,7 @@ from slidewise.columns.sorting import Arrangement, arrange, key_codes
 from slidewise.columns.sources import source_of
 from slidewise.planner.sharing import read_off
 from slidewise.spark.streams.finality import build_grid
-from slidewise.spark.streams.stream_task import ROW_TIME, SLICE_ROWS, StreamTask
+from slidewise.spark.streams.stream_task import NEVER, ROW_TIME, SLICE_ROWS, StreamTask
 from slidewise.windows.calendar_grid import CalendarGrid
 from slidewise.windows.definitions import rows as rows_window
 from slidewise.windows.grid import Grid
@@ -84,7 +84,9 @@ class SliceFolding:
         begins = self._grid.slice_of(times.cast(pa.int64()).to_numpy())
         codes = self._number_slices(begins)
         if self._task.partition_by:
-            keys, _ = key_codes([in_one_piece(rows[name]) for name in self._task.partition_by])
+            keys, number = key_codes([in_one_piece(rows[name]) for name in self._task.partition_by])
+            if number * (int(codes.max()) + 1) > NEVER:  # of short slices, where a time is off by millennia
+                codes = np.unique(codes, return_inverse=True)[1]
             codes += keys * (int(codes.max()) + 1)
         arranged = arrange(len(rows), [pa.array(codes)], [])
         parts = {columns: part for columns, (part, _) in self._parts.items()}

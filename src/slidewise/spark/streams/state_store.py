@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import operator
+import os
 from dataclasses import astuple, dataclass, replace
 from typing import Any, Protocol
 
@@ -26,7 +27,7 @@ from slidewise.serialization import codec, envelope
 from slidewise.serialization.state_definition import differences, fingerprint
 from slidewise.spark.streams.arrow_tables import read_batch, require_columns
 from slidewise.spark.streams.change_log import Image, Log, LogRun, images
-from slidewise.spark.streams.compatibility import measure_extents, require_sound
+from slidewise.spark.streams.compatibility import measure_extents, require_columns_kept, require_sound
 from slidewise.spark.streams.keyed_state import TABLES, TIMES, KeyedState, join_states
 from slidewise.spark.streams.pending_rows import PendingRows, require_times
 from slidewise.spark.streams.stream_task import (
@@ -149,7 +150,7 @@ class Bucket:
             require_times(due, () if self.watermark is None else (self.watermark,))
             self.due = dict(zip(leaves, due, strict=True))
             sizes, written, log, self._token = (
-                more[3] if len(more) > 3 else ([1] * len(there), [0] * len(there), (), b"")
+                more[3] if len(more) > 3 else ([1] * len(there), [0] * len(there), (), os.urandom(_TOKEN))
             )
             require_times(sizes, written, log)
             self._sizes, self._written = dict(zip(there, sizes, strict=True)), dict(zip(there, written, strict=True))
@@ -165,6 +166,7 @@ class Bucket:
         name = fingerprint(saved).hex()
         if name != self._short[FINGERPRINT]:
             require_sound(self._task, saved, layouts.get(name), totals.get(name, _NOTHING), reach)
+        require_columns_kept(self._task, layouts.get(self._short[FINGERPRINT]))
         layouts = {name: self._task.history, **layouts}
         schemas = {name: self._build_schemas(kept, totals.get(name, _NOTHING)) for name, kept in layouts.items()}
         self._layouts = schemas | self._layouts
