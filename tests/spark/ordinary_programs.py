@@ -307,6 +307,34 @@ def windows_inside_of_windows(spark: Any, F: Any, Window: Any) -> Any:
     )  # fmt: skip
 
 
+def rows_made_of_arrays_beside_windows(spark: Any, F: Any, Window: Any) -> Any:
+    of_symbol = Window.partitionBy("symbol")
+    df = make_trades(spark).withColumn("many", F.array("volume", F.lit(1), F.lit(2)))
+    parts = df.select("*", F.posexplode("many").alias("n", "part"), F.count("*").over(of_symbol).alias("rows"))
+    again = parts.withColumns({"part": F.explode("many"), "sum": F.sum("volume").over(of_symbol)})
+    days = F.window("at", "2 days", "1 day")
+    again = again.select(days["start"].alias("begin"), F.max(F.sum("n").over(of_symbol)).over(of_symbol), "*")
+    by_part, by_days = Window.partitionBy(F.explode("many")), Window.partitionBy(days).orderBy("at", "volume", "n")
+    again = again.select("*", F.count("*").over(by_part).alias("alike"))
+    return again.select(F.explode(F.array("part")), F.sum("n").over(by_days), F.max("n").over(by_days), "begin")
+
+
+def places_and_lots_beside_windows(spark: Any, F: Any, Window: Any) -> Any:
+    import tempfile
+
+    w = Window.partitionBy("symbol").orderBy("at").rowsBetween(-9, 0)
+    came = F.monotonically_increasing_id()
+    first = F.row_number().over(Window.partitionBy("symbol").orderBy(came))
+    so_far = F.sum(F.col("volume") - F.min("volume").over(w)).over(Window.partitionBy("symbol").orderBy(came))
+    with tempfile.TemporaryDirectory() as folder:
+        make_trades(spark).repartition(3, "at").write.mode("overwrite").parquet(folder)
+        files = spark.read.parquet(folder).withColumns({"file": F.input_file_name(), "m": F.avg("price").over(w)})
+        files = files.select("at", F.length("file") > 9, F.max("m").over(w), F.count("_metadata.file_name").over(w))
+        known = files.collect()
+    df = make_trades(spark).select("*", came, F.rand(3), F.spark_partition_id(), first, F.avg("price").over(w), so_far)
+    return df.withColumn("known", F.lit(len(known))).withColumn("files", F.lit(sum(row[1] for row in known)))
+
+
 def functions_by_their_other_names(spark: Any, F: Any, Window: Any) -> Any:
     w = Window.partitionBy("symbol").orderBy(F.desc("at")).rowsBetween(-5, 0)
     high = F.col("volume") > 8

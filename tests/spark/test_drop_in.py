@@ -344,6 +344,8 @@ def test_what_is_refused_and_how(df, session):
         df.withColumn("m", F.median("w").over(w))
     with pytest.raises(InvalidInput, match="new columns are windows alone"):
         sws.with_columns(df, {"m": 1 + F.median("v").over(w)}, schema=df.schema)
+    with pytest.raises(InvalidInput, match=r"max: .*explode\(array\(v, id\)\).* makes several rows of one.* Make them"):
+        F.max(F.explode(F.array("v", "id")) + 1).over(w)
 
 
 def test_windows_where_spark_takes_none(df):
@@ -370,6 +372,13 @@ def test_windows_by_expressions_take_aggregations_of_slidewise(df):
     assert out.filter("peak = same").count() == 60
     with pytest.raises(InvalidInput, match=r"median: the column 'upper\(s\)' is of string"):
         df.withColumn("m", F.median(F.upper("s")).over(w))
+
+
+def test_explain_tells_of_windows_inside_of_windows(df):
+    w = by_key(Window).rowsBetween(-9, 0)
+    low = F.min("v").over(w)
+    told = sw.explain(df, above=F.sum(F.col("v") - low).over(w), low=low)
+    assert [line["column"] for line in told] == ["above", "low"]
 
 
 def test_columns_of_a_join_of_a_frame_with_its_own_totals(spark, capsys):

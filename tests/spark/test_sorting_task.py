@@ -126,6 +126,13 @@ def test_runs_are_merged_in_several_passes(monkeypatch):
         assert_equal(*compute(build_table(3, 600), "int", order_by, TINY))
 
 
+@pytest.mark.parametrize("limit", [MEMORY, TINY])
+def test_columns_may_have_the_names_of_ours(limit):
+    table = build_table(6, 300).rename_columns({"id": "__slidewise_place", "int": "place", "x": "0"})
+    made = [sw.max("0").over(sw.rows(5)), sw.sum("__slidewise_place").over(sw.rows(3))]
+    assert_equal(*compute(table, "place", "__slidewise_place", limit, made))
+
+
 @pytest.mark.parametrize("by", ["id", "when"])
 def test_rows_that_are_in_order_and_in_reverse(by):
     table = build_table(5, 250)

@@ -23,8 +23,8 @@ MIXED = (1, 2.5, -3, 0.5)
 KINDS = {"floats": FLOATS, "integers": INTEGERS, "huge": HUGE, "mixed": MIXED}
 #: numbers that compiled code does not hold as Python does, or not among others; what is a number to some
 STRANGE = (
-    None, None, None, math.nan, math.inf, -math.inf, True, Decimal("1.5"), 2**70, -(2**63), 3, 2.5, np.float64(1.5),
-    np.int64(3), np.bool_(True),
+    None, None, None, math.nan, math.inf, -math.inf, True, Decimal("1.5"), 2**70, 10**400, -(2**63), 3, 2.5,
+    np.float64(1.5), np.int64(3), np.bool_(True),
 )  # fmt: skip
 #: what happens next: mostly a row, in order
 ODDS = {
@@ -58,6 +58,11 @@ def columns_of(aggregation):
     return sorted({column for each in many for column in (*each.columns, each.where or "") if column})
 
 
+def conditions_of(aggregation):
+    many = aggregation.values() if isinstance(aggregation, dict) else [aggregation]
+    return {each.where for each in many if each.where}
+
+
 def compiled_rows(window, key):
     """Whether the rows of this key are in compiled code."""
     way = window._direct
@@ -69,14 +74,15 @@ class Program:
 
     def __init__(self, aggregation, window, seed, kind, unit, strange, keys, options):
         self.random = Random(seed)
-        self.columns, self.timed = columns_of(aggregation), window.size_kind != "count" or self.random.random() < 0.2
+        self.columns, self.conditions = columns_of(aggregation), conditions_of(aggregation)
+        self.timed = window.size_kind != "count" or self.random.random() < 0.2
         self.kind, self.unit, self.strange = kind, unit, strange
         #: keys by argument, in the column "k", or none
         self.partitioned = "partition_by" in options
         self.keys = self.random.sample(KEYS, keys) if keys else [None]
         options = options | {"late": self.random.choice(["error", "drop", "mark"])}
         self.windows = [build(aggregation, window, by_engines=k > 0, **options) for k in range(2)]
-        self.recalculated = build(aggregation, window, by_engines=True, algorithm="recalculate", **options)
+        self.recalculated = build(aggregation, window, by_engines=True, **options | {"algorithm": "recalculate"})
         self.numbers = KINDS[kind]
         if any(type(each) is sw.product for each in aggregations_of(aggregation)):
             # What passes 1e308 on its way to 0 is 0 or NaN, as its factors come.
@@ -97,8 +103,13 @@ class Program:
         key = self.random.choice(self.keys)
         if not (self.columns or self.partitioned):
             return self.value(), key
-        row = {column: self.value() for column in self.columns}
+        row = {column: self.cell(column) for column in self.columns}
         return row | {"k": key, "j": 1}, None if self.partitioned else key
+
+    def cell(self, column):
+        if column in self.conditions:
+            return self.random.choice((True, False, None))
+        return self.value()
 
     def wrong(self):
         """A row that is refused, whatever the window: its value, time and key."""
@@ -116,7 +127,10 @@ class Program:
     def batch(self):
         """A few rows of one type, as columns."""
         random, n = self.random, self.random.randrange(1, 12)
-        numbers = [[random.choice((0.5, 1.5, 8.0)) for _ in range(n)] for _ in self.columns or [""]]
+        numbers = [
+            [random.choice((True, False) if column in self.conditions else (0.5, 1.5, 8.0)) for _ in range(n)]
+            for column in self.columns or [""]
+        ]
         steps = [random.choice((0, 0, 1, 2)) for _ in range(n)]
         times = [self.unit(self.t + sum(steps[: k + 1])) for k in range(n)]
         self.t += sum(steps)

@@ -15,7 +15,7 @@ from random import Random
 
 import both_ways
 import pytest
-from both_ways import run_both
+from both_ways import attempt, compiled_rows, run_both
 from hypothesis import given
 from hypothesis import strategies as st
 from support.tiers import examples, in_full, share
@@ -66,6 +66,7 @@ MORE_KEYED = [
     ({"total": sw.sum(), "spread": sw.stddev()}, sw.rows(12, min_rows=3), {}),
     ({"one": sw.median("x")}, sw.time(900), {"partition_by": "k"}),
     ({"middle": sw.median(), "high": sw.percentile(0.9), "total": sw.sum()}, TIME, {}),
+    ({"some": sw.sum("x", where="y"), "peak": sw.max("x")}, TIME, {"partition_by": "k"}),
 ]
 
 
@@ -392,6 +393,22 @@ def test_a_value_that_compiled_code_does_not_hold_hands_its_key_back(window, odd
         assert repr(both[0].push(row, t + k)) == repr(both[1].push(row, t + k))
         handed_back |= {0, 1, 2} - both[0]._direct.compiled.keys()
     assert handed_back == {1}
+    assert both[0].to_bytes() == both[1].to_bytes()
+
+
+@pytest.mark.parametrize("window", [TIME, sw.rows(9)], ids=repr)
+@pytest.mark.parametrize("options", [{}, {"partition_by": "k"}], ids=["alone", "keyed"])
+def test_an_integer_beyond_all_floats_is_refused_and_no_other_row(window, options):
+    """Where a row is pushed, and not where those that waited enter: after a refusal the window goes on."""
+    made = {"spread": sw.stddev("x")} | ({"peak": sw.max("y")} if options else {})
+    warm_keys(made, window, options, kind="integers")
+    both = [build(made, window, compiles, **options) for compiles in (True, False)]
+    for t in range(60, 200):
+        row = {"x": 10**400 if t % 90 == 30 else t, "y": t, "k": t % 2}
+        found = [attempt(w.push, row, t) for w in both]
+        assert found[0] == found[1]
+        assert (found[0][:1] == (OverflowError,)) is (t % 90 == 30)
+        assert t != 119 or compiled_rows(both[0], t % 2 if options else None)
     assert both[0].to_bytes() == both[1].to_bytes()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from slidewise.aggregations.values import INT64_MAX, INT64_MIN
 from slidewise.events.measure import OfPartials
 from slidewise.events.result import Result, build_result
 from slidewise.events.row_reader import Row
@@ -182,7 +183,10 @@ class CompiledTime(Compiled):
             if type(value) is not dict or self.column not in value:
                 return None
             value = value[self.column]
-        if type(value) is not self.kind and value is not None:
+        if type(value) is not self.kind:
+            if value is not None:
+                return None
+        elif self.kind is int and not INT64_MIN <= value <= INT64_MAX:  # some aggregations refuse it, and now
             return None
         if self.plain and type(time) is int:
             at = time

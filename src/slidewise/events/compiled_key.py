@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from slidewise.aggregations.values import INT64_MAX, INT64_MIN
 from slidewise.events.compiled import EXACT, FAR, KINDS
 from slidewise.events.measure import OfPartials
 from slidewise.events.small_queue import SHORT
@@ -26,7 +27,7 @@ PATIENCE = 512
 _ABSENT = object()
 
 #: for each aggregation: the column of a row, None where it takes the value itself, and the type of its values
-Reads = tuple[tuple[str | None, type], ...]
+Reads = tuple[tuple[str | None, type[Any]], ...]
 
 
 def may_compile_keys(window: Window) -> bool:
@@ -79,7 +80,10 @@ class CompiledKey:
         cells = []
         for column, kind in self.reads:
             cell = value if column is None else value.get(column, _ABSENT)
-            if type(cell) is not kind and cell is not None:
+            if type(cell) is not kind:
+                if cell is not None:
+                    return None
+            elif kind is int and not INT64_MIN <= cell <= INT64_MAX:  # some aggregations refuse it, and now
                 return None
             cells.append(cell)
         return cells
@@ -192,7 +196,10 @@ class KeyCompiler:
         holder, seen = engine.holder, engine.seen
         if not self.possible or holder.structures is None or seen < self.later.get(engine.key, 0):
             return None
-        reads = tuple((column, type(value if column is None else value.get(column))) for column in self.columns)
+        cells = [value if column is None else value.get(column) for column in self.columns]
+        if any(type(cell) is int and not INT64_MIN <= cell <= INT64_MAX for cell in cells):
+            return None
+        reads = tuple((column, type(cell)) for column, cell in zip(self.columns, cells, strict=True))
         moment = None if x is None else type(x)
         found = self._find_kernels(engine, reads, moment)
         if found is None:

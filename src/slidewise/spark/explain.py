@@ -35,6 +35,7 @@ from slidewise.spark.streams.explain import explain_task
 from slidewise.spark.streams.query import build_rows_query, build_slides_query
 from slidewise.spark.window import SpecifiedOver
 from slidewise.spark.window_columns import Windows, compute, find_markers
+from slidewise.spark.with_columns import compute_windows
 
 #: of a call, besides its columns
 ARGUMENTS = ("partition_by", "order_by", "algorithm", "engine", "hot_keys", "window", "schema", "streaming", *OPTIONS)
@@ -63,6 +64,8 @@ def _list_windows(df: Any, columns: dict[str, Any]) -> tuple[Any, dict[str, Any]
     windows = Windows(find_markers(columns.values()))
     listed: dict[str, Any] = {}
     with compute():
+        if windows.inner is not None:
+            df = compute_windows(df, windows.inner)
         df, definitions = windows.add_inputs(df)
     for name, value in columns.items():
         if not is_column(value):
@@ -70,7 +73,8 @@ def _list_windows(df: Any, columns: dict[str, Any]) -> tuple[Any, dict[str, Any]
             continue
         markers = find_markers([value])
         for number, marker in enumerate(markers, 1):
-            listed[name if len(markers) == 1 else f"{name} ({number})"] = definitions[marker]
+            made = definitions.get(marker, windows.by_marker[marker].definition)  # one may be inside of another, too
+            listed[name if len(markers) == 1 else f"{name} ({number})"] = made
     return df, listed
 
 

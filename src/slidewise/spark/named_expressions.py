@@ -80,6 +80,12 @@ def name_by_content(kind: str, text: str) -> str:
     return f"__slidewise_{kind}_{hashlib.sha256(said.encode()).hexdigest()[:16]}_{next(_numbers)}"
 
 
+def name_once(column: Any, number: int) -> ExpressionName:
+    """Name one of the columns that a Column stands for, which are computed where it is written and nowhere else."""
+    made = ExpressionName(name_by_content("input", f"{number} of {column}"), column)
+    return _names.setdefault(str(made), made)
+
+
 def is_expression(name: str) -> bool:
     """Tell whether a name was made here."""
     return isinstance(name, ExpressionName)

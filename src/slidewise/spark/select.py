@@ -41,8 +41,9 @@ def select(df: DataFrameT, *columns: Column | str) -> DataFrameT:
 
 
 def _select(df: Any, chosen: Any, windows: Windows) -> Any:
+    found = [column for columns in windows.hoist(df, chosen) for column in columns]
     wide = compute_windows(df, windows)
-    out = windows.use(df, lambda: windows.select(wide, *chosen))
+    out = windows.use(df, lambda: windows.select(wide, *found))
     # Stars among the columns bring the windows and what they read along.
     return windows.rename(out.drop(*windows.temporary))
 

@@ -230,10 +230,16 @@ def read_spec(theirs: Any) -> WindowSpec:
     return between(-UNBOUNDED if start is None else start, UNBOUNDED if end is None else end)
 
 
-def build_their_window(spec: WindowSpec, what: str) -> Any:
-    """Build the window of PySpark's that a spec says, for functions that are Spark's own."""
+def build_their_window(spec: WindowSpec, what: str, by_names: bool = False) -> Any:
+    """Build the window of PySpark's that a spec says, for functions that are Spark's own.
+
+    With `by_names` the expressions that it reads are columns already.
+    """
     from pyspark.sql import Window as Theirs
 
+    if by_names:
+        order = tuple(replace(by, name=str(by.name)) for by in spec.order_by)
+        spec = replace(spec, partition_by=tuple(map(str, spec.partition_by)), order_by=order)
     made = Theirs.partitionBy(*map(build_column, spec.partition_by))
     if spec.order_by:
         made = made.orderBy(*map(build_sort_column, spec.order_by))

@@ -35,6 +35,7 @@ from slidewise.spark.named_expressions import (
     is_expression,
     list_expressions,
     name_by_content,
+    name_once,
     spell_out,
 )
 from slidewise.spark.pyspark_internals import is_column, is_window
@@ -50,6 +51,14 @@ _LOST = ("MISSING_ATTRIBUTES", "CANNOT_RESOLVE_DATAFRAME_COLUMN")
 #: what Spark names where a column may be of either side of a join of a DataFrame with what was made of it
 _SELF_JOIN = "spark.sql.analyzer.failAmbiguousSelfJoin"
 _BESIDE = "__slidewise_beside"
+#: functions that make several rows of one
+_GENERATORS = r"(?:pos)?explode(?:_outer)?|inline(?:_outer)?|stack|json_tuple"
+_GENERATOR = re.compile(rf"\b(?:{_GENERATORS})\(")
+#: and what else tells another thing above a shuffle than below it: of the time windows of a row, files and partitions
+_EARLY = re.compile(
+    rf"\b(?:{_GENERATORS}|window|session_window|monotonically_increasing_id|spark_partition_id|input_file_name|"
+    r"input_file_block_(?:start|length)|rand|randn|random|randstr|uniform|uuid|shuffle)\("
+)
 _CALLED_BY_MARKER = re.compile(rf"coalesce\(({MARKER.pattern})\)")
 
 
@@ -61,8 +70,8 @@ class Window:
     definition: Over | SpecifiedOver
     #: PySpark's own column of the aggregate; None where it has none
     aggregate: Any
-    #: PySpark's own column over the window, where PySpark has both
-    build_theirs: Callable[[], Any] | None
+    #: builds PySpark's own column over the window, where PySpark has both: of what it reads, or of the names of that
+    build_theirs: Callable[[bool], Any] | None
 
     @property
     def over(self) -> Over:
@@ -151,17 +160,23 @@ class PutOver:
         """Put the aggregate over a window: a Column that takes every operator, and goes wherever a Column does."""
         spec = read_spec(window) if is_window(window) else window
         aggregation = self.make()
-        theirs = None
+        name, theirs = aggregation.name, None
+        for made in list_expressions(aggregation.reads).values():
+            if _GENERATOR.search(str(made)):
+                raise InvalidInput(
+                    f"{name}: {made} makes several rows of one, and an aggregate reads one value of each. Make them "
+                    f'first: df.withColumn("part", F.explode("parts")), and then {name} of "part"'
+                )
         if isinstance(spec, WindowSpec):
             if self.aggregate is not None and self.of_pyspark:
 
-                def theirs() -> Any:
-                    own = window if is_window(window) else build_their_window(spec, aggregation.name)
+                def theirs(by_names: bool) -> Any:
+                    own = window if is_window(window) and not by_names else build_their_window(spec, name, by_names)
                     return type(self.aggregate).over(self.aggregate, own)
 
                 read = [*aggregation.reads, *spec.partition_by, *(by.name for by in spec.order_by)]
-                if any(is_expression(name) and _holds_aggregate(name) for name in read):
-                    return theirs()  # groupBy("k").agg(F.sum(F.sum("x")).over(w)): what is grouped is Spark's
+                if any(is_expression(each) and _holds_aggregate(each) for each in read):
+                    return theirs(False)  # groupBy("k").agg(F.sum(F.sum("x")).over(w)): what is grouped is Spark's
         elif not isinstance(window, WindowDefinition | int):
             raise InvalidInput(
                 f"{aggregation.name}: over() takes a window, as in Window.partitionBy(...).orderBy(...), got {window!r}"
@@ -183,6 +198,14 @@ def build_marker(definition: Over | SpecifiedOver, aggregate: Any = None, theirs
 def _holds_aggregate(name: str) -> bool:
     """Tell whether an expression calls an aggregate function, and so belongs to a groupBy."""
     return any(is_aggregate(called.lower()) for called in _CALLED.findall(str(build_column(name))))
+
+
+def _is_early(column: Any) -> bool:
+    """Tell whether Spark computes a column before the windows beside it, and it would be another one after them."""
+    if not is_column(column):
+        return False
+    text = str(column)
+    return _EARLY.search(text) is not None and MARKER.search(text) is None
 
 
 # ---- how they are found
@@ -228,6 +251,8 @@ class Windows:
         self._seconds: list[str] = []
         self._base: Any = None
         self._beside: dict[str, Any] = {}
+        #: columns beside the windows that are computed before them, by the names that they have meanwhile
+        self._early: dict[tuple[str, ...], Any] = {}
 
     @cached_property
     def inputs(self) -> dict[str, Any]:
@@ -243,7 +268,9 @@ class Windows:
     @property
     def temporary(self) -> list[str]:
         """The columns to drop in the end."""
-        return list(dict.fromkeys([*self.by_marker, *self.inputs, *self._seconds, *self._beside, *self._inner_names]))
+        early = [name for names in self._early for name in names]
+        own = [*self.by_marker, *self.inputs, *self._seconds, *self._beside, *early]
+        return list(dict.fromkeys([*own, *self._inner_names]))
 
     @property
     def _inner_names(self) -> list[str]:
@@ -266,13 +293,45 @@ class Windows:
         """The names of the columns to drop, by what they say alone: the state of a stream is found again by them."""
         return number_anew([*self.by_marker, *self.inputs, *self._inner_names])
 
-    def add_inputs(self, df: Any) -> tuple[Any, dict[str, Any]]:
-        """Add the expressions that windows read to a DataFrame; and give the windows, by their markers.
+    # ---- what is computed before windows
+    def hoist(self, df: Any, columns: Iterable[Any]) -> list[list[Any]]:
+        """Have columns beside the windows of a select computed before them, as Spark does; give what stands for each.
+
+        Spark makes the rows of `F.explode` before the windows of the same select, and above the shuffle of a window
+        `F.input_file_name()` would be empty, and `F.monotonically_increasing_id()` not of the order of the rows.
+        """
+        self._early = {}
+        return [self._hoist(df, c) if _is_early(c) and not df.isStreaming else [c] for c in columns]
+
+    def _hoist(self, df: Any, column: Any) -> list[Any]:
+        from pyspark.sql import functions
+
+        called = self.select(df, column).columns
+        called = called[: len(called) - len(self._beside)]
+        names = tuple(name_once(column, k) for k in range(len(called)))
+        self._early[names] = column.alias(*names)
+        return [functions.col(name).alias(known) for name, known in zip(names, called, strict=True)]
+
+    def add_early(self, df: Any) -> tuple[Any, set[str]]:
+        """Add what is computed before all windows, those inside of others too; and give the names of what they read."""
+        read = {name: column for name, column in self._list_inputs().items() if _is_early(column)}
+        if not (read or self._early) or df.isStreaming:
+            return df, set()
+        columns = [*self._early.values(), *(column.alias(name) for name, column in read.items())]
+        wide = self.select(df, "*", *columns).drop(*self._beside)
+        return record_layout(wide, find_layout(df)), set(read)
+
+    def _list_inputs(self) -> dict[str, Any]:
+        """List the expressions that windows read, and those inside of windows."""
+        return self.inputs | (self.inner._list_inputs() if self.inner is not None else {})
+
+    def add_inputs(self, df: Any, there: Iterable[str] = ()) -> tuple[Any, dict[str, Any]]:
+        """Add the expressions that windows read to a DataFrame, but for what is there; and give the windows by markers.
 
         It has got the inner windows. On a stream names are the stable ones, until `restore_markers`.
         """
         self._base = df
-        there = set(self._inner_names)
+        there = {*there, *self._inner_names}
         definitions: dict[str, Any] = {
             marker: window.definition for marker, window in self.by_marker.items() if marker not in there
         }
@@ -382,7 +441,7 @@ class Windows:
             except InvalidInput:
                 if window.build_theirs is None or df.isStreaming:
                     return {}
-                found[marker] = window.build_theirs()
+                found[marker] = window.build_theirs(True)  # a window in time would make rows of each row once more
         try:
             with silence_pyspark():
                 analyse(df.select(*found.values()))

@@ -180,8 +180,10 @@ def _add_columns(df: Any, given: dict[str, Any], call: _Call) -> Any:
 
 
 def _add_by_windows(df: Any, columns: Mapping[str, Any], windows: Windows, call: _Call) -> Any:
+    hoisted = zip(columns.items(), windows.hoist(df, columns.values()), strict=True)
+    named = {name: found[0] if len(found) == 1 else column for (name, column), found in hoisted}
     out = compute_windows(df, windows, call)
-    made = windows.use(df, lambda: windows.with_columns(out, columns)).drop(*windows.temporary)
+    made = windows.use(df, lambda: windows.with_columns(out, named)).drop(*windows.temporary)
     return record_layout(made, find_layout(out), columns)
 
 
@@ -199,10 +201,15 @@ def _name_metrics(df: Any, windows: Windows, call: _Call) -> _Call:
 
 def compute_windows(df: Any, windows: Windows, call: _Call | None = None) -> Any:
     """Give a DataFrame the columns of markers, and those that windows read: what holds markers can be selected then."""
-    call = call or _Call()
+    wide, there = windows.add_early(df)
+    return _compute_in_steps(wide, windows, call or _Call(), there)
+
+
+def _compute_in_steps(df: Any, windows: Windows, call: _Call, there: set[str]) -> Any:
+    """Compute windows, and before them those inside of them; `there` are names of what they read."""
     if windows.inner is not None:
-        df = compute_windows(df, windows.inner, call)
-    wide, definitions = windows.add_inputs(df)
+        df = _compute_in_steps(df, windows.inner, call, there)
+    wide, definitions = windows.add_inputs(df, there)
     call = _name_metrics(wide, windows, call)
     try:
         out = _add_windows(wide, definitions, call)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from slidewise.columns.arrays import in_one_piece
 from slidewise.columns.sorting import OrderColumn, arrange, as_sortable
-from slidewise.spark.executor.sorted_runs import PLACE, SortedRuns, join_rows, split
+from slidewise.spark.executor.sorted_runs import SortedRuns, join_rows, split
 
 #: bytes per row that sorting takes beside the rows: their order as integers and the permutation, each of them twice
 SCRATCH = 48
@@ -67,7 +67,7 @@ class RowSorter:
         """Give all rows in order, some at a time, with their places among the rows as they came, from 0."""
         if self._runs is not None:
             for table in self._runs.merge():
-                yield table.select(self._gives), table[PLACE].to_numpy()
+                yield table.select(self._gives), table[self._runs.place].to_numpy()
             return
         rows = self._sorted.select(self._gives)
         for first, last in split(len(rows)):
@@ -102,4 +102,4 @@ class RowSorter:
             self._runs = SortedRuns(self._reads, by_value, self._limit)
         rows = join_rows(self._pending, self._reads)
         self._pending, self._size = [], 0
-        self._runs.write(rows.append_column(PLACE, pa.array(np.arange(self.rows - len(rows), self.rows))))
+        self._runs.write(rows, self.rows - len(rows))

@@ -15,10 +15,9 @@ import pyarrow as pa
 
 from slidewise.columns.arrays import in_one_piece
 from slidewise.columns.sorting import OrderColumn, arrange, as_sortable
+from slidewise.spark.column_names import find_unused_prefix
 from slidewise.spark.executor.spill_file import Place, SpillFile
 
-#: the column of the places of rows among those of the task, as they came
-PLACE = "__slidewise_place"
 #: So many runs are merged at once; more are merged to larger ones before.
 RUNS = 64
 #: The heads of a merge have this part of the limit: beside them are the rows of a round, their copies and their order.
@@ -31,14 +30,17 @@ class SortedRuns:
     """Runs of rows, each sorted by value, in one file. The order of rows is (values, run): ties as they came."""
 
     def __init__(self, reads: pa.Schema, order: Sequence[OrderColumn], limit: int) -> None:
-        self._schema = reads.append(pa.field(PLACE, pa.int64()))
+        #: the column of the places of rows among those of the task, as they came
+        self.place = f"{find_unused_prefix(reads.names)}place"
+        self._schema = reads.append(pa.field(self.place, pa.int64()))
         self._order = list(order)
         self._heads_bytes = limit // HEADS
         self._file = SpillFile(self._schema)
         self._runs: list[deque[Place]] = []
 
-    def write(self, rows: pa.Table) -> None:
-        """Sort rows that came after those of the runs so far, and write them as the next run."""
+    def write(self, rows: pa.Table, first: int) -> None:
+        """Sort rows that came after those of the runs so far, from place `first` on, and write them as the next run."""
+        rows = rows.append_column(self.place, pa.array(np.arange(first, first + len(rows))))
         permutation = _sort_by_value(rows, self._order)
         self._runs.append(self._write_run(_take_in_parts(rows, permutation, len(rows))))
 
