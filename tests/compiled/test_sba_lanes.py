@@ -109,6 +109,15 @@ def test_nan_is_above_all_and_leaves(n):
         check(x, name, n)
 
 
+@pytest.mark.parametrize("n", [5, 100, BLOCK, BLOCK + 1, 2 * BLOCK + 1])
+@pytest.mark.parametrize(("name", "sign"), [("max", -1), ("min", 1)])
+def test_of_equal_zeros_the_earlier_counts(name, sign, n):
+    rng = np.random.default_rng(n)
+    x = sign * (1 + rng.random(ROWS))
+    x[::3] = rng.choice([-0.0, 0.0, float(sign)], len(x[::3]), p=[0.02, 0.02, 0.96])
+    check(x, name, n)
+
+
 @pytest.mark.parametrize("n", [5, 100, BLOCK + 100])
 def test_nothing_is_left_of_what_has_left(n):
     x = np.random.default_rng(3).normal(1.0, 1.0, 4 * BLOCK)
