@@ -209,8 +209,10 @@ class RowPassRun:
     def _keep(self, table: pa.Table, chunk: Chunk, evaluation: RunningEvaluation, final: int) -> None:
         frontiers: list[Frontier] = list(chunk.frontiers.values())
         begin = int(chunk.offsets[-2])
-        # One row stays in any case: it tells whether the next row is of the same key.
-        first = max(begin, min(final, len(table) - 1, *(frontier.reach(final) for frontier in frontiers)))
+        # One row stays in any case: it tells whether the next row is of the same key. Those in front that stay for
+        # running frames are gone for all others, also where they are of the day before a month (frontier.py).
+        needed = min(final, len(table) - 1, *(frontier.reach(final) for frontier in frontiers))
+        first = max(begin, evaluation.kept, needed)
         picked = {evaluation.pick_row(over, first) for over in self._picking} - {None}
         rows = np.array(sorted(picked), np.int64)  # type: ignore[type-var]
         self._carried = {over: evaluation.carry(over, first) for over in self._folding}

@@ -40,9 +40,14 @@ def carries_row(over: Over) -> bool:
 
 
 def carries_partial(over: Over, kinds: Mapping[str, pa.DataType]) -> bool:
-    """Tell whether a partial can stand for the rows that are gone: it must not grow, nor have codes of one chunk."""
-    aggregation = over.aggregation
+    """Tell whether a partial can stand for the rows that are gone: it must not grow, nor have codes of one chunk.
+
+    Nor may frames end earlier again, as they do where months are counted and clocks go back.
+    """
+    aggregation, reach = over.aggregation, over.window.reach
     if over.algorithm != "auto" or not aggregation.size_preserving or aggregation.nulls != "skip" or aggregation.asks:
+        return False
+    if reach is None or not reach.monotone:
         return False
     if isinstance(aggregation, Count):
         return True
