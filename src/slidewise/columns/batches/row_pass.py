@@ -113,6 +113,8 @@ class RowPassRun:
         rows = size = 0
         for arrays in batches:
             batch = self._number_lifetimes(self._take(arrays))
+            if not len(batch):  # as the first one it would never tell that its key has ended
+                continue
             pending.append(batch)
             rows, size = rows + len(batch), size + batch.nbytes
             if self._has_enough(rows, size) and self._has_ended_key(pending):
