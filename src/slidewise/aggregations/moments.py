@@ -50,9 +50,9 @@ def _add_deviations(a: Any, b: Any) -> Any:
 
 
 def _moment_about(s: Any, share: Any) -> Any:
-    """M2, or NaN where it cannot be told: the frame is then computed by merging."""
+    """M2, or NaN where it cannot be told, of infinite squares too: the frame is then computed by merging."""
     m2 = s[1] - s[0] * s[0] * share
-    return math.nan if m2 < s[1] * LEAST_SHARE else m2
+    return m2 if m2 - s[1] * LEAST_SHARE >= 0.0 else math.nan
 
 
 def _squares_about(s: Any, count: Any, share: Any) -> Any:

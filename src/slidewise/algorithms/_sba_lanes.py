@@ -24,6 +24,7 @@ from slidewise.templates.names import (
     load_lanes,
     lower,
     pin_columns,
+    selective,
     shift,
     spread,
     spread_lane,
@@ -139,11 +140,17 @@ def merge(left, values, first, size, anchor, run, none, results, out, to, count,
 
 
 def add_up(values, first, size, anchor, none):
-    """Compute the total of some rows; their order does not matter, since only what commutes comes here."""
+    """Compute the total of some rows. Where one of them is chosen, the first lane has all rows so far, in their order:
+    of equal zeros the earlier one counts. Sums are of any order."""
     totals, nothing = spread(none), spread(none)
     k = 0
     while k + lanes <= size:
-        totals = combine(totals, widen(lift(*(load_lanes(values, first + k) + anchor)), none))
+        p = widen(lift(*(load_lanes(values, first + k) + anchor)), none)
+        if selective:
+            p = combine(p, shift(p, -1, nothing))
+            p = combine(p, shift(p, -2, nothing))
+            p = combine(p, shift(p, -4, nothing))
+        totals = combine(totals, p)
         k += lanes
     totals = combine(totals, shift(totals, -4, nothing))
     totals = combine(totals, shift(totals, -2, nothing))

@@ -318,7 +318,10 @@ def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
     if kind != column.type:
         column = pa.chunked_array([_convert(chunk, kind) for chunk in column.chunks], kind)
     if pa.types.is_dictionary(kind) and column.num_chunks > 1:
+        entries = [chunk.dictionary for chunk in column.chunks]
         column = column.unify_dictionaries()
+        if kind.ordered:
+            _require_one_order(entries, column.chunk(0).dictionary)
     if column.num_chunks == 1:
         return column.chunk(0)
     chunks = [
@@ -327,6 +330,18 @@ def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
     if not chunks:
         return column.chunk(0) if column.num_chunks else pa.array([], column.type)
     return pa.concat_arrays(chunks)
+
+
+def _require_one_order(parts: list[pa.Array], whole: pa.Array) -> None:
+    """Refuse ordered dictionaries of which one has its entries in another order than all of them together."""
+    for part in parts:
+        places = pc.index_in(part, whole).to_numpy(zero_copy_only=False)
+        if np.any(places[1:] < places[:-1]):
+            raise InvalidInput(
+                f"the batches of an ordered dictionary of {parts[0].type} have their entries in orders that do "
+                f"not go together: {part.to_pylist()[:9]} is one, and all together {whole.to_pylist()[:9]}. Give all "
+                "batches one dictionary"
+            )
 
 
 def _computable(kind: pa.DataType) -> pa.DataType:

@@ -94,6 +94,7 @@ def find_changes(column: pa.Array) -> np.ndarray:
     if pa.types.is_dictionary(kind):
         entries = column.dictionary
         distinct = not column.null_count and not entries.null_count and len(entries.unique()) == len(entries)
+        distinct = distinct and not pa.types.is_floating(entries.type)  # -0.0 and 0.0 are one
         return find_changes(column.indices if distinct else as_plain(column))
     if pa.types.is_struct(kind):
         for part in column.flatten():

@@ -11,16 +11,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from slidewise.columns.batches.chunk import Chunk
 from slidewise.columns.frames.bounds import Frames
 from slidewise.columns.frames.deltas import measure_delta
+from slidewise.columns.frames.from_window import find_unit
 from slidewise.windows.definitions import DeltaWindow, WindowDefinition
 from slidewise.windows.reach import Reach
 
 #: Calendar months are moved in local time. Where clocks go back, frames may move back by as much: by no more than a
-#: day, in microseconds (timestamps) or days (dates).
-_DAY = {"timestamp": 86_400_000_000, "date": 1}
+#: day, in nanoseconds.
+_DAY = 86_400 * 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -84,10 +86,10 @@ def _find_by_frames(window: WindowDefinition, frames: Frames, data: Chunk, begin
 
 def _find_day_before(row: int, data: Chunk, begin: int) -> int:
     order = data.read_order().sortable
-    kind = str(data.read_order().kind)
     if len(order) != 1 or row >= len(order[0]):  # rows without an order are few, or at an end: keep them all
         return begin
-    day = next(units for name, units in _DAY.items() if kind.startswith(name))
+    kind: Any = data.read_order().kind
+    day = _DAY // (find_unit(kind.value_type if pa.types.is_dictionary(kind) else kind) or 1)
     return begin + int(np.searchsorted(order[0][begin : row + 1], order[0][row] - day))
 
 

@@ -113,6 +113,8 @@ class RowPassRun:
         rows = size = 0
         for arrays in batches:
             batch = self._number_lifetimes(self._take(arrays))
+            if not len(batch):  # as the first one it would never tell that its key has ended
+                continue
             pending.append(batch)
             rows, size = rows + len(batch), size + batch.nbytes
             if self._has_enough(rows, size) and self._has_ended_key(pending):
@@ -209,8 +211,10 @@ class RowPassRun:
     def _keep(self, table: pa.Table, chunk: Chunk, evaluation: RunningEvaluation, final: int) -> None:
         frontiers: list[Frontier] = list(chunk.frontiers.values())
         begin = int(chunk.offsets[-2])
-        # One row stays in any case: it tells whether the next row is of the same key.
-        first = max(begin, min(final, len(table) - 1, *(frontier.reach(final) for frontier in frontiers)))
+        # One row stays in any case: it tells whether the next row is of the same key. Those in front that stay for
+        # running frames are gone for all others, also where they are of the day before a month (frontier.py).
+        needed = min(final, len(table) - 1, *(frontier.reach(final) for frontier in frontiers))
+        first = max(begin, evaluation.kept, needed)
         picked = {evaluation.pick_row(over, first) for over in self._picking} - {None}
         rows = np.array(sorted(picked), np.int64)  # type: ignore[type-var]
         self._carried = {over: evaluation.carry(over, first) for over in self._folding}

@@ -40,9 +40,14 @@ def carries_row(over: Over) -> bool:
 
 
 def carries_partial(over: Over, kinds: Mapping[str, pa.DataType]) -> bool:
-    """Tell whether a partial can stand for the rows that are gone: it must not grow, nor have codes of one chunk."""
-    aggregation = over.aggregation
+    """Tell whether a partial can stand for the rows that are gone: it must not grow, nor have codes of one chunk.
+
+    Nor may frames end earlier again, as they do where months are counted and clocks go back.
+    """
+    aggregation, reach = over.aggregation, over.window.reach
     if over.algorithm != "auto" or not aggregation.size_preserving or aggregation.nulls != "skip" or aggregation.asks:
+        return False
+    if reach is None or not reach.monotone:
         return False
     if isinstance(aggregation, Count):
         return True
@@ -53,10 +58,15 @@ def _encodes_alike(aggregation: Aggregation, position: int, kind: pa.DataType) -
     """Tell whether a value is encoded as the same number in every chunk."""
     how = encoding.encoding_for(aggregation, position, "", kind)
     of = encoding.family(kind)
-    if how == "order":
-        return of not in ("string", "binary", "null") and not (of == "decimal" and kind.precision > 18)
-    # Sums of decimals and durations are made apart; the numbers of rows are of one chunk.
-    return how in ("number", "double", "object") and of not in ("duration", "null")
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if of == "null" or plain == pa.uint64():  # all of a chunk are encoded otherwise where one is above int64
+        return False
+    if how == "order":  # or by ranks; sums of durations are made apart
+        ranked = of in ("string", "binary") or (of == "decimal" and plain.precision > 18)
+        ranked |= plain != kind and of != "float"
+        return not ranked and not aggregation.exact_in_units
+    # Sums of decimals are made apart, too; the numbers of rows are of one chunk.
+    return how in ("number", "double", "object") and of != "duration"
 
 
 @dataclass

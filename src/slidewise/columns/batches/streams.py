@@ -121,7 +121,7 @@ def _build_reader(schema: pa.Schema, compute: Read) -> pa.RecordBatchReader:
 
 
 def _build_empty_batch(schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
+    return pa.RecordBatch.from_arrays([column.chunk(0) for column in schema.empty_table().columns], schema=schema)
 
 
 class LazyBatches(BatchStream):
