@@ -8,7 +8,7 @@ DEMO   := $(or $(wildcard $(READY)),$(VENV)/.ready-demo)
 DOCS   := $(or $(wildcard $(READY)),$(VENV)/.ready-docs)
 
 # test-core, test-spark and test-processes are parts of test and of test-all.
-.PHONY: test-core test-spark test-processes archive help java services demo tour test test-all test-oldest soak lint format docs bench papers constraints clean
+.PHONY: test-core test-spark test-processes archive help java services demo tour test test-all test-oldest soak lint format docs bench figures papers constraints clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -164,6 +164,9 @@ bench: $(READY)  ## the benchmarks, with peers in the same run
 	@$(PY) -m benchmarks.larger_than_memory
 	@$(PY) -m benchmarks.spark_batch
 	@$(PY) -m benchmarks.spark_streaming
+
+figures: $(READY) java  ## the benchmarks again, into docs/benchmarks.md and the README, an hour or two (ONLY="events columns")
+	@$(PY) -m benchmarks.figures $(if $(ONLY),--only $(ONLY))
 
 papers: $(READY) java  ## the papers' experiments, as a report in papers-output, 20 minutes (QUICK=1: 4; ONLY="daba ra-fig6")
 	@$(PY) -m benchmarks.papers $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY)) $(if $(BESIDE),--beside $(BESIDE))

@@ -31,7 +31,15 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Aggregations and windows": ("aggregations.md", "windows.md", "columns.md", "own-aggregations.md"),
     "Spark": ("spark.md", "spark-sql.md", "spark-streams.md", "what-runs-where.md"),
     "Pipelines": ("pipelines.md", "production.md"),
-    "How it works": ("algorithms.md", "traces.md", "state.md", "papers.md", "papers/*.md", "architecture.md"),
+    "How it works": (
+        "algorithms.md",
+        "traces.md",
+        "state.md",
+        "papers.md",
+        "papers/*.md",
+        "benchmarks.md",
+        "architecture.md",
+    ),
 }
 #: pages of the repository that are no part of docs/, by where they go; docs/index.md leaves its place to the README
 ELSEWHERE = {
