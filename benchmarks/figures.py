@@ -181,8 +181,8 @@ def write_page() -> str:
         "# What the benchmarks measured",
         wrap(
             "Each part is one run, on the machine and of the date that it names, with its goals beside its figures. "
-            "`make figures` runs all of it again (an hour or two), `make figures ONLY=events` a part of it, and writes this "
-            "page and the README's figures. `make bench` prints the tables alone."
+            "`make figures` runs all of it again (an hour or two), `make figures ONLY=events` a part of it, and writes "
+            "this page and the README's figures. `make bench` prints the tables alone."
         ),
     ]
     met = short = 0
